@@ -1,0 +1,13 @@
+"""The errors that marginloom raises on purpose; the command line shows their text and no traceback."""
+
+
+class MarginloomError(Exception):
+    """Base of every error that marginloom raises about its input."""
+
+
+class InputError(MarginloomError, ValueError):
+    """An argument, a file or a data set is not what it has to be."""
+
+
+class ModelFileError(MarginloomError, ValueError):
+    """A model or checkpoint file cannot be read."""
