@@ -1,0 +1,46 @@
+// The loops that profit from wide registers, compiled once for each instruction set and chosen when the library
+// is loaded. All versions do the same additions in the same order, so their results agree to the bit.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace marginloom {
+
+// Rows of weights are padded to a multiple of this many doubles: one cache line.
+inline constexpr std::size_t row_alignment = 8;
+
+[[nodiscard]] constexpr std::size_t padded(std::size_t columns) {
+  return (columns + row_alignment - 1) / row_alignment * row_alignment;
+}
+
+struct Kernels {
+  const char* name;
+
+  // out[c] += sum_j rows[row_of[j] * stride + c], for c < stride.
+  void (*add_rows)(const double* rows, const std::uint32_t* row_of, std::size_t count, std::size_t stride,
+                   double* out);
+
+  // out[c] += sum_j values[j] * rows[row_of[j] * stride + c]; a null `row_of` means 0, 1, 2, ...
+  void (*add_scaled_rows)(const double* rows, const std::uint32_t* row_of, const float* values,
+                          std::size_t count, std::size_t stride, double* out);
+
+  // One step of Viterbi's recursion: next[c] += max over p < labels of previous[p] + transitions[p * stride + c].
+  void (*max_plus)(const double* previous, const double* transitions, std::size_t labels, std::size_t stride,
+                   double* next);
+
+  double (*squared_norm)(const double* values, std::size_t count);
+};
+
+// The kernels in use: the widest that the machine has, or the one that MARGINLOOM_SIMD names.
+[[nodiscard]] const Kernels& kernels();
+
+// Names of the versions that this machine can run, widest first.
+[[nodiscard]] std::vector<std::string_view> available_kernels();
+
+// Switches to the version of that name; false if the machine does not have it. Not while other threads compute.
+[[nodiscard]] bool select_kernels(std::string_view name);
+
+}  // namespace marginloom

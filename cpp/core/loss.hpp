@@ -1,0 +1,12 @@
+// The two losses of the objective 1/2 |w|^2 + sum_i C_i l(xi_i).
+#pragma once
+
+namespace marginloom {
+
+enum class Loss { hinge, squared_hinge };
+
+[[nodiscard]] inline double loss_value(Loss loss, double slack) {
+  return loss == Loss::hinge ? slack : slack * slack;
+}
+
+}  // namespace marginloom

@@ -1,0 +1,65 @@
+#include "core/parallel.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace marginloom {
+namespace {
+
+class Failure {  // keeps the first exception
+ public:
+  void capture() {
+    const std::lock_guard lock(mutex_);
+    if (!first_) first_ = std::current_exception();
+  }
+  void rethrow() const {
+    if (first_) std::rethrow_exception(first_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::exception_ptr first_;
+};
+
+}  // namespace
+
+bool parallel_for(std::size_t size, std::size_t chunk, int threads, StopRequest& stop,
+                  const std::function<void(int, std::size_t, std::size_t)>& body) {
+  std::atomic<std::size_t> next{0};
+  std::atomic<bool> ended{false};
+  Failure failure;
+  const auto take_chunks = [&](int thread, auto stopped) {
+    try {
+      while (!ended.load(std::memory_order_relaxed)) {
+        const std::size_t begin = next.fetch_add(chunk, std::memory_order_relaxed);
+        if (begin >= size) return;
+        if (stopped()) {
+          ended = true;
+          return;
+        }
+        body(thread, begin, std::min(begin + chunk, size));
+      }
+    } catch (...) {
+      failure.capture();
+      ended = true;
+    }
+  };
+  {
+    const std::size_t chunks = (size + chunk - 1) / chunk;
+    const int helpers = static_cast<int>(std::min<std::size_t>(chunks, std::max(threads, 1))) - 1;
+    std::vector<std::jthread> team;
+    team.reserve(static_cast<std::size_t>(std::max(helpers, 0)));
+    for (int thread = 1; thread <= helpers; ++thread) {
+      team.emplace_back([&, thread] { take_chunks(thread, [] { return false; }); });
+    }
+    take_chunks(0, [&] { return stop.stopped(); });
+  }
+  failure.rethrow();
+  return !ended.load();
+}
+
+}  // namespace marginloom

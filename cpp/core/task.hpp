@@ -1,0 +1,103 @@
+// What is predicted: the seam between structures and learners. A learner knows an example by its index and
+// gets candidates back; it never sees x or y.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/candidate.hpp"
+#include "core/types.hpp"
+#include "core/weight_policy.hpp"
+
+namespace marginloom {
+
+// What a task can do; learners and engines state what they need, and the two are compared before training.
+struct Capabilities {
+  bool gold = true;            // examples have their right output: the task can be trained on
+  bool exact = true;           // inference returns a true maximum
+  bool bounded = true;         // ... or at least an upper bound of it, which a certificate can use
+  bool loss_augmented = true;  // `find` honours loss_scale != 0
+  bool k_best = false;         // `predict` and `find` honour k > 1
+  bool implicit = false;       // candidates carry no stored difference; use dot() and add() below
+  bool needs_gil = false;      // inference calls Python
+};
+
+// Everything mutable in inference. One thread uses one scratch at a time.
+class Scratch {
+ public:
+  virtual ~Scratch() = default;
+};
+
+// One predicted output.
+struct Output {
+  std::vector<std::uint8_t> bytes;  // the task's own encoding, understood by `candidate`
+  double score = 0;                 // w.phi(x, y)
+  double upper_bound = 0;           // >= the best score; equal to `score` of the first output if exact
+};
+
+struct FindOptions {
+  int k = 1;              // how many candidates at most
+  double loss_scale = 1;  // the search maximises w.phi + loss_scale * loss; 0 is plain prediction
+  // Candidates violated by less are not built: violation = loss_scale * loss - w.difference.
+  double min_violation = -std::numeric_limits<double>::infinity();
+};
+
+class Task {
+ public:
+  virtual ~Task() = default;
+
+  [[nodiscard]] virtual std::size_t size() const = 0;       // examples
+  [[nodiscard]] virtual std::size_t dimension() const = 0;  // weights
+  [[nodiscard]] virtual Capabilities capabilities() const = 0;
+  [[nodiscard]] virtual std::unique_ptr<Scratch> make_scratch() const = 0;
+
+  // Replaces `outputs` by the k best outputs of example i under w, best first (fewer if there are fewer).
+  virtual void predict(std::size_t i, WeightView w, int k, Scratch& scratch,
+                       std::vector<Output>& outputs) const = 0;
+
+  // Searches for the outputs that a learner should know of, hands those that differ from gold to the sink (most
+  // violated first), and returns an upper bound of the largest violation of example i, never below 0. If the
+  // task is exact the bound is attained.
+  virtual double find(std::size_t i, WeightView w, const FindOptions& options, Scratch& scratch,
+                      CandidateSink& sink) const = 0;
+
+  // Rebuilds the candidate of example i from the bytes of an output. Throws std::invalid_argument if the bytes
+  // are not an output of that example: they may come from a file.
+  virtual void candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const = 0;
+
+  // Predicted cost of one inference, relative to the other examples.
+  [[nodiscard]] virtual double work(std::size_t) const { return 1; }
+
+  // For tasks whose differences are implicit: w.d, and w += step * d, for d = phi(gold) - phi(output).
+  // ImplicitTask (implicit_task.hpp) writes the three versions from one template.
+  [[nodiscard]] virtual double dot(std::size_t i, ByteView output, const PlainWeights& w) const;
+  [[nodiscard]] virtual double dot(std::size_t i, ByteView output, const AtomicWeights& w) const;
+  [[nodiscard]] virtual double dot(std::size_t i, ByteView output, const PrivateWeights& w) const;
+  virtual void add(std::size_t i, ByteView output, double step, const PlainWeights& w) const;
+  virtual void add(std::size_t i, ByteView output, double step, const AtomicWeights& w) const;
+  virtual void add(std::size_t i, ByteView output, double step, const PrivateWeights& w) const;
+
+  // Batched forms, for tasks that profit from seeing several examples at once; by default they loop.
+  // `outputs[j]` receives the outputs of examples[j]; `bounds[j]` what find() returns for it.
+  virtual void predict_batch(std::span<const std::size_t> examples, WeightView w, int k, Scratch& scratch,
+                             std::span<std::vector<Output>> outputs) const;
+  virtual void find_batch(std::span<const std::size_t> examples, WeightView w,
+                          std::span<const FindOptions> options, Scratch& scratch, CandidateSink& sink,
+                          std::span<double> bounds) const;
+};
+
+// w += step * difference, stored or implicit.
+template <class Weights>
+void add_difference(const Task& task, const Candidate& candidate, double step, const Weights& w) {
+  if (candidate.implicit) {
+    task.add(candidate.example, candidate.output, step, w);
+  } else {
+    add_scaled(candidate.difference, step, w);
+  }
+}
+
+}  // namespace marginloom

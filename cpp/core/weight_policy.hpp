@@ -1,0 +1,85 @@
+// How a learner's step reads and writes weights. The step is written once, as a template over these.
+//
+//   PlainWeights    one thread owns the vector
+//   AtomicWeights   several threads share it: relaxed loads and atomic adds
+//   PrivateWeights  a thread works on its own copy of the hot weights (a prefix of the vector) and shares the
+//                   rest atomically. The copies of p threads are summed when they are merged, so each copy
+//                   moves `scale` times the thread's step and the step counts the hot part of the squared norm
+//                   `scale` times: with scale = p the sum of all steps is safe (the scaling of CoCoA+).
+//
+// A task with implicit differences evaluates them against the same three (see Task::dot and Task::add); it
+// does not say which part of its norm is hot, so there PrivateWeights counts all of it `scale` times, which is safe.
+#pragma once
+
+#include <atomic>
+#include <span>
+
+#include "core/candidate.hpp"
+
+namespace marginloom {
+
+// What a step needs of a difference d: w.d, and the curvature beyond |d|^2 that the policy adds.
+struct Projection {
+  double dot = 0;
+  double extra_curvature = 0;
+};
+
+struct PlainWeights {
+  double* data;
+
+  [[nodiscard]] double read(WeightIndex k) const { return data[k]; }
+  void add(WeightIndex k, double change) const { data[k] += change; }
+  [[nodiscard]] static constexpr double extra_curvature(WeightIndex, double) { return 0; }
+  [[nodiscard]] static constexpr double extra_curvature_bound(double) { return 0; }
+};
+
+struct AtomicWeights {
+  double* data;
+
+  [[nodiscard]] double read(WeightIndex k) const {
+    return std::atomic_ref<double>(data[k]).load(std::memory_order_relaxed);
+  }
+  void add(WeightIndex k, double change) const {
+    std::atomic_ref<double>(data[k]).fetch_add(change, std::memory_order_relaxed);
+  }
+  [[nodiscard]] static constexpr double extra_curvature(WeightIndex, double) { return 0; }
+  [[nodiscard]] static constexpr double extra_curvature_bound(double) { return 0; }
+};
+
+struct PrivateWeights {
+  AtomicWeights shared;
+  std::span<double> hot;      // this thread's copy of the first weights
+  std::span<double> changes;  // the thread's own steps on them since the last merge, unscaled
+  double scale;
+
+  [[nodiscard]] double read(WeightIndex k) const { return k < hot.size() ? hot[k] : shared.read(k); }
+  void add(WeightIndex k, double change) const {
+    if (k < hot.size()) {
+      hot[k] += scale * change;
+      changes[k] += change;
+    } else {
+      shared.add(k, change);
+    }
+  }
+  [[nodiscard]] double extra_curvature(WeightIndex k, double value) const {
+    return k < hot.size() ? (scale - 1) * value * value : 0;
+  }
+  [[nodiscard]] double extra_curvature_bound(double squared_norm) const { return (scale - 1) * squared_norm; }
+};
+
+template <class Weights>
+[[nodiscard]] Projection project(std::span<const Entry> difference, const Weights& weights) {
+  Projection result;
+  for (const Entry& entry : difference) {
+    result.dot += weights.read(entry.index) * entry.value;
+    result.extra_curvature += weights.extra_curvature(entry.index, entry.value);
+  }
+  return result;
+}
+
+template <class Weights>
+void add_scaled(std::span<const Entry> difference, double step, const Weights& weights) {
+  for (const Entry& entry : difference) weights.add(entry.index, step * entry.value);
+}
+
+}  // namespace marginloom

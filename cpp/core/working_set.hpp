@@ -1,0 +1,60 @@
+// The candidates that a dual learner keeps for one example, each with its dual variable.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/candidate.hpp"
+
+namespace marginloom {
+
+// Members, their differences and their outputs lie in three contiguous arrays: one visit of an example reads
+// memory in order, and adding allocates only when an array grows.
+class WorkingSet {
+ public:
+  struct Member {
+    double dual = 0;
+    double loss = 0;
+    double squared_norm = 0;
+    std::uint64_t key = 0;
+    std::uint32_t first_entry = 0;
+    std::uint32_t entry_count = 0;
+    std::uint32_t first_byte = 0;
+    std::uint32_t byte_count = 0;
+  };
+
+  [[nodiscard]] bool empty() const { return members_.empty(); }
+  [[nodiscard]] std::size_t size() const { return members_.size(); }
+  [[nodiscard]] std::span<Member> members() { return members_; }
+  [[nodiscard]] std::span<const Member> members() const { return members_; }
+  [[nodiscard]] std::span<const Entry> difference(const Member& member) const {
+    return std::span(entries_).subspan(member.first_entry, member.entry_count);
+  }
+  [[nodiscard]] ByteView output(const Member& member) const {
+    return ByteView(outputs_).subspan(member.first_byte, member.byte_count);
+  }
+
+  [[nodiscard]] bool contains(std::uint64_t key) const;
+
+  // Adds a member with a dual of 0 at the end. Requires that the set does not contain the candidate's key.
+  Member& append(const Candidate& candidate);
+
+  // Swaps the candidate's member to the front, appending it first if it is new.
+  void put_first(const Candidate& candidate);
+
+  // Removes the members whose dual is 0; the others keep their order. Allocates nothing.
+  void drop_zero_duals();
+
+  [[nodiscard]] double dual_sum() const;
+  [[nodiscard]] std::size_t memory() const;  // bytes
+
+ private:
+  void release(const Member& member);
+
+  std::vector<Member> members_;
+  std::vector<Entry> entries_;
+  std::vector<std::uint8_t> outputs_;
+};
+
+}  // namespace marginloom

@@ -1,0 +1,57 @@
+// Who computes what, where and when: an engine drives a learner over the examples, one pass at a time.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "core/parallel.hpp"
+#include "core/state.hpp"
+#include "core/task.hpp"
+#include "core/weight_buffer.hpp"
+#include "engines/certificate.hpp"
+
+namespace marginloom {
+
+// What one pass did: as many inferences as there are examples.
+struct PassReport {
+  std::size_t inferences = 0;
+  std::size_t updates = 0;
+  std::size_t wrong = 0;           // examples whose inference brought a candidate
+  double training_loss = 0;        // mean over the examples: loss (online) or slack (dual) as they were visited
+  double inference_seconds = 0;
+  double update_seconds = 0;
+  bool stopped = false;            // cut short by the owner
+  // Of dual learners: the objectives after the pass, the primal by the slacks as they were visited.
+  std::optional<double> primal_estimate;
+  std::optional<double> dual;
+  std::size_t active = 0;  // candidates held
+};
+
+class Engine {
+ public:
+  explicit Engine(std::shared_ptr<const Task> task) : task_(std::move(task)), weights_(task_->dimension()) {}
+  virtual ~Engine() = default;
+
+  [[nodiscard]] const Task& task() const { return *task_; }
+  [[nodiscard]] WeightBuffer& weights() { return weights_; }
+
+  virtual PassReport run_pass(StopRequest& stop) = 0;
+
+  // Recomputes the weights from the duals and bounds the distance to the optimum; nothing for online learners.
+  virtual std::optional<Certificate> certify(int threads, StopRequest& stop) = 0;
+
+  // The weights that a model should have now.
+  virtual void final_weights(std::span<double> result) const = 0;
+
+  // Everything that the next pass depends on.
+  [[nodiscard]] virtual StateArrays export_state() const = 0;
+  virtual void import_state(const StateArrays& state) = 0;
+
+ protected:
+  std::shared_ptr<const Task> task_;
+  WeightBuffer weights_;
+};
+
+}  // namespace marginloom

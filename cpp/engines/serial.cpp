@@ -1,0 +1,213 @@
+#include "engines/serial.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include "core/kernels.hpp"
+
+namespace marginloom {
+namespace {
+
+class Stopwatch {
+ public:
+  // Seconds since the last call, or since construction.
+  double lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const double seconds = std::chrono::duration<double>(now - last_).count();
+    last_ = now;
+    return seconds;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+std::vector<std::size_t> pass_order(std::vector<std::size_t> examples, const SerialOptions& options, Random& random) {
+  if (options.shuffle) random.shuffle(std::span(examples));
+  return examples;
+}
+
+StateArrays with_engine_state(StateArrays state, std::span<const double> weights, const Random& random) {
+  state["weights"] = std::vector<double>(weights.begin(), weights.end());
+  state["random"] = std::vector<std::uint64_t>{random.state()};
+  return state;
+}
+
+Random restored_random(const StateArrays& state) {
+  const auto& words = state_array<std::uint64_t>(state, "random");
+  if (words.size() != 1) throw std::invalid_argument("'random' of the state is not one number");
+  return Random(words[0]);
+}
+
+bool all_finite(std::span<const double> values) {
+  return std::ranges::all_of(values, [](double value) { return std::isfinite(value); });
+}
+
+}  // namespace
+
+SerialOnline::SerialOnline(std::shared_ptr<const Task> task, std::shared_ptr<OnlineLearner> learner,
+                           std::vector<std::size_t> examples, SerialOptions options)
+    : Engine(std::move(task)),
+      learner_(std::move(learner)),
+      examples_(std::move(examples)),
+      options_(options),
+      lane_{Random(options.seed)},
+      scratch_(task_->make_scratch()) {}
+
+PassReport SerialOnline::run_pass(StopRequest& stop) {
+  PassReport report;
+  const std::size_t updates_before = lane_.updates;
+  const FindOptions search = learner_->search();
+  const PlainWeights w{weights_.values().data()};
+  CandidateBatch found;
+  Stopwatch watch;
+  for (const std::size_t i : pass_order(examples_, options_, lane_.random)) {
+    if (stop.stopped()) {
+      report.stopped = true;
+      break;
+    }
+    found.clear();
+    task_->find(i, weights_.values(), search, *scratch_, found);
+    ++report.inferences;
+    report.inference_seconds += watch.lap();
+    if (!found.empty()) {
+      ++report.wrong;
+      report.training_loss += found[0].loss;
+    }
+    learner_->step(found, w, lane_);
+    report.update_seconds += watch.lap();
+  }
+  report.training_loss /= static_cast<double>(std::max<std::size_t>(report.inferences, 1));
+  report.updates = lane_.updates - updates_before;
+  return report;
+}
+
+void SerialOnline::final_weights(std::span<double> result) const {
+  learner_->final_weights(weights_.values(), result);
+}
+
+StateArrays SerialOnline::export_state() const {
+  return with_engine_state(learner_->export_state(), weights_.values(), lane_.random);
+}
+
+void SerialOnline::import_state(const StateArrays& state) {
+  const auto& weights = state_array<double>(state, "weights");
+  if (weights.size() != weights_.size() || !all_finite(weights)) {
+    throw std::invalid_argument("the state has " + std::to_string(weights.size()) + " weights, the task " +
+                                std::to_string(weights_.size()));
+  }
+  const Random random = restored_random(state);
+  learner_->import_state(state);
+  lane_.random = random;
+  std::ranges::copy(weights, weights_.values().begin());
+}
+
+SerialDual::SerialDual(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner,
+                       std::vector<std::size_t> examples, SerialOptions options)
+    : Engine(std::move(task)),
+      learner_(std::move(learner)),
+      examples_(std::move(examples)),
+      options_(options),
+      lane_{Random(options.seed)},
+      scratch_(task_->make_scratch()) {}
+
+PassReport SerialDual::run_pass(StopRequest& stop) {
+  PassReport report;
+  const std::size_t updates_before = lane_.updates;
+  search_pass(report, stop);
+  if (!report.stopped) inner_passes(report, stop);
+  if (!report.stopped) learner_->end_pass(PlainWeights{weights_.values().data()}, lane_);
+  const double squared_norm = kernels().squared_norm(weights_.values().data(), weights_.size());
+  *report.primal_estimate += squared_norm / 2;
+  report.dual = learner_->dual(squared_norm);
+  if (!report.stopped) learner_->note_gap(*report.primal_estimate, *report.dual);
+  report.active = learner_->active();
+  report.updates = lane_.updates - updates_before;
+  return report;
+}
+
+void SerialDual::search_pass(PassReport& report, StopRequest& stop) {
+  const PlainWeights w{weights_.values().data()};
+  FunctionSink absorb([&](const Candidate& candidate) {
+    learner_->absorb(candidate);
+    ++report.wrong;
+  });
+  FindOptions search;
+  double loss_sum = 0;
+  Stopwatch watch;
+  for (const std::size_t i : pass_order(examples_, options_, lane_.random)) {
+    if (stop.stopped()) {
+      report.stopped = true;
+      break;
+    }
+    search.min_violation = learner_->threshold(i);
+    const double slack = task_->find(i, weights_.values(), search, *scratch_, absorb);
+    ++report.inferences;
+    report.training_loss += slack;
+    loss_sum += learner_->cost(i) * loss_value(learner_->loss(), slack);
+    report.inference_seconds += watch.lap();
+    learner_->improve(i, w, lane_);
+    report.update_seconds += watch.lap();
+  }
+  report.training_loss /= static_cast<double>(std::max<std::size_t>(report.inferences, 1));
+  report.primal_estimate = loss_sum;
+}
+
+void SerialDual::inner_passes(PassReport& report, StopRequest& stop) {
+  constexpr std::size_t ahead = 4;
+  const PlainWeights w{weights_.values().data()};
+  Stopwatch watch;
+  for (int pass = 0; pass < learner_->inner_passes() && !report.stopped; ++pass) {
+    std::vector<std::size_t> order;
+    std::ranges::copy_if(examples_, std::back_inserter(order), [&](std::size_t i) { return learner_->has_candidates(i); });
+    order = pass_order(std::move(order), options_, lane_.random);
+    for (std::size_t j = 0; j < order.size(); ++j) {
+      if (j % 64 == 0 && stop.stopped()) {
+        report.stopped = true;
+        break;
+      }
+      if (j + ahead < order.size()) learner_->prefetch(order[j + ahead]);
+      learner_->improve(order[j], w, lane_);
+    }
+  }
+  report.update_seconds += watch.lap();
+}
+
+std::optional<Certificate> SerialDual::certify(int threads, StopRequest& stop) {
+  learner_->write_weights(weights_.values());
+  const Certificate certificate =
+      marginloom::certify(*task_, *learner_, weights_.values(), examples_, threads, stop);
+  if (certificate.complete) learner_->note_gap(certificate.primal, certificate.dual);
+  return certificate;
+}
+
+void SerialDual::final_weights(std::span<double> result) const {
+  std::ranges::copy(weights_.values(), result.begin());
+}
+
+StateArrays SerialDual::export_state() const {
+  return with_engine_state(learner_->export_state(), weights_.values(), lane_.random);
+}
+
+// The weights are what the duals say. Saved weights are the same up to rounding, and taken for their last bits, so
+// that a resumed run repeats an uninterrupted one; if they differ by more they belong to other features.
+void SerialDual::import_state(const StateArrays& state) {
+  const Random random = restored_random(state);
+  const auto& saved = state_array<double>(state, "weights");
+  learner_->import_state(state);
+  lane_.random = random;
+  const auto w = weights_.values();
+  learner_->write_weights(w);
+  if (saved.size() != w.size()) return;
+  double scale = 1;
+  for (const double value : w) scale = std::max(scale, std::abs(value));
+  for (std::size_t k = 0; k < w.size(); ++k) {
+    if (!(std::abs(saved[k] - w[k]) <= 1e-9 * scale)) return;
+  }
+  std::ranges::copy(saved, w.begin());
+}
+
+}  // namespace marginloom

@@ -1,0 +1,122 @@
+#include "io/column_table.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace marginloom {
+namespace {
+
+constexpr std::string_view document_mark = "-DOCSTART-";
+constexpr std::size_t conllu_columns = 10;
+
+bool is_space(char c) { return c == ' ' || c == '\t'; }
+
+// Takes the first cell off the line; empty when there is none left.
+std::string_view take_cell(std::string_view& line, bool tabs_only) {
+  if (tabs_only) {
+    const std::size_t end = std::min(line.find('\t'), line.size());
+    const std::string_view cell = line.substr(0, end);
+    line.remove_prefix(std::min(end + 1, line.size()));
+    return cell;
+  }
+  const auto begin = std::ranges::find_if_not(line, is_space);
+  const auto end = std::find_if(begin, line.end(), is_space);
+  const std::string_view cell(begin, end);
+  line = std::string_view(end, line.end());
+  return cell;
+}
+
+}  // namespace
+
+ColumnTable::ColumnTable(std::string text, ColumnFormat format, std::string name, std::size_t first_line)
+    : text_(std::move(text)), format_(format), name_(std::move(name)), first_line_(first_line) {
+  const auto end_sentence = [&] {
+    if (lines_.size() > sentences_.back()) sentences_.push_back(lines_.size());
+  };
+  std::size_t number = first_line;
+  for (std::size_t position = 0; position < text_.size(); ++number) {
+    const std::size_t begin = position;
+    const std::string_view line = line_at(position);
+    const Line kind = classify(line);
+    if (kind == Line::blank || kind == Line::document_start) end_sentence();
+    if (kind != Line::token) continue;
+    const std::size_t cells = count_cells(line);
+    if (columns_ == 0) columns_ = format_ == ColumnFormat::conllu ? conllu_columns : cells;
+    if (cells != columns_) {
+      throw std::invalid_argument(name_ + ", line " + std::to_string(number) + ": found " + std::to_string(cells) +
+                                  (cells == 1 ? " column, expected " : " columns, expected ") +
+                                  std::to_string(columns_) +
+                                  (format_ == ColumnFormat::conllu ? " separated by tabs, as CoNLL-U has"
+                                                                   : " as in the lines before"));
+    }
+    lines_.push_back(begin);
+  }
+  end_sentence();
+}
+
+// The line that begins at `position`, without its end; `position` moves on to the next.
+std::string_view ColumnTable::line_at(std::size_t& position) const {
+  const std::size_t begin = position;
+  const std::size_t end = std::min(text_.find('\n', begin), text_.size());
+  position = std::min(end + 1, text_.size());
+  std::string_view line(text_.data() + begin, end - begin);
+  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  return line;
+}
+
+ColumnTable::Line ColumnTable::classify(std::string_view line) const {
+  if (std::ranges::all_of(line, is_space)) return Line::blank;
+  std::string_view rest = line;
+  if (format_ == ColumnFormat::conllu) {
+    if (line.front() == '#') return Line::other;
+    const std::string_view id = take_cell(rest, true);
+    return id.find_first_of("-.") == std::string_view::npos ? Line::token : Line::other;
+  }
+  return take_cell(rest, false) == document_mark ? Line::document_start : Line::token;
+}
+
+std::size_t ColumnTable::count_cells(std::string_view line) const {
+  if (format_ == ColumnFormat::conllu) return static_cast<std::size_t>(std::ranges::count(line, '\t')) + 1;
+  std::size_t count = 0;
+  while (!take_cell(line, false).empty()) ++count;
+  return count;
+}
+
+std::string_view ColumnTable::cell(std::size_t token, std::size_t column) const {
+  std::size_t position = lines_[token];
+  std::string_view line = line_at(position);
+  for (; column > 0; --column) take_cell(line, format_ == ColumnFormat::conllu);
+  return take_cell(line, format_ == ColumnFormat::conllu);
+}
+
+std::size_t ColumnTable::line_number(std::size_t token) const {
+  return first_line_ + static_cast<std::size_t>(std::count(
+                           text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(lines_[token]), '\n'));
+}
+
+std::string ColumnTable::with_labels(const std::vector<std::string_view>& labels, std::size_t column) const {
+  std::string result;
+  result.reserve(text_.size() + 8 * labels.size());
+  std::size_t token = 0;
+  for (std::size_t position = 0; position < text_.size();) {
+    std::string_view line = line_at(position);
+    const Line kind = classify(line);
+    if (kind == Line::token && format_ == ColumnFormat::conllu) {
+      for (std::size_t c = 0; c < columns_; ++c) {
+        const std::string_view old = take_cell(line, true);
+        result.append(c == column ? labels[token] : old);
+        if (c + 1 < columns_) result.push_back('\t');
+      }
+      ++token;
+    } else {
+      result.append(line);
+      if (kind == Line::token) result.append("\t").append(labels[token++]);
+      if (kind == Line::document_start) result.append("\tO");
+    }
+    result.push_back('\n');
+  }
+  return result;
+}
+
+}  // namespace marginloom

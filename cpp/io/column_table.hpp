@@ -1,0 +1,48 @@
+// Text in CoNLL columns: one token a line, a blank line between sentences.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace marginloom {
+
+enum class ColumnFormat {
+  conll,   // columns separated by spaces or tabs; -DOCSTART- lines are not tokens; '#' is an ordinary word
+  conllu,  // ten columns separated by tabs; comments, multiword ranges (1-2) and empty nodes (1.1) are not tokens
+};
+
+class ColumnTable {
+ public:
+  // Throws std::invalid_argument, with `name` and the line, if a line does not have as many columns as the others.
+  ColumnTable(std::string text, ColumnFormat format, std::string name, std::size_t first_line);
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] std::size_t columns() const { return columns_; }  // 0 if there is no token
+  [[nodiscard]] std::size_t tokens() const { return lines_.size(); }
+  [[nodiscard]] const std::vector<std::uint64_t>& sentences() const { return sentences_; }  // offsets into tokens
+  [[nodiscard]] std::string_view cell(std::size_t token, std::size_t column) const;
+  [[nodiscard]] std::size_t line_number(std::size_t token) const;
+
+  // The text with one more cell a token: labels[token], in a new last column (conll) or instead of `column`
+  // (conllu). Everything that is not a token stays as it is; -DOCSTART- lines get "O", to keep columns even.
+  [[nodiscard]] std::string with_labels(const std::vector<std::string_view>& labels, std::size_t column) const;
+
+ private:
+  enum class Line { blank, other, document_start, token };
+
+  [[nodiscard]] std::string_view line_at(std::size_t& position) const;
+  [[nodiscard]] Line classify(std::string_view line) const;
+  [[nodiscard]] std::size_t count_cells(std::string_view line) const;
+
+  std::string text_;
+  ColumnFormat format_;
+  std::string name_;
+  std::size_t first_line_;
+  std::size_t columns_ = 0;
+  std::vector<std::uint64_t> lines_;         // where the line of each token begins
+  std::vector<std::uint64_t> sentences_{0};
+};
+
+}  // namespace marginloom

@@ -1,0 +1,105 @@
+// The two kinds of learner that engines are written against.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "core/candidate.hpp"
+#include "core/loss.hpp"
+#include "core/random.hpp"
+#include "core/state.hpp"
+#include "core/task.hpp"
+#include "core/weight_policy.hpp"
+
+namespace marginloom {
+
+// What one thread of an engine lends to a learner: everything mutable that is not the learner's result.
+struct Lane {
+  Random random{0};
+  std::size_t updates = 0;  // steps that changed a weight
+};
+
+// Turns the candidates of an example, or of a batch, into a step of the weights.
+class OnlineLearner {
+ public:
+  virtual ~OnlineLearner() = default;
+
+  [[nodiscard]] virtual FindOptions search() const = 0;  // what it wants the task to find
+
+  // Moves w by the candidates that one round of inference found (none, if all predictions were right). Every
+  // call is one tick of the clock by which weights are averaged.
+  virtual void step(const CandidateBatch& candidates, const PlainWeights& w, Lane& lane) = 0;
+
+  // The weights to predict with, given the current ones: their average, if the learner averages.
+  virtual void final_weights(std::span<const double> w, std::span<double> result) const = 0;
+
+  [[nodiscard]] virtual StateArrays export_state() const = 0;
+  virtual void import_state(const StateArrays& state) = 0;
+};
+
+// Owns dual variables, one block per example. Calls for different examples may come from different threads at
+// once; calls for one example may not.
+class DualLearner {
+ public:
+  virtual ~DualLearner() = default;
+
+  [[nodiscard]] virtual Loss loss() const = 0;
+  [[nodiscard]] virtual double cost(std::size_t i) const = 0;  // C_i
+
+  // How violated a candidate of example i must be to be worth absorbing.
+  [[nodiscard]] virtual double threshold(std::size_t i) const = 0;
+
+  // Puts a candidate into the working set of its example, to be improved first.
+  virtual void absorb(const Candidate& candidate) = 0;
+
+  // True if example i has candidates, so that improve() can do something.
+  [[nodiscard]] virtual bool has_candidates(std::size_t i) const = 0;
+
+  // Updates the block of example i and the weights; returns the gain in the dual, never negative.
+  virtual double improve(std::size_t i, const PlainWeights& w, Lane& lane) = 0;
+  virtual double improve(std::size_t i, const AtomicWeights& w, Lane& lane) = 0;
+  virtual double improve(std::size_t i, const PrivateWeights& w, Lane& lane) = 0;
+
+  // Hints that example i comes soon, so that its memory can be fetched.
+  virtual void prefetch(std::size_t) const {}
+
+  // How often an engine should improve all blocks between two passes of inference.
+  [[nodiscard]] virtual int inner_passes() const { return 0; }
+
+  // Closes a pass over the examples, for learners that solve over all blocks at once.
+  virtual void end_pass(const PlainWeights&, Lane&) {}
+
+  // Tells the last known objectives, so that thresholds can shrink with the gap.
+  virtual void note_gap(double primal, double dual) = 0;
+
+  // The dual objective, given |w|^2.
+  [[nodiscard]] virtual double dual(double squared_norm) const = 0;
+
+  // w recomputed from the dual variables.
+  virtual void write_weights(std::span<double> w) const = 0;
+
+  [[nodiscard]] virtual std::size_t active() const = 0;  // candidates held
+  [[nodiscard]] virtual std::size_t memory() const = 0;  // bytes they take
+
+  [[nodiscard]] virtual StateArrays export_state() const = 0;
+  virtual void import_state(const StateArrays& state) = 0;
+};
+
+// Forwards the three versions of improve() to one template of Derived,
+//   template <class Weights> double improve_block(std::size_t i, const Weights& w, Lane& lane);
+template <class Derived>
+class DualLearnerBase : public DualLearner {
+ public:
+  double improve(std::size_t i, const PlainWeights& w, Lane& lane) final {
+    return static_cast<Derived*>(this)->improve_block(i, w, lane);
+  }
+  double improve(std::size_t i, const AtomicWeights& w, Lane& lane) final {
+    return static_cast<Derived*>(this)->improve_block(i, w, lane);
+  }
+  double improve(std::size_t i, const PrivateWeights& w, Lane& lane) final {
+    return static_cast<Derived*>(this)->improve_block(i, w, lane);
+  }
+};
+
+}  // namespace marginloom

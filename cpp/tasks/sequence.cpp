@@ -1,0 +1,299 @@
+#include "tasks/sequence.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace marginloom {
+
+struct SequenceTask::Buffers final : Scratch {
+  std::vector<double> scores;        // tokens times stride: emission scores, then best scores of prefixes
+  std::vector<LabelIndex> labels;    // the decoded path
+  std::vector<std::uint8_t> output;  // the same, encoded
+  std::vector<Entry> difference;
+  std::vector<double> dense_difference;  // for the norm of an implicit difference; all 0 between uses
+};
+
+namespace {
+
+void require(bool condition, const char* what) {
+  if (!condition) throw std::invalid_argument(what);
+}
+
+template <class T>
+void require_offsets(std::span<const T> offsets, std::size_t end, const char* what) {
+  require(!offsets.empty() && offsets.front() == 0 && offsets.back() == end &&
+              std::ranges::is_sorted(offsets),
+          what);
+}
+
+void check(const SequenceData& data, const SequenceOptions& options) {
+  require(data.label_count >= 1 && data.label_count <= 65536, "a sequence task needs 1 to 65,536 labels");
+  require(!data.sentences.empty(), "sentence offsets must start with 0 and ascend");
+  const std::size_t token_count = data.sentences.back();
+  require_offsets(data.sentences, token_count, "sentence offsets must start with 0 and ascend");
+  if (data.dense) {
+    require(data.values.size() == token_count * data.feature_count, "a dense array needs a row for every token");
+  } else {
+    require(data.tokens.size() == token_count + 1, "token offsets must be one more than there are tokens");
+    require_offsets(data.tokens, data.features.size(), "token offsets must start with 0, ascend and end at the last feature");
+    require(data.values.empty() || data.values.size() == data.features.size(), "features and values differ in length");
+    require(std::ranges::all_of(data.features, [&](std::uint32_t f) { return f < data.feature_count; }),
+            "a feature is beyond the number of features");
+  }
+  require(std::ranges::all_of(data.values, [](float v) { return std::isfinite(v); }), "a feature value is NaN or infinite");
+  require(data.gold.empty() || data.gold.size() == token_count, "there must be one gold label per token");
+  require(std::ranges::all_of(data.gold, [&](LabelIndex y) { return y < data.label_count; }),
+          "a gold label is beyond the number of labels");
+  require(options.label_costs.empty() || options.label_costs.size() == data.label_count, "there must be one cost per label");
+  require(std::ranges::all_of(options.label_costs, [](double c) { return c >= 0 && std::isfinite(c); }),
+          "label costs must be finite and not negative");
+}
+
+// Sums entries of the same index and removes those that cancel out.
+void coalesce(std::vector<Entry>& entries) {
+  std::ranges::sort(entries, {}, &Entry::index);
+  std::size_t kept = 0;
+  for (std::size_t j = 0; j < entries.size();) {
+    Entry sum = entries[j++];
+    for (; j < entries.size() && entries[j].index == sum.index; ++j) sum.value += entries[j].value;
+    if (sum.value != 0) entries[kept++] = sum;
+  }
+  entries.resize(kept);
+}
+
+std::size_t first_maximum(const double* values, std::size_t count) {
+  return static_cast<std::size_t>(std::max_element(values, values + count) - values);
+}
+
+}  // namespace
+
+SequenceTask::SequenceTask(const SequenceData& data, SequenceOptions options)
+    : data_(data), options_(std::move(options)), stride_(padded(data.label_count)) {
+  check(data_, options_);
+  if (dimension() > std::numeric_limits<WeightIndex>::max()) {
+    throw std::invalid_argument("features times labels make " + std::to_string(dimension()) +
+                                " weights, more than the 4,294,967,295 that are possible");
+  }
+}
+
+Capabilities SequenceTask::capabilities() const { return {.gold = !data_.gold.empty(), .implicit = data_.dense}; }
+
+std::unique_ptr<Scratch> SequenceTask::make_scratch() const {
+  auto buffers = std::make_unique<Buffers>();
+  if (data_.dense && !data_.gold.empty()) buffers->dense_difference.resize(dimension());
+  return buffers;
+}
+
+void SequenceTask::encode(std::span<const LabelIndex> labels, std::vector<std::uint8_t>& bytes) const {
+  bytes.clear();
+  for (const LabelIndex label : labels) {
+    bytes.push_back(static_cast<std::uint8_t>(label & 255));
+    if (bytes_per_label() == 2) bytes.push_back(static_cast<std::uint8_t>(label >> 8));
+  }
+}
+
+// scores[t][c] = sum of the weights of token t's features for label c, plus start and end.
+void SequenceTask::score_tokens(std::size_t i, WeightView w, Buffers& buffers) const {
+  const std::size_t count = length(i);
+  buffers.scores.assign(count * stride_, 0.0);
+  const Kernels& kernel = kernels();
+  const double* rows = w.data() + first_feature_row() * stride_;
+  for (std::size_t t = 0; t < count; ++t) {
+    const std::size_t token = data_.sentences[i] + t;
+    double* scores = buffers.scores.data() + t * stride_;
+    if (data_.dense) {
+      kernel.add_scaled_rows(rows, nullptr, data_.values.data() + token * data_.feature_count,
+                             data_.feature_count, stride_, scores);
+      continue;
+    }
+    const std::size_t first = data_.tokens[token];
+    const std::size_t features = data_.tokens[token + 1] - first;
+    if (data_.values.empty()) {
+      kernel.add_rows(rows, data_.features.data() + first, features, stride_, scores);
+    } else {
+      kernel.add_scaled_rows(rows, data_.features.data() + first, data_.values.data() + first, features,
+                             stride_, scores);
+    }
+  }
+  if (options_.start_end) {
+    const std::uint32_t start = static_cast<std::uint32_t>(data_.label_count);
+    const std::uint32_t end = start + 1;
+    kernel.add_rows(w.data(), &start, 1, stride_, buffers.scores.data());
+    kernel.add_rows(w.data(), &end, 1, stride_, buffers.scores.data() + (count - 1) * stride_);
+  }
+}
+
+// Viterbi over buffers.scores: fills buffers.labels and returns the score of the best path. Of equal scores the
+// lowest label wins, from the last token backwards. Only the best scores are kept on the way forward; the
+// labels are found again on the way back, which is one row of work per token instead of a square.
+double SequenceTask::decode(std::size_t i, WeightView w, Buffers& buffers) const {
+  const std::size_t count = length(i);
+  const std::size_t labels = data_.label_count;
+  const Kernels& kernel = kernels();
+  double* scores = buffers.scores.data();
+  for (std::size_t t = 1; t < count; ++t) {
+    kernel.max_plus(scores + (t - 1) * stride_, w.data(), labels, stride_, scores + t * stride_);
+  }
+  buffers.labels.resize(count);
+  std::size_t label = first_maximum(scores + (count - 1) * stride_, labels);
+  const double best = scores[(count - 1) * stride_ + label];
+  for (std::size_t t = count - 1;; --t) {
+    buffers.labels[t] = static_cast<LabelIndex>(label);
+    if (t == 0) return best;
+    const double* previous = scores + (t - 1) * stride_;
+    const double* into = w.data() + label;
+    std::size_t from = 0;
+    double highest = previous[0] + into[0];
+    for (std::size_t p = 1; p < labels; ++p) {
+      const double score = previous[p] + into[p * stride_];
+      if (score > highest) {
+        highest = score;
+        from = p;
+      }
+    }
+    label = from;
+  }
+}
+
+double SequenceTask::gold_score(std::size_t i, WeightView w, const Buffers& buffers) const {
+  const auto truth = gold(i);
+  double score = buffers.scores[truth[0]];
+  for (std::size_t t = 1; t < truth.size(); ++t) {
+    score += buffers.scores[t * stride_ + truth[t]] + w[truth[t - 1] * stride_ + truth[t]];
+  }
+  return score;
+}
+
+void SequenceTask::predict(std::size_t i, WeightView w, int, Scratch& scratch, std::vector<Output>& outputs) const {
+  auto& buffers = static_cast<Buffers&>(scratch);
+  outputs.resize(1);
+  outputs[0].bytes.clear();
+  outputs[0].score = outputs[0].upper_bound = 0;
+  if (length(i) == 0) return;
+  score_tokens(i, w, buffers);
+  outputs[0].score = outputs[0].upper_bound = decode(i, w, buffers);
+  encode(buffers.labels, outputs[0].bytes);
+}
+
+double SequenceTask::find(std::size_t i, WeightView w, const FindOptions& options, Scratch& scratch,
+                          CandidateSink& sink) const {
+  auto& buffers = static_cast<Buffers&>(scratch);
+  if (length(i) == 0) return 0;
+  score_tokens(i, w, buffers);
+  const double right = gold_score(i, w, buffers);
+  const auto truth = gold(i);
+  double greatest_loss = 0;
+  if (options.loss_scale != 0) {
+    // Taking the loss off the right label ranks paths as adding it to all the others does, for less work.
+    for (std::size_t t = 0; t < truth.size(); ++t) {
+      const double cost = options.loss_scale * label_cost(truth[t]);
+      buffers.scores[t * stride_ + truth[t]] -= cost;
+      greatest_loss += cost;
+    }
+  }
+  const double violation = decode(i, w, buffers) + greatest_loss - right;
+  if (violation >= options.min_violation && !std::ranges::equal(buffers.labels, truth)) emit(i, buffers, sink);
+  return std::max(violation, 0.0);
+}
+
+// Hands over buffers.labels as a candidate.
+void SequenceTask::emit(std::size_t i, Buffers& buffers, CandidateSink& sink) const {
+  encode(buffers.labels, buffers.output);
+  Candidate result;
+  result.example = i;
+  result.key = output_key(buffers.output);
+  result.output = buffers.output;
+  result.implicit = data_.dense;
+  const auto truth = gold(i);
+  for (std::size_t t = 0; t < truth.size(); ++t) {
+    if (buffers.labels[t] != truth[t]) result.loss += label_cost(truth[t]);
+  }
+  if (data_.dense) {
+    std::vector<double>& sum = buffers.dense_difference;
+    visit_difference(i, buffers.output, [&](WeightIndex k, double value) { sum[k] += value; });
+    visit_difference(i, buffers.output, [&](WeightIndex k, double) {
+      result.squared_norm += sum[k] * sum[k];
+      sum[k] = 0;
+    });
+  } else {
+    buffers.difference.clear();
+    visit_difference(i, buffers.output, [&](WeightIndex k, double value) {
+      buffers.difference.push_back({k, static_cast<float>(value)});
+    });
+    coalesce(buffers.difference);
+    for (const Entry& entry : buffers.difference) {
+      result.squared_norm += static_cast<double>(entry.value) * entry.value;
+    }
+    result.difference = buffers.difference;
+  }
+  sink.accept(result);
+}
+
+void SequenceTask::candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const {
+  auto& buffers = static_cast<Buffers&>(scratch);
+  if (output.size() != length(i) * bytes_per_label()) {
+    throw std::invalid_argument("an output of sentence " + std::to_string(i) + " has the wrong length");
+  }
+  buffers.labels.resize(length(i));
+  for (std::size_t t = 0; t < length(i); ++t) {
+    const std::size_t label = decode_label(output, t);
+    if (label >= data_.label_count) {
+      throw std::invalid_argument("an output of sentence " + std::to_string(i) + " has label " +
+                                  std::to_string(label) + " of " + std::to_string(data_.label_count));
+    }
+    buffers.labels[t] = static_cast<LabelIndex>(label);
+  }
+  emit(i, buffers, sink);
+}
+
+template <class Visit>
+void SequenceTask::visit_emissions(std::size_t token, std::size_t label, double sign, Visit visit) const {
+  const std::size_t base = first_feature_row() * stride_ + label;
+  if (data_.dense) {
+    const float* values = data_.values.data() + token * data_.feature_count;
+    for (std::size_t f = 0; f < data_.feature_count; ++f) {
+      visit(static_cast<WeightIndex>(base + f * stride_), sign * values[f]);
+    }
+    return;
+  }
+  for (std::size_t j = data_.tokens[token]; j < data_.tokens[token + 1]; ++j) {
+    visit(static_cast<WeightIndex>(base + data_.features[j] * stride_),
+          data_.values.empty() ? sign : sign * data_.values[j]);
+  }
+}
+
+// Only tokens whose labels differ, and pairs of neighbours in which one does, contribute.
+template <class Visit>
+void SequenceTask::visit_difference(std::size_t i, ByteView output, Visit visit) const {
+  const auto truth = gold(i);
+  const auto start = static_cast<WeightIndex>(data_.label_count * stride_);
+  const auto pair = [&](std::size_t from, std::size_t to) { return static_cast<WeightIndex>(from * stride_ + to); };
+  std::size_t previous = 0;
+  for (std::size_t t = 0; t < truth.size(); ++t) {
+    const std::size_t label = decode_label(output, t);
+    const bool differs = label != truth[t];
+    if (differs) {
+      visit_emissions(data_.sentences[i] + t, truth[t], 1, visit);
+      visit_emissions(data_.sentences[i] + t, label, -1, visit);
+    }
+    if (t > 0 && (differs || previous != truth[t - 1])) {
+      visit(pair(truth[t - 1], truth[t]), 1);
+      visit(pair(previous, label), -1);
+    }
+    if (options_.start_end && differs && t == 0) {
+      visit(static_cast<WeightIndex>(start + truth[t]), 1);
+      visit(static_cast<WeightIndex>(start + label), -1);
+    }
+    if (options_.start_end && differs && t + 1 == truth.size()) {
+      visit(static_cast<WeightIndex>(start + stride_ + truth[t]), 1);
+      visit(static_cast<WeightIndex>(start + stride_ + label), -1);
+    }
+    previous = label;
+  }
+}
+
+}  // namespace marginloom

@@ -1,0 +1,88 @@
+// First-order chains: one label per token, scored by emission features times labels and by pairs of neighbouring
+// labels. Inference is Viterbi's algorithm.
+//
+// Weights lie in rows of `stride` doubles, one column per label, the padding always 0:
+//   rows 0 .. labels-1       transitions: row p, column c scores label c after label p
+//   row  labels, labels + 1  start and end (present, but unused unless `start_end`)
+//   the rest                 one row per emission feature
+// so the weights that every sentence touches come first, and scores of a token are sums of contiguous rows.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/implicit_task.hpp"
+#include "core/kernels.hpp"
+
+namespace marginloom {
+
+using LabelIndex = std::uint16_t;
+
+// Encoded sentences; the memory belongs to the caller and must outlive the task.
+struct SequenceData {
+  std::span<const std::uint64_t> sentences;  // sentence i has the tokens sentences[i] .. sentences[i + 1] - 1
+  std::span<const std::uint64_t> tokens;     // sparse: token t has the features tokens[t] .. tokens[t + 1] - 1
+  std::span<const std::uint32_t> features;
+  std::span<const float> values;   // of the features, empty if all are 1; dense: tokens times feature_count
+  std::span<const LabelIndex> gold;  // one per token, or empty: nothing to learn from
+  std::size_t feature_count = 0;
+  std::size_t label_count = 0;
+  bool dense = false;
+};
+
+struct SequenceOptions {
+  bool start_end = false;
+  std::vector<double> label_costs;  // loss of a wrong label where this one is right; empty: all 1
+};
+
+class SequenceTask final : public ImplicitTask<SequenceTask> {
+ public:
+  // Throws std::invalid_argument if the data contradict themselves.
+  SequenceTask(const SequenceData& data, SequenceOptions options);
+
+  std::size_t size() const override { return data_.sentences.size() - 1; }
+  std::size_t dimension() const override { return (first_feature_row() + data_.feature_count) * stride_; }
+  Capabilities capabilities() const override;
+  std::unique_ptr<Scratch> make_scratch() const override;
+  void predict(std::size_t i, WeightView w, int k, Scratch& scratch, std::vector<Output>& outputs) const override;
+  double find(std::size_t i, WeightView w, const FindOptions& options, Scratch& scratch,
+              CandidateSink& sink) const override;
+  void candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const override;
+  double work(std::size_t i) const override { return static_cast<double>(length(i)) + 1; }
+
+  template <class Visit>
+  void visit_difference(std::size_t i, ByteView output, Visit visit) const;
+
+  [[nodiscard]] std::size_t stride() const { return stride_; }
+  [[nodiscard]] std::size_t bytes_per_label() const { return data_.label_count > 256 ? 2 : 1; }
+  [[nodiscard]] std::size_t length(std::size_t i) const { return data_.sentences[i + 1] - data_.sentences[i]; }
+
+ private:
+  struct Buffers;
+
+  [[nodiscard]] std::size_t first_feature_row() const { return data_.label_count + 2; }
+  [[nodiscard]] std::span<const LabelIndex> gold(std::size_t i) const {
+    return data_.gold.subspan(data_.sentences[i], length(i));
+  }
+  [[nodiscard]] double label_cost(LabelIndex label) const {
+    return options_.label_costs.empty() ? 1.0 : options_.label_costs[label];
+  }
+  [[nodiscard]] std::size_t decode_label(ByteView output, std::size_t t) const {
+    return bytes_per_label() == 1 ? output[t] : output[2 * t] + 256u * output[2 * t + 1];
+  }
+  void encode(std::span<const LabelIndex> labels, std::vector<std::uint8_t>& bytes) const;
+  void score_tokens(std::size_t i, WeightView w, Buffers& buffers) const;
+  double decode(std::size_t i, WeightView w, Buffers& buffers) const;
+  [[nodiscard]] double gold_score(std::size_t i, WeightView w, const Buffers& buffers) const;
+  void emit(std::size_t i, Buffers& buffers, CandidateSink& sink) const;
+  template <class Visit>
+  void visit_emissions(std::size_t token, std::size_t label, double sign, Visit visit) const;
+
+  SequenceData data_;
+  SequenceOptions options_;
+  std::size_t stride_;
+};
+
+}  // namespace marginloom
