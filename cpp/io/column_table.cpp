@@ -111,8 +111,9 @@ std::string ColumnTable::with_labels(const std::vector<std::string_view>& labels
       ++token;
     } else {
       result.append(line);
-      if (kind == Line::token) result.append("\t").append(labels[token++]);
-      if (kind == Line::document_start) result.append("\tO");
+      const char separator = line.find('\t') == std::string_view::npos ? ' ' : '\t';
+      if (kind == Line::token) (result += separator) += labels[token++];
+      if (kind == Line::document_start) (result += separator) += 'O';
     }
     result.push_back('\n');
   }

@@ -85,4 +85,50 @@ class SequenceTask final : public ImplicitTask<SequenceTask> {
   std::size_t stride_;
 };
 
+template <class Visit>
+void SequenceTask::visit_emissions(std::size_t token, std::size_t label, double sign, Visit visit) const {
+  const std::size_t base = first_feature_row() * stride_ + label;
+  if (data_.dense) {
+    const float* values = data_.values.data() + token * data_.feature_count;
+    for (std::size_t f = 0; f < data_.feature_count; ++f) {
+      visit(static_cast<WeightIndex>(base + f * stride_), sign * values[f]);
+    }
+    return;
+  }
+  for (std::size_t j = data_.tokens[token]; j < data_.tokens[token + 1]; ++j) {
+    visit(static_cast<WeightIndex>(base + data_.features[j] * stride_),
+          data_.values.empty() ? sign : sign * data_.values[j]);
+  }
+}
+
+// Only tokens whose labels differ, and pairs of neighbours in which one does, contribute.
+template <class Visit>
+void SequenceTask::visit_difference(std::size_t i, ByteView output, Visit visit) const {
+  const auto truth = gold(i);
+  const auto start = static_cast<WeightIndex>(data_.label_count * stride_);
+  const auto pair = [&](std::size_t from, std::size_t to) { return static_cast<WeightIndex>(from * stride_ + to); };
+  std::size_t previous = 0;
+  for (std::size_t t = 0; t < truth.size(); ++t) {
+    const std::size_t label = decode_label(output, t);
+    const bool differs = label != truth[t];
+    if (differs) {
+      visit_emissions(data_.sentences[i] + t, truth[t], 1, visit);
+      visit_emissions(data_.sentences[i] + t, label, -1, visit);
+    }
+    if (t > 0 && (differs || previous != truth[t - 1])) {
+      visit(pair(truth[t - 1], truth[t]), 1);
+      visit(pair(previous, label), -1);
+    }
+    if (options_.start_end && differs && t == 0) {
+      visit(static_cast<WeightIndex>(start + truth[t]), 1);
+      visit(static_cast<WeightIndex>(start + label), -1);
+    }
+    if (options_.start_end && differs && t + 1 == truth.size()) {
+      visit(static_cast<WeightIndex>(start + stride_ + truth[t]), 1);
+      visit(static_cast<WeightIndex>(start + stride_ + label), -1);
+    }
+    previous = label;
+  }
+}
+
 }  // namespace marginloom

@@ -1,0 +1,58 @@
+// What the files of the Python module share.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/parallel.hpp"
+
+namespace marginloom::python {
+
+namespace nb = nanobind;
+
+template <class T>
+using InputArray = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+using OutputArray = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+
+template <class T>
+[[nodiscard]] std::span<const T> view(const InputArray<T>& array) {
+  return {array.data(), array.size()};
+}
+
+// A numpy array that owns the vector's memory.
+template <class T>
+[[nodiscard]] OutputArray<T> to_numpy(std::vector<T> values) {
+  auto* owned = new std::vector<T>(std::move(values));
+  const nb::capsule owner(owned, [](void* memory) noexcept { delete static_cast<std::vector<T>*>(memory); });
+  return OutputArray<T>(owned->data(), {owned->size()}, owner);
+}
+
+// Lets Python's signal handlers run while C++ computes without the GIL. Ctrl-C stops the computation; any other
+// exception of a handler is rethrown by finish().
+class PythonSignals {
+ public:
+  [[nodiscard]] StopRequest request() {
+    return StopRequest([this] { return check(); });
+  }
+  void finish();  // call with the GIL held
+
+ private:
+  bool check();
+  std::optional<nb::python_error> error_;
+};
+
+// The text of a str; the view lives as long as the str.
+[[nodiscard]] std::string_view text_of(nb::handle text);
+
+void bind_text(nb::module_& module);
+void bind_tasks(nb::module_& module);
+void bind_training(nb::module_& module);
+
+}  // namespace marginloom::python

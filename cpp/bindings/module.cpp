@@ -1,0 +1,58 @@
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "bindings/bindings.hpp"
+#include "core/kernels.hpp"
+
+namespace marginloom::python {
+
+bool PythonSignals::check() {
+  const nb::gil_scoped_acquire gil;
+  if (PyErr_CheckSignals() == 0) return false;
+  error_.emplace();
+  return true;
+}
+
+void PythonSignals::finish() {
+  if (error_ && !error_->matches(PyExc_KeyboardInterrupt)) throw nb::python_error(std::move(*error_));
+}
+
+std::string_view text_of(nb::handle text) {
+  Py_ssize_t size = 0;
+  const char* data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+  if (!data) throw nb::python_error();
+  return {data, static_cast<std::size_t>(size)};
+}
+
+namespace {
+
+std::vector<std::string> kernel_names() {
+  const auto names = available_kernels();
+  return {names.begin(), names.end()};
+}
+
+void check_kernel_choice() {
+  const char* wanted = std::getenv("MARGINLOOM_SIMD");
+  const auto names = kernel_names();
+  if (!wanted || std::ranges::find(names, std::string(wanted)) != names.end()) return;
+  std::string message = "MARGINLOOM_SIMD is '" + std::string(wanted) + "'; this machine has:";
+  for (const auto& name : names) message += " " + name;
+  throw nb::import_error(message.c_str());
+}
+
+}  // namespace
+}  // namespace marginloom::python
+
+NB_MODULE(_core, module) {
+  using namespace marginloom::python;
+  check_kernel_choice();
+  module.def("simd_available", &kernel_names, "Instruction sets that this machine can use, widest first.");
+  module.def("simd_selected", [] { return std::string(marginloom::kernels().name); });
+  module.def("simd_select", [](const std::string& name) { return marginloom::select_kernels(name); });
+  bind_text(module);
+  bind_tasks(module);
+  bind_training(module);
+}

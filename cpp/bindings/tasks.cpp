@@ -1,0 +1,164 @@
+// Tasks, and prediction with them.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <stdexcept>
+
+#include "bindings/bindings.hpp"
+#include "core/task.hpp"
+#include "tasks/sequence.hpp"
+
+namespace marginloom::python {
+namespace {
+
+template <class T>
+using OptionalArray = std::optional<InputArray<T>>;
+
+template <class T>
+std::span<const T> view_or_empty(const OptionalArray<T>& array) {
+  return array ? view(*array) : std::span<const T>();
+}
+
+void make_sequence_task(SequenceTask* self, const InputArray<std::uint64_t>& sentences,
+                        const OptionalArray<std::uint64_t>& tokens, const OptionalArray<std::uint32_t>& features,
+                        const OptionalArray<float>& values, const OptionalArray<std::uint16_t>& gold,
+                        std::size_t feature_count, std::size_t label_count, bool start_end,
+                        std::vector<double> label_costs) {
+  SequenceData data;
+  data.sentences = view(sentences);
+  data.tokens = view_or_empty(tokens);
+  data.features = view_or_empty(features);
+  data.values = view_or_empty(values);
+  data.gold = view_or_empty(gold);
+  data.feature_count = feature_count;
+  data.label_count = label_count;
+  data.dense = !tokens.has_value();
+  new (self) SequenceTask(data, {.start_end = start_end, .label_costs = std::move(label_costs)});
+}
+
+std::vector<std::string> capability_names(const Task& task) {
+  const Capabilities can = task.capabilities();
+  std::vector<std::string> names;
+  const auto add = [&](bool present, const char* name) {
+    if (present) names.emplace_back(name);
+  };
+  add(can.gold, "gold");
+  add(can.exact, "exact");
+  add(can.bounded, "bounded");
+  add(can.loss_augmented, "loss-augmented");
+  add(can.k_best, "k-best");
+  add(can.implicit, "implicit");
+  add(can.needs_gil, "needs-GIL");
+  return names;
+}
+
+void require_weights(const Task& task, const InputArray<double>& weights) {
+  if (weights.size() != task.dimension()) {
+    throw std::invalid_argument("the task has " + std::to_string(task.dimension()) + " weights, not " +
+                                std::to_string(weights.size()));
+  }
+}
+
+// The best output of every example: all bytes, where each example's begin, and the scores.
+nb::object predict(const Task& task, const InputArray<double>& weights, int threads) {
+  require_weights(task, weights);
+  constexpr std::size_t chunk = 64;
+  std::vector<std::vector<Output>> outputs(task.size());
+  PythonSignals signals;
+  StopRequest stop = signals.request();
+  bool complete = false;
+  {
+    const nb::gil_scoped_release release;
+    std::vector<std::unique_ptr<Scratch>> scratch(static_cast<std::size_t>(std::max(threads, 1)));
+    complete = parallel_for(task.size(), chunk, threads, stop, [&](int thread, std::size_t begin, std::size_t end) {
+      auto& own = scratch[static_cast<std::size_t>(thread)];
+      if (!own) own = task.make_scratch();
+      std::vector<std::size_t> examples;
+      for (std::size_t i = begin; i < end; ++i) examples.push_back(i);
+      task.predict_batch(examples, view(weights), 1, *own, std::span(outputs).subspan(begin, end - begin));
+    });
+  }
+  signals.finish();
+  if (!complete) {
+    PyErr_SetNone(PyExc_KeyboardInterrupt);
+    throw nb::python_error();
+  }
+  std::vector<std::uint8_t> bytes;
+  std::vector<std::uint64_t> offsets{0};
+  std::vector<double> scores;
+  for (const auto& best : outputs) {
+    bytes.insert(bytes.end(), best.at(0).bytes.begin(), best[0].bytes.end());
+    offsets.push_back(bytes.size());
+    scores.push_back(best[0].score);
+  }
+  return nb::make_tuple(to_numpy(std::move(bytes)), to_numpy(std::move(offsets)), to_numpy(std::move(scores)));
+}
+
+nb::dict to_dict(const Candidate& candidate) {
+  std::vector<std::uint32_t> indices;
+  std::vector<float> values;
+  for (const Entry& entry : candidate.difference) {
+    indices.push_back(entry.index);
+    values.push_back(entry.value);
+  }
+  nb::dict result;
+  result["loss"] = candidate.loss;
+  result["squared_norm"] = candidate.squared_norm;
+  result["output"] = nb::bytes(candidate.output.data(), candidate.output.size());
+  result["implicit"] = candidate.implicit;
+  result["indices"] = to_numpy(std::move(indices));
+  result["values"] = to_numpy(std::move(values));
+  return result;
+}
+
+void require_example(const Task& task, std::size_t i) {
+  if (i >= task.size()) throw nb::index_error("there is no such example");
+  if (!task.capabilities().gold) throw std::invalid_argument("the examples have no gold outputs");
+}
+
+nb::object find(const Task& task, std::size_t i, const InputArray<double>& weights, double loss_scale) {
+  require_weights(task, weights);
+  require_example(task, i);
+  nb::list candidates;
+  FunctionSink sink([&](const Candidate& candidate) { candidates.append(to_dict(candidate)); });
+  const double bound =
+      task.find(i, view(weights), {.k = 1, .loss_scale = loss_scale}, *task.make_scratch(), sink);
+  return nb::make_tuple(bound, candidates);
+}
+
+nb::object candidate(const Task& task, std::size_t i, const nb::bytes& output) {
+  require_example(task, i);
+  nb::object result;
+  FunctionSink sink([&](const Candidate& candidate) { result = to_dict(candidate); });
+  const ByteView bytes(static_cast<const std::uint8_t*>(output.data()), output.size());
+  task.candidate(i, bytes, *task.make_scratch(), sink);
+  return result;
+}
+
+}  // namespace
+
+void bind_tasks(nb::module_& module) {
+  nb::class_<Task>(module, "Task")
+      .def_prop_ro("size", &Task::size)
+      .def_prop_ro("dimension", &Task::dimension)
+      .def_prop_ro("capabilities", &capability_names)
+      .def("work", [](const Task& self, std::size_t i) {
+        if (i >= self.size()) throw nb::index_error("there is no such example");
+        return self.work(i);
+      })
+      .def("predict", &predict, nb::arg("weights"), nb::arg("threads") = 1)
+      .def("find", &find, nb::arg("example"), nb::arg("weights"), nb::arg("loss_scale") = 1.0)
+      .def("candidate", &candidate, nb::arg("example"), nb::arg("output"));
+
+  nb::class_<SequenceTask, Task>(module, "SequenceTask")
+      .def("__init__", &make_sequence_task, nb::arg("sentences"), nb::arg("tokens").none(), nb::arg("features").none(),
+           nb::arg("values").none(), nb::arg("gold").none(), nb::arg("feature_count"), nb::arg("label_count"),
+           nb::arg("start_end"), nb::arg("label_costs"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
+           nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>())
+      .def_prop_ro("stride", &SequenceTask::stride)
+      .def_prop_ro("bytes_per_label", &SequenceTask::bytes_per_label);
+}
+
+}  // namespace marginloom::python

@@ -1,0 +1,183 @@
+// Vocabularies, column files, and features from Python objects.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <tuple>
+
+#include "bindings/bindings.hpp"
+#include "features/vocabulary.hpp"
+#include "io/column_table.hpp"
+
+namespace marginloom::python {
+namespace {
+
+std::string as_string(const nb::bytes& bytes) { return {static_cast<const char*>(bytes.data()), bytes.size()}; }
+
+std::uint32_t number_of(Vocabulary& vocabulary, std::string_view name, bool grow) {
+  return grow ? vocabulary.intern(name) : vocabulary.find(name);
+}
+
+// Sparse rows under construction, one per token.
+struct TokenRows {
+  std::vector<std::uint64_t> tokens{0};
+  std::vector<std::uint32_t> features;
+  std::vector<float> values;
+  bool indicators = true;  // all values are 1
+
+  void add(std::uint32_t feature, double value) {
+    if (feature == Vocabulary::unknown || value == 0) return;
+    if (!std::isfinite(value)) throw std::invalid_argument("a value is NaN or infinite");
+    if (std::abs(value) > std::numeric_limits<float>::max()) {
+      throw std::invalid_argument("a value is beyond the range of single precision");
+    }
+    features.push_back(feature);
+    values.push_back(static_cast<float>(value));
+    indicators &= value == 1;
+  }
+};
+
+void add_dict(Vocabulary& vocabulary, bool grow, nb::handle token, TokenRows& rows, std::string& joined) {
+  for (const auto& [key, value] : nb::cast<nb::dict>(token)) {
+    if (!PyUnicode_Check(key.ptr())) throw std::invalid_argument("a feature name is not a string");
+    if (PyUnicode_Check(value.ptr())) {
+      joined.assign(text_of(key)).append("=").append(text_of(value));
+      rows.add(number_of(vocabulary, joined, grow), 1);
+      continue;
+    }
+    const double number = PyFloat_AsDouble(value.ptr());
+    if (number == -1 && PyErr_Occurred()) {
+      PyErr_Clear();
+      throw std::invalid_argument("feature '" + std::string(text_of(key)) + "' is neither a number nor a string");
+    }
+    rows.add(number_of(vocabulary, text_of(key), grow), number);
+  }
+}
+
+void add_token(Vocabulary& vocabulary, bool grow, nb::handle token, TokenRows& rows, std::string& joined) {
+  if (PyDict_Check(token.ptr())) {
+    add_dict(vocabulary, grow, token, rows, joined);
+  } else if (PyUnicode_Check(token.ptr()) || !PySequence_Check(token.ptr())) {
+    throw std::invalid_argument("a token must be a list of feature strings or a dict of name and value");
+  } else {
+    for (const nb::handle feature : token) {
+      if (!PyUnicode_Check(feature.ptr())) throw std::invalid_argument("a feature is not a string");
+      rows.add(number_of(vocabulary, text_of(feature), grow), 1);
+    }
+  }
+  rows.tokens.push_back(rows.features.size());
+}
+
+nb::object encode_tokens(Vocabulary& vocabulary, nb::handle sentences, bool grow) {
+  TokenRows rows;
+  std::vector<std::uint64_t> offsets{0};
+  std::string joined;
+  for (const nb::handle sentence : sentences) {
+    std::size_t position = 0;
+    for (const nb::handle token : sentence) {
+      try {
+        add_token(vocabulary, grow, token, rows, joined);
+      } catch (const std::invalid_argument& error) {
+        throw std::invalid_argument("sentence " + std::to_string(offsets.size() - 1) + ", token " +
+                                    std::to_string(position) + ": " + error.what());
+      }
+      ++position;
+    }
+    offsets.push_back(rows.tokens.size() - 1);
+  }
+  nb::object values = nb::none();
+  if (!rows.indicators) values = nb::cast(to_numpy(std::move(rows.values)));
+  return nb::make_tuple(to_numpy(std::move(offsets)), to_numpy(std::move(rows.tokens)),
+                        to_numpy(std::move(rows.features)), values);
+}
+
+// Numbers of single strings: words, or labels.
+nb::object encode_strings(Vocabulary& vocabulary, nb::handle strings, bool grow) {
+  std::vector<std::uint32_t> numbers;
+  for (const nb::handle text : strings) {
+    if (!PyUnicode_Check(text.ptr())) {
+      throw std::invalid_argument("item " + std::to_string(numbers.size()) + " is not a string");
+    }
+    numbers.push_back(number_of(vocabulary, text_of(text), grow));
+  }
+  return nb::cast(to_numpy(std::move(numbers)));
+}
+
+nb::object encode_column(Vocabulary& vocabulary, const ColumnTable& table, std::size_t column, bool grow) {
+  if (column >= table.columns() && table.tokens() > 0) throw std::invalid_argument("there is no such column");
+  std::vector<std::uint32_t> numbers(table.tokens());
+  for (std::size_t t = 0; t < numbers.size(); ++t) {
+    numbers[t] = number_of(vocabulary, table.cell(t, column), grow);
+  }
+  return nb::cast(to_numpy(std::move(numbers)));
+}
+
+nb::object with_labels(const ColumnTable& table, const Vocabulary& labels, const InputArray<std::uint16_t>& numbers,
+                       std::size_t column) {
+  if (numbers.size() != table.tokens()) throw std::invalid_argument("there must be one label per token");
+  std::vector<std::string_view> names;
+  names.reserve(numbers.size());
+  for (const std::uint16_t number : view(numbers)) {
+    if (number >= labels.size()) throw std::invalid_argument("a label is beyond the vocabulary");
+    names.push_back(labels.name(number));
+  }
+  const std::string text = table.with_labels(names, column);
+  return nb::bytes(text.data(), text.size());
+}
+
+}  // namespace
+
+void bind_text(nb::module_& module) {
+  nb::class_<Vocabulary>(module, "Vocabulary")
+      .def(nb::init<>())
+      .def("__init__",
+           [](Vocabulary* self, const nb::bytes& text, const InputArray<std::uint64_t>& offsets) {
+             new (self) Vocabulary(as_string(text), {view(offsets).begin(), view(offsets).end()});
+           })
+      .def("__len__", &Vocabulary::size)
+      .def("find",
+           [](const Vocabulary& self, std::string_view name) -> std::int64_t {
+             const std::uint32_t id = self.find(name);
+             return id == Vocabulary::unknown ? -1 : static_cast<std::int64_t>(id);
+           })
+      .def("name",
+           [](const Vocabulary& self, std::size_t id) {
+             if (id >= self.size()) throw nb::index_error("beyond the vocabulary");
+             return std::string(self.name(id));
+           })
+      .def("text", [](const Vocabulary& self) { return nb::bytes(self.text().data(), self.text().size()); })
+      .def("offsets", [](const Vocabulary& self) { return to_numpy(self.offsets()); })
+      .def("selected",
+           [](const Vocabulary& self, const InputArray<std::uint32_t>& ids) { return self.selected(view(ids)); })
+      .def("encode_tokens", &encode_tokens, nb::arg("sentences"), nb::arg("grow"))
+      .def("encode_strings", &encode_strings, nb::arg("strings"), nb::arg("grow"))
+      .def("encode_column", &encode_column, nb::arg("table"), nb::arg("column"), nb::arg("grow"));
+
+  nb::class_<ColumnTable>(module, "ColumnTable")
+      .def("__init__",
+           [](ColumnTable* self, const nb::bytes& text, bool conllu, const std::string& name, std::size_t first_line) {
+             new (self) ColumnTable(as_string(text), conllu ? ColumnFormat::conllu : ColumnFormat::conll, name,
+                                    first_line);
+           })
+      .def_prop_ro("name", &ColumnTable::name)
+      .def_prop_ro("columns", &ColumnTable::columns)
+      .def_prop_ro("tokens", &ColumnTable::tokens)
+      .def("sentences", [](const ColumnTable& self) { return to_numpy(self.sentences()); })
+      .def("cell",
+           [](const ColumnTable& self, std::size_t token, std::size_t column) {
+             if (token >= self.tokens() || column >= self.columns()) throw nb::index_error("beyond the table");
+             return std::string(self.cell(token, column));
+           })
+      .def("line_number",
+           [](const ColumnTable& self, std::size_t token) {
+             if (token >= self.tokens()) throw nb::index_error("beyond the table");
+             return self.line_number(token);
+           })
+      .def("with_labels", &with_labels, nb::arg("labels"), nb::arg("numbers"), nb::arg("column"));
+}
+
+}  // namespace marginloom::python

@@ -1,0 +1,156 @@
+// Learners and engines.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cmath>
+#include <stdexcept>
+
+#include "bindings/bindings.hpp"
+#include "engines/serial.hpp"
+#include "learners/dcd.hpp"
+#include "learners/perceptron.hpp"
+
+namespace marginloom::python {
+namespace {
+
+std::vector<double> checked_numbers(const InputArray<double>& numbers) {
+  std::vector<double> result(view(numbers).begin(), view(numbers).end());
+  for (const double number : result) {
+    if (!(number >= 0) || !std::isfinite(number)) throw std::invalid_argument("weights of examples must not be negative");
+  }
+  return result;
+}
+
+std::vector<std::size_t> checked_examples(const Task& task, const InputArray<std::uint64_t>& examples) {
+  if (!task.capabilities().gold) throw std::invalid_argument("the examples have no gold outputs");
+  for (const std::uint64_t i : view(examples)) {
+    if (i >= task.size()) throw std::invalid_argument("there is no example " + std::to_string(i));
+  }
+  return {view(examples).begin(), view(examples).end()};
+}
+
+template <class T>
+nb::object optional_number(const std::optional<T>& number) {
+  return number ? nb::cast(*number) : nb::none();
+}
+
+nb::dict run_pass(Engine& engine) {
+  PythonSignals signals;
+  StopRequest stop = signals.request();
+  PassReport report;
+  {
+    const nb::gil_scoped_release release;
+    report = engine.run_pass(stop);
+  }
+  signals.finish();
+  nb::dict result;
+  result["inferences"] = report.inferences;
+  result["updates"] = report.updates;
+  result["wrong"] = report.wrong;
+  result["training_loss"] = report.training_loss;
+  result["inference_seconds"] = report.inference_seconds;
+  result["update_seconds"] = report.update_seconds;
+  result["stopped"] = report.stopped;
+  result["primal"] = optional_number(report.primal_estimate);
+  result["dual"] = optional_number(report.dual);
+  result["active"] = report.active;
+  return result;
+}
+
+nb::object certify(Engine& engine, int threads) {
+  PythonSignals signals;
+  StopRequest stop = signals.request();
+  std::optional<Certificate> certificate;
+  {
+    const nb::gil_scoped_release release;
+    certificate = engine.certify(threads, stop);
+  }
+  signals.finish();
+  if (!certificate) return nb::none();
+  nb::dict result;
+  result["primal"] = certificate->primal;
+  result["dual"] = certificate->dual;
+  result["exact"] = certificate->exact;
+  result["complete"] = certificate->complete;
+  return result;
+}
+
+nb::object final_weights(const Engine& engine) {
+  std::vector<double> result(engine.task().dimension());
+  engine.final_weights(result);
+  return nb::cast(to_numpy(std::move(result)));
+}
+
+nb::dict export_state(const Engine& engine) {
+  nb::dict result;
+  for (auto& [name, array] : engine.export_state()) {
+    result[name.c_str()] = std::visit([](auto& values) { return nb::cast(to_numpy(std::move(values))); }, array);
+  }
+  return result;
+}
+
+template <class T>
+bool take_array(StateArrays& state, const std::string& name, nb::handle value) {
+  InputArray<T> array;
+  if (!nb::try_cast<InputArray<T>>(value, array, false)) return false;
+  state[name] = std::vector<T>(view(array).begin(), view(array).end());
+  return true;
+}
+
+void import_state(Engine& engine, const nb::dict& arrays) {
+  StateArrays state;
+  for (const auto& [key, value] : arrays) {
+    const std::string name(text_of(key));
+    if (!take_array<double>(state, name, value) && !take_array<std::uint64_t>(state, name, value) &&
+        !take_array<std::uint8_t>(state, name, value)) {
+      throw std::invalid_argument("'" + name + "' of the state is not an array of the right type");
+    }
+  }
+  engine.import_state(state);
+}
+
+template <class Serial, class Learner>
+void make_serial(Serial* self, std::shared_ptr<Task> task, std::shared_ptr<Learner> learner,
+                 const InputArray<std::uint64_t>& examples, std::uint64_t seed, bool shuffle) {
+  auto visited = checked_examples(*task, examples);
+  new (self) Serial(std::move(task), std::move(learner), std::move(visited), {.seed = seed, .shuffle = shuffle});
+}
+
+}  // namespace
+
+void bind_training(nb::module_& module) {
+  nb::class_<OnlineLearner>(module, "OnlineLearner");
+  nb::class_<Perceptron, OnlineLearner>(module, "Perceptron")
+      .def("__init__", [](Perceptron* self, std::shared_ptr<Task> task, const InputArray<double>& instance_weights,
+                          bool averaged) {
+        new (self) Perceptron(std::move(task), checked_numbers(instance_weights), averaged);
+      });
+
+  nb::class_<DualLearner>(module, "DualLearner").def_prop_ro("memory", &DualLearner::memory);
+  nb::class_<Dcd, DualLearner>(module, "Dcd")
+      .def("__init__", [](Dcd* self, std::shared_ptr<Task> task, const InputArray<double>& costs, double delta,
+                          int inner_passes) {
+        new (self) Dcd(std::move(task), checked_numbers(costs), {.delta = delta, .inner_passes = inner_passes});
+      });
+
+  nb::class_<Engine>(module, "Engine")
+      .def("run_pass", &run_pass)
+      .def("certify", &certify, nb::arg("threads"))
+      .def("final_weights", &final_weights)
+      .def("export_state", &export_state)
+      .def("import_state", &import_state)
+      .def_prop_ro("descriptor", [](Engine& self) { return self.weights().descriptor(); })
+      .def_prop_ro(
+          "weights",
+          [](Engine& self) {
+            const auto values = self.weights().values();
+            return nb::ndarray<nb::numpy, double, nb::ndim<1>>(values.data(), {values.size()}, nb::find(&self));
+          },
+          nb::rv_policy::reference_internal);
+  nb::class_<SerialOnline, Engine>(module, "SerialOnline").def("__init__", &make_serial<SerialOnline, OnlineLearner>);
+  nb::class_<SerialDual, Engine>(module, "SerialDual").def("__init__", &make_serial<SerialDual, DualLearner>);
+}
+
+}  // namespace marginloom::python

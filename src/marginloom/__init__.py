@@ -1,0 +1,68 @@
+"""marginloom trains linear structured predictors with large margins and proves how close to the optimum they are."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from marginloom.algorithms import ALGORITHMS, find_algorithm
+    from marginloom.callbacks import Callback, EarlyStopping, ProgressBar
+    from marginloom.datasets import make_tagging
+    from marginloom.errors import InputError, MarginloomError, ModelFileError
+    from marginloom.estimators import SequenceTagger
+    from marginloom.learners import DCD, Perceptron
+    from marginloom.state import State
+    from marginloom.training import Certificate, Result, train
+
+_HOMES = {
+    "ALGORITHMS": "algorithms",
+    "Callback": "callbacks",
+    "Certificate": "training",
+    "DCD": "learners",
+    "EarlyStopping": "callbacks",
+    "InputError": "errors",
+    "MarginloomError": "errors",
+    "ModelFileError": "errors",
+    "Perceptron": "learners",
+    "ProgressBar": "callbacks",
+    "Result": "training",
+    "SequenceTagger": "estimators",
+    "State": "state",
+    "find_algorithm": "algorithms",
+    "make_tagging": "datasets",
+    "train": "training",
+}
+
+__all__ = [
+    "ALGORITHMS",
+    "DCD",
+    "Callback",
+    "Certificate",
+    "EarlyStopping",
+    "InputError",
+    "MarginloomError",
+    "ModelFileError",
+    "Perceptron",
+    "ProgressBar",
+    "Result",
+    "SequenceTagger",
+    "State",
+    "find_algorithm",
+    "make_tagging",
+    "train",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'marginloom' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"marginloom.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

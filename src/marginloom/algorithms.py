@@ -1,0 +1,113 @@
+"""The published algorithms, each a learner on an engine under its familiar name."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Collection, Mapping
+from typing import Any, TypeVar
+
+from marginloom.engines import Engine, Serial
+from marginloom.errors import InputError
+from marginloom.learners import DCD, Learner, Perceptron
+from marginloom.parameters import Configured
+
+AnyConfigured = TypeVar("AnyConfigured", bound=Configured)
+
+
+@dataclasses.dataclass(frozen=True)
+class Algorithm:
+    """A learner on an engine, ready to train."""
+
+    name: str
+    summary: str
+    learner: Learner
+    engine: Engine
+
+
+ALGORITHMS: dict[str, Algorithm] = {
+    preset.name: preset
+    for preset in (
+        Algorithm(
+            "dcd-ssvm",
+            "dual coordinate descent with passes over kept candidates between inferences; the default",
+            DCD(),
+            Serial(),
+        ),
+        Algorithm(
+            "dcd-light",
+            "dual coordinate descent, one update of an example's candidates per inference",
+            DCD(inner_passes=0),
+            Serial(),
+        ),
+        Algorithm("perceptron", "structured perceptron, last weights", Perceptron(averaged=False), Serial()),
+        Algorithm("averaged-perceptron", "structured perceptron, averaged weights", Perceptron(), Serial()),
+    )
+}
+
+
+def find_algorithm(
+    name: str,
+    learner: Mapping[str, Any] | Learner | None = None,
+    engine: Mapping[str, Any] | Engine | None = None,
+) -> Algorithm:
+    """Return the algorithm of that name, with its learner's and engine's parameters replaced where given.
+
+    Parameters
+    ----------
+    name : str
+        A preset, such as ``"dcd-ssvm"``.
+    learner, engine : mapping or ready object, optional
+        Parameters by name, or a `Learner` or `Engine` to use instead of the preset's.
+
+    Returns
+    -------
+    Algorithm
+        The algorithm to train with.
+
+    Examples
+    --------
+    >>> find_algorithm("dcd-ssvm", learner={"inner_passes": 2}).learner
+    DCD(delta=0.01, inner_passes=2)
+    """
+    if name not in ALGORITHMS:
+        raise InputError(f"there is no algorithm {name!r}{_suggestion(name, ALGORITHMS)}; there are: {', '.join(ALGORITHMS)}")
+    preset = ALGORITHMS[name]
+    found = dataclasses.replace(
+        preset,
+        learner=_configured(name, preset.learner, learner, Learner),
+        engine=_configured(name, preset.engine, engine, Engine),
+    )
+    if found.learner.kind not in found.engine.kinds:
+        raise InputError(
+            f"the engine {found.engine.name} drives {' and '.join(sorted(found.engine.kinds))} learners, "
+            f"and {found.learner.name} is a learner of kind {found.learner.kind}"
+        )
+    return found
+
+
+def _configured(
+    algorithm: str,
+    preset: AnyConfigured,
+    given: Mapping[str, Any] | AnyConfigured | None,
+    base: type[AnyConfigured],
+) -> AnyConfigured:
+    if given is None:
+        return preset
+    if isinstance(given, base):
+        return given
+    if not isinstance(given, Mapping):
+        raise InputError(f"{base.__name__.lower()} must be a dict of parameters or a {base.__name__}, not {given!r}")
+    known = [parameter.name for parameter in preset.parameters()]
+    for name in given:
+        if name not in known:
+            raise InputError(
+                f"{algorithm} has no parameter {name!r}{_suggestion(name, known)}; "
+                f"its {base.__name__.lower()} has: {', '.join(known) or 'none'}"
+            )
+    return dataclasses.replace(preset, **given)
+
+
+def _suggestion(name: str, known: Collection[str]) -> str:
+    close = difflib.get_close_matches(str(name), known, n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""

@@ -1,0 +1,167 @@
+"""What can be done between the iterations of a run: show it, stop it, or anything of the user's own."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from marginloom.errors import InputError
+from marginloom.state import State
+from marginloom.trace import Row
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from marginloom.training import Run
+
+
+class Callback:
+    """Base of callbacks; override what is needed.
+
+    Examples
+    --------
+    >>> class Print(Callback):
+    ...     def after_iteration(self, run, row):
+    ...         print(row["iteration"], row["training_loss"])
+    """
+
+    #: What a run that this callback stopped reports as its reason.
+    stop_reason = "callback"
+
+    def before_training(self, run: Run) -> None:
+        """Do something before the first iteration."""
+
+    def before_iteration(self, run: Run) -> None:
+        """Do something before every iteration."""
+
+    def after_iteration(self, run: Run, row: Row) -> bool | None:
+        """Do something with the row of an iteration; return True to stop training."""
+
+    def after_training(self, run: Run) -> None:
+        """Do something when training has ended, also when it was interrupted or failed."""
+
+
+class EarlyStopping(Callback):
+    """Stop when the score on an evaluation set has not risen for some iterations.
+
+    Parameters
+    ----------
+    patience : int
+        Iterations without a better score after which training stops.
+    evaluation_set : str
+        Which evaluation set to watch.
+    metric : str, optional
+        Which score; by default ``f1`` where there is one and ``accuracy`` otherwise.
+    min_delta : float
+        By how much a score must be higher to count as better.
+    restore_best : bool
+        Return to the state of the best iteration at the end.
+
+    Examples
+    --------
+    >>> EarlyStopping(patience=5).patience
+    5
+    """
+
+    stop_reason = "early"
+
+    def __init__(
+        self,
+        patience: int = 3,
+        *,
+        evaluation_set: str = "dev",
+        metric: str | None = None,
+        min_delta: float = 0.0,
+        restore_best: bool = True,
+    ) -> None:
+        if patience < 1:
+            raise InputError(f"patience must be a whole number from 1, not {patience!r}")
+        self.patience = patience
+        self.evaluation_set = evaluation_set
+        self.metric = metric
+        self.min_delta = min_delta
+        self.restore_best = restore_best
+
+    def before_training(self, run: Run) -> None:
+        """Forget earlier runs and check that there is something to watch."""
+        if self.evaluation_set not in run.evaluation_sets:
+            raise InputError(
+                f"early stopping watches the evaluation set {self.evaluation_set!r}, and there is none; give one "
+                "with eval_set (in Python) or --dev (on the command line)"
+            )
+        self._best = -math.inf
+        self._best_iteration = 0
+        self._best_state: State | None = None
+
+    def after_iteration(self, run: Run, row: Row) -> bool:
+        """Compare the score with the best one so far."""
+        score = self._score(row["scores"][self.evaluation_set])
+        if score > self._best + self.min_delta:
+            self._best = score
+            self._best_iteration = row["iteration"]
+            self._best_state = run.state() if self.restore_best else None
+        return bool(row["iteration"] - self._best_iteration >= self.patience)
+
+    def after_training(self, run: Run) -> None:
+        """Return to the best state, if a later one was reached."""
+        if self._best_state is not None and self._best_iteration < run.iteration:
+            run.restore(self._best_state)
+        self._best_state = None
+
+    def _score(self, scores: dict[str, Any]) -> float:
+        metric = self.metric or ("f1" if "f1" in scores else "accuracy")
+        if not isinstance(scores.get(metric), float):
+            raise InputError(f"there is no score {metric!r}; there are: {', '.join(scores)}")
+        return float(scores[metric])
+
+
+class ProgressBar(Callback):
+    """Show progress, the gap and an estimate of the time left on standard error.
+
+    Examples
+    --------
+    >>> bar = ProgressBar()
+    """
+
+    def before_training(self, run: Run) -> None:
+        """Start the bar."""
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+        self._first_gap: float | None = None
+        self._progress: Progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._task: TaskID = self._progress.add_task(run.algorithm.name, total=1.0)
+        self._progress.start()
+
+    def after_iteration(self, run: Run, row: Row) -> None:
+        """Move the bar."""
+        text = f"{run.algorithm.name}  pass {row['iteration']}"
+        if row["gap"] is not None:
+            text += f"  gap {100 * row['gap']:.2f} %"
+        else:
+            text += f"  training loss {row['training_loss']:.4g}"
+        self._progress.update(self._task, completed=self._fraction(run, row), description=text)
+
+    def after_training(self, run: Run) -> None:
+        """Remove the bar."""
+        self._progress.stop()
+
+    def _fraction(self, run: Run, row: Row) -> float:
+        """By passes, or by how far the gap has come on a logarithmic scale, whichever is further."""
+        by_passes = float(row["iteration"] / run.max_iter)
+        gap = row["gap"]
+        if gap is None or gap <= 0:
+            return by_passes
+        if self._first_gap is None:
+            self._first_gap = max(gap, 2 * run.tol)
+        by_gap = math.log(self._first_gap / gap) / math.log(self._first_gap / run.tol)
+        return min(max(by_passes, by_gap), 1.0)

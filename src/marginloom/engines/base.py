@@ -1,0 +1,38 @@
+"""What all engines have in common."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import abstractmethod
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marginloom import _core
+from marginloom.parameters import Configured
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """What an engine is to drive: a native learner over the chosen examples of a task."""
+
+    task: _core.Task
+    learner: _core.OnlineLearner | _core.DualLearner
+    examples: NDArray[np.uint64]
+    n_threads: int
+    seed: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Engine(Configured):
+    """Who computes what, where and when. Subclasses declare their parameters as fields."""
+
+    name: ClassVar[str]
+    kinds: ClassVar[frozenset[str]]  # of learner that it can drive: "online", "dual"
+    needs: ClassVar[frozenset[str]]  # of the task, keys of marginloom.learners.base.NEEDS
+    minimum_threads: ClassVar[int]
+
+    @abstractmethod
+    def build(self, job: Job) -> _core.Engine:
+        """Make the native engine."""

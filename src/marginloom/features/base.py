@@ -1,0 +1,101 @@
+"""From what users have to the arrays that a task reads."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marginloom import _core
+
+UNKNOWN = np.uint32(0xFFFFFFFF)
+MAX_FEATURES = 2**32 - 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Encoded:
+    """Sentences as arrays: sparse rows (`tokens`, `features`, `values`) or dense ones (`values` alone).
+
+    Attributes
+    ----------
+    sentences : array
+        Sentence i has the tokens sentences[i] to sentences[i + 1] - 1.
+    tokens, features : array or None
+        Token t has the features tokens[t] to tokens[t + 1] - 1; None if dense.
+    values : array or None
+        Of the features; None if all are 1.
+    """
+
+    sentences: NDArray[np.uint64]
+    tokens: NDArray[np.uint64] | None
+    features: NDArray[np.uint32] | None
+    values: NDArray[np.float32] | None
+    feature_count: int
+
+
+class FeatureSet(Protocol):
+    """Turns a kind of source into arrays, learns its vocabulary when fitted, and can be stored in a model."""
+
+    name: ClassVar[str]
+
+    def fit(self, source: Any) -> Encoded:
+        """Learn what features there are and encode the training sentences."""
+
+    def transform(self, source: Any) -> Encoded:
+        """Encode other sentences; features that training did not see are left out."""
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays from which `load` makes the same feature set."""
+
+    def describe(self, feature: int) -> str:
+        """Name a feature."""
+
+
+def keep_frequent(
+    vocabulary: _core.Vocabulary, features: NDArray[np.uint32], min_count: int
+) -> tuple[_core.Vocabulary, NDArray[np.uint32]]:
+    """Number features by falling frequency and drop those seen fewer than `min_count` times.
+
+    Frequent features share pages and cache lines then, and lie at the front of the weights. Dropped features become
+    `UNKNOWN`.
+
+    Examples
+    --------
+    >>> words = _core.Vocabulary()
+    >>> numbers = words.encode_strings(["a", "b", "b"], grow=True)
+    >>> kept, numbers = keep_frequent(words, numbers, min_count=2)
+    >>> kept.name(0), numbers.tolist()
+    ('b', [4294967295, 0, 0])
+    """
+    counts = np.bincount(features, minlength=len(vocabulary))
+    order = np.argsort(-counts, kind="stable")
+    order = order[counts[order] >= min_count].astype(np.uint32)
+    rank = np.full(len(vocabulary), UNKNOWN, dtype=np.uint32)
+    rank[order] = np.arange(order.size, dtype=np.uint32)
+    return vocabulary.selected(order), rank[features]
+
+
+def drop_unknown(
+    tokens: NDArray[np.uint64], features: NDArray[np.uint32], values: NDArray[np.float32] | None
+) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.float32] | None]:
+    """Remove the features numbered `UNKNOWN` from sparse rows."""
+    known = features != UNKNOWN
+    if known.all():
+        return tokens, features, values
+    before = np.concatenate([[0], np.cumsum(known)]).astype(np.uint64)
+    return before[tokens], features[known], None if values is None else values[known]
+
+
+def vocabulary_tensors(vocabulary: _core.Vocabulary, name: str) -> dict[str, NDArray[Any]]:
+    """Return a vocabulary as two arrays."""
+    return {
+        f"{name}_text": np.frombuffer(vocabulary.text(), dtype=np.uint8),
+        f"{name}_offsets": vocabulary.offsets(),
+    }
+
+
+def load_vocabulary(tensors: dict[str, NDArray[Any]], name: str) -> _core.Vocabulary:
+    """Return the vocabulary that `vocabulary_tensors` stored."""
+    return _core.Vocabulary(tensors[f"{name}_text"].tobytes(), tensors[f"{name}_offsets"])

@@ -1,0 +1,194 @@
+"""Features that the user has already: strings, names with values, or matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marginloom import _core
+from marginloom.errors import InputError
+from marginloom.features.base import (
+    MAX_FEATURES,
+    Encoded,
+    drop_unknown,
+    keep_frequent,
+    load_vocabulary,
+    vocabulary_tensors,
+)
+
+
+class NamedFeatures:
+    """Per token a list of strings, or a dict from name to value.
+
+    A string value makes an indicator called ``name=value``; True and False count as 1 and 0.
+
+    Parameters
+    ----------
+    min_count : int
+        Features seen less often in training are left out.
+
+    Examples
+    --------
+    >>> features = NamedFeatures()
+    >>> features.fit([[["a", "b"], {"b": 0.5}]]).values.tolist()
+    [1.0, 1.0, 0.5]
+    """
+
+    name = "named"
+
+    def __init__(self, min_count: int = 1) -> None:
+        self._min_count = min_count
+        self._vocabulary = _core.Vocabulary()
+
+    def fit(self, source: Any) -> Encoded:
+        """Learn the names and encode the training sentences."""
+        sentences, tokens, features, values = self._encode(source, grow=True)
+        self._vocabulary, features = keep_frequent(self._vocabulary, features, self._min_count)
+        tokens, features, values = drop_unknown(tokens, features, values)
+        return Encoded(sentences, tokens, features, values, len(self._vocabulary))
+
+    def transform(self, source: Any) -> Encoded:
+        """Encode other sentences; unknown features are left out."""
+        return Encoded(*self._encode(source, grow=False), len(self._vocabulary))
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Return the vocabulary as arrays."""
+        return vocabulary_tensors(self._vocabulary, "features")
+
+    @classmethod
+    def load(cls, tensors: dict[str, NDArray[Any]]) -> NamedFeatures:
+        """Make the feature set from its arrays."""
+        features = cls()
+        features._vocabulary = load_vocabulary(tensors, "features")
+        return features
+
+    def describe(self, feature: int) -> str:
+        """Name a feature."""
+        return self._vocabulary.name(feature)
+
+    def _encode(
+        self, source: Any, grow: bool
+    ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint32], NDArray[np.float32] | None]:
+        try:
+            return self._vocabulary.encode_tokens(source, grow)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"X: {error}") from error
+
+
+class MatrixFeatures:
+    """A matrix with a row per token, dense or sparse, with the lengths of the sentences; or one matrix a sentence.
+
+    Examples
+    --------
+    >>> features = MatrixFeatures()
+    >>> encoded = features.fit([np.eye(2), np.ones((1, 2))])
+    >>> encoded.sentences.tolist(), encoded.feature_count
+    ([0, 2, 3], 2)
+    """
+
+    name = "matrix"
+
+    def __init__(self) -> None:
+        self._feature_count = 0
+
+    def fit(self, source: Any) -> Encoded:
+        """Take over the number of columns and encode the training sentences."""
+        sentences, matrix = _stacked(source)
+        self._feature_count = int(matrix.shape[1])
+        if self._feature_count > MAX_FEATURES:
+            raise InputError(f"X has {self._feature_count} columns; {MAX_FEATURES} are possible")
+        return self._encoded(sentences, matrix)
+
+    def transform(self, source: Any) -> Encoded:
+        """Encode other sentences, which must have the same columns."""
+        sentences, matrix = _stacked(source, self._feature_count)
+        if matrix.shape[1] != self._feature_count:
+            raise InputError(f"X has {matrix.shape[1]} columns, and training had {self._feature_count}")
+        return self._encoded(sentences, matrix)
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Return the number of columns as an array."""
+        return {"features_columns": np.array([self._feature_count], dtype=np.uint64)}
+
+    @classmethod
+    def load(cls, tensors: dict[str, NDArray[Any]]) -> MatrixFeatures:
+        """Make the feature set from its arrays."""
+        features = cls()
+        features._feature_count = int(tensors["features_columns"][0])
+        return features
+
+    def describe(self, feature: int) -> str:
+        """Name a feature."""
+        return f"column {feature}"
+
+    def _encoded(self, sentences: NDArray[np.uint64], matrix: Any) -> Encoded:
+        if isinstance(matrix, np.ndarray):
+            values = _single_precision(matrix).reshape(-1)
+            return Encoded(sentences, None, None, values, self._feature_count)
+        rows = matrix.tocsr()
+        rows.sum_duplicates()
+        values = _single_precision(rows.data)
+        return Encoded(
+            sentences,
+            rows.indptr.astype(np.uint64),
+            rows.indices.astype(np.uint32),
+            None if (values == 1).all() else values,
+            self._feature_count,
+        )
+
+
+def _single_precision(values: Any) -> NDArray[np.float32]:
+    try:
+        with np.errstate(over="ignore"):
+            single = np.ascontiguousarray(values, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"X does not hold numbers: {error}") from error
+    bad = np.flatnonzero(~np.isfinite(single))
+    if bad.size:
+        where = np.unravel_index(bad[0], single.shape)
+        place = f"row {where[0]}, column {where[1]}" if single.ndim == 2 else f"stored value {where[0]}"
+        raise InputError(f"X has a value that is NaN, infinite or beyond single precision at {place}")
+    return single
+
+
+def _stacked(source: Any, columns: int | None = None) -> tuple[NDArray[np.uint64], Any]:
+    """Return sentence offsets and one matrix, from (matrix, lengths) or a list of matrices."""
+    if isinstance(source, tuple):
+        matrix, lengths = source
+        matrix = matrix if hasattr(matrix, "tocsr") else np.asarray(matrix)
+        if matrix.ndim != 2:
+            raise InputError(f"X must have two dimensions when lengths are given, not {matrix.ndim}")
+        return sentence_offsets(lengths, matrix.shape[0]), matrix
+    parts = list(source)
+    if not parts:
+        return np.zeros(1, dtype=np.uint64), np.zeros((0, columns or 0), dtype=np.float32)
+    widths = {part.shape[1] if part.ndim == 2 else None for part in parts}
+    if len(widths) != 1 or None in widths:
+        raise InputError("the matrices of all sentences must have two dimensions and the same number of columns")
+    offsets = np.concatenate([[0], np.cumsum([part.shape[0] for part in parts])]).astype(np.uint64)
+    if isinstance(parts[0], np.ndarray):
+        return offsets, np.concatenate(parts)
+    from scipy.sparse import vstack
+
+    return offsets, vstack(parts, format="csr")
+
+
+def sentence_offsets(lengths: Any, token_count: int) -> NDArray[np.uint64]:
+    """Turn the lengths of sentences into offsets, checking that they add up.
+
+    Examples
+    --------
+    >>> sentence_offsets([2, 1], 3).tolist()
+    [0, 2, 3]
+    """
+    counts = np.asarray(lengths)
+    if counts.ndim != 1 or not np.issubdtype(counts.dtype, np.integer) or (counts < 0).any():
+        raise InputError("lengths must be a list of whole numbers, 0 or more")
+    if int(counts.sum()) != token_count:
+        raise InputError(f"lengths add up to {int(counts.sum())}, and X has {token_count} rows")
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.uint64)
+
+
+__all__ = ["MatrixFeatures", "NamedFeatures", "sentence_offsets"]

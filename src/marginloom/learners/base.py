@@ -1,0 +1,47 @@
+"""What all learners have in common: their description, their needs and how their native part is made."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import abstractmethod
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marginloom import _core
+from marginloom.parameters import Configured
+
+NEEDS = {
+    "gold": "examples with their right output",
+    "loss-augmented": "loss-augmented inference",
+    "k-best": "k-best inference",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Objective:
+    """What the user asked for, as a learner receives it."""
+
+    C: float
+    loss: str
+    instance_weights: NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True)
+class Learner(Configured):
+    """How the weights move. Subclasses declare their parameters as fields."""
+
+    name: ClassVar[str]
+    kind: ClassVar[Literal["online", "dual"]]
+    losses: ClassVar[tuple[str, ...]]  # the objectives it can have, the default first; () if it has none
+    common: ClassVar[frozenset[str]]  # which of the common options C, tol and loss it uses
+    needs: ClassVar[frozenset[str]]  # keys of NEEDS
+    objective: ClassVar[str]
+    update: ClassVar[str]
+    paper: ClassVar[str]
+    default_max_iter: ClassVar[int]
+
+    @abstractmethod
+    def build(self, task: _core.Task, objective: Objective) -> _core.OnlineLearner | _core.DualLearner:
+        """Make the native learner for a task."""

@@ -1,0 +1,41 @@
+"""Dual coordinate descent: description and parameters; the algorithm is in cpp/learners/dcd.hpp."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from marginloom import _core
+from marginloom.learners.base import Learner, Objective
+from marginloom.parameters import parameter
+
+
+@dataclasses.dataclass(frozen=True)
+class DCD(Learner):
+    """Dual coordinate descent for the structured SVM with the squared hinge.
+
+    Examples
+    --------
+    >>> DCD(inner_passes=0)
+    DCD(delta=0.01, inner_passes=0)
+    """
+
+    delta: float = parameter(
+        0.01, "positive", "violation from which a candidate is kept; shrinks with the gap, never above this"
+    )
+    inner_passes: int = parameter(
+        5, "count", "passes over the kept candidates between two passes of inference (the paper's r)"
+    )
+
+    name = "dcd"
+    kind = "dual"
+    losses = ("squared_hinge",)
+    common = frozenset({"C", "tol", "loss"})
+    needs = frozenset({"gold", "loss-augmented"})
+    objective = "1/2 |w|^2 + sum_i C_i xi_i^2,  xi_i = max(0, max_y [loss(y) - w.d(y)]),  d(y) = phi(gold) - phi(y)"
+    update = "a <- max(0, a + (loss - w.d - sum(a) / 2C) / (|d|^2 + 1/2C)), w += change of a * d"
+    paper = "Chang and Yih 2013, Algorithms 1 to 3"
+    default_max_iter = 100
+
+    def build(self, task: _core.Task, objective: Objective) -> _core.Dcd:
+        """Make the native learner for a task."""
+        return _core.Dcd(task, objective.C * objective.instance_weights, self.delta, self.inner_passes)

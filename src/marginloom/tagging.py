@@ -1,0 +1,263 @@
+"""A sequence tagger as a whole: features, labels and weights; what the estimator and the command line share."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marginloom import _core
+from marginloom.errors import InputError, ModelFileError
+from marginloom.features import STORED, Encoded, FeatureSet
+from marginloom.io.conll import ColumnCorpus
+from marginloom.io.files import StrPath
+from marginloom.io.model import load_model, save_model
+from marginloom.labels import UNSEEN, LabelSet
+from marginloom.metrics import sequence_scores
+from marginloom.state import State
+from marginloom.tasks.sequence import SequenceTask
+from marginloom.training import Certificate, Result, train
+
+TASK = "tag"
+
+
+@dataclasses.dataclass(frozen=True)
+class Labelled:
+    """Sentences with the right labels of their tokens, all in a row."""
+
+    source: Any
+    labels: Sequence[Any] | NDArray[Any]
+
+    @classmethod
+    def from_corpus(cls, corpus: ColumnCorpus, column: int) -> Labelled:
+        """Take the labels from a column of files."""
+        seen = _core.Vocabulary()
+        numbers = corpus.encode_column(seen, column, grow=True)
+        names = np.array([seen.name(number) for number in range(len(seen))], dtype=object)
+        return cls(corpus, names[numbers])
+
+
+@dataclasses.dataclass
+class Tagger:
+    """A trained tagger.
+
+    Attributes
+    ----------
+    features : FeatureSet
+        Turns sentences into arrays.
+    labels : LabelSet
+        What can be predicted.
+    weights : array
+        The weights.
+    start_end : bool
+        Whether the first and the last label have weights of their own.
+    settings : dict
+        How it was trained, and for files which columns hold what.
+    certificate : Certificate or None
+        How far from the optimum the weights can be.
+    state : State or None
+        Where training can go on, if it was kept.
+    """
+
+    features: FeatureSet
+    labels: LabelSet
+    weights: NDArray[np.float64]
+    start_end: bool
+    settings: dict[str, Any]
+    certificate: Certificate | None = None
+    state: State | None = None
+
+    def tag(self, source: Any, n_threads: int = 1) -> tuple[NDArray[np.uint64], NDArray[np.uint16]]:
+        """Return sentence offsets and the number of the best label of every token."""
+        encoded = self.features.transform(source)
+        return encoded.sentences, self._task(encoded).predict(self.weights, n_threads)
+
+    def _task(self, encoded: Encoded) -> SequenceTask:
+        return SequenceTask(encoded, None, len(self.labels.names), start_end=self.start_end)
+
+    def save(self, path: StrPath) -> None:
+        """Write the tagger to one file."""
+        header = {
+            "features": self.features.name,
+            "start_end": self.start_end,
+            "settings": self.settings,
+            "certificate": dataclasses.asdict(self.certificate) if self.certificate else None,
+        }
+        tensors = {"weights": self.weights, **self.features.tensors(), **self.labels.tensors()}
+        if self.state is not None:
+            header["state"] = {
+                "learner": self.state.learner,
+                "fingerprint": self.state.fingerprint,
+                "iteration": self.state.iteration,
+            }
+            tensors |= {f"state.{name}": array for name, array in self.state.arrays.items()}
+        save_model(path, TASK, header, tensors)
+
+    @classmethod
+    def load(cls, path: StrPath) -> Tagger:
+        """Read a tagger that `save` wrote."""
+        header, tensors = load_model(path, TASK)
+        try:
+            tagger = cls(
+                STORED[header["features"]].load(tensors),
+                LabelSet.load(tensors),
+                tensors["weights"],
+                bool(header["start_end"]),
+                dict(header["settings"]),
+                Certificate(**header["certificate"]) if header["certificate"] else None,
+                _load_state(header, tensors),
+            )
+            tagger._check_weights()
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise ModelFileError(f"{path}: the parts of the model do not fit together ({error})") from error
+        return tagger
+
+    def _check_weights(self) -> None:
+        empty = self.features.transform(ColumnCorpus("conll", []) if self.features.name == "words" else [])
+        dimension = self._task(empty).core.dimension
+        if self.weights.dtype != np.float64 or self.weights.shape != (dimension,):
+            raise ValueError(f"{dimension} weights were expected")
+        if not np.isfinite(self.weights).all():
+            raise ValueError("a weight is NaN or infinite")
+
+
+def _load_state(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> State | None:
+    if "state" not in header:
+        return None
+    arrays = {name.removeprefix("state."): array for name, array in tensors.items() if name.startswith("state.")}
+    return State(arrays=arrays, **header["state"])
+
+
+def train_tagger(
+    training: Labelled,
+    features: FeatureSet,
+    *,
+    start_end: bool = False,
+    label_costs: Mapping[Any, float] | None = None,
+    evaluation_sets: Mapping[str, Labelled] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    warm_start: State | None = None,
+    **options: Any,
+) -> tuple[Tagger, Result]:
+    """Train a tagger.
+
+    Parameters
+    ----------
+    training : Labelled
+        Sentences and labels to learn from.
+    features : FeatureSet
+        A new one; it learns its vocabulary here.
+    start_end : bool
+        Give the first and the last label weights of their own.
+    label_costs : mapping, optional
+        From a label to what a wrong prediction costs where it is right; 1 for labels that are not named.
+    evaluation_sets : mapping, optional
+        Sentences on which every iteration is scored.
+    settings : mapping, optional
+        More to store in the model.
+    warm_start : State, optional
+        Start from there.
+    **options
+        Of `marginloom.training.train`.
+
+    Returns
+    -------
+    tuple
+        The tagger and the training run's result; its ``seconds`` also have ``features``.
+    """
+    start = time.perf_counter()
+    labels, gold = LabelSet.learn(training.labels)
+    encoded = features.fit(training.source)
+    if encoded.sentences[-1] != gold.size:
+        raise InputError(f"there are {gold.size} labels for {encoded.sentences[-1]} tokens")
+    costs = _label_costs(labels, label_costs)
+    task = SequenceTask(encoded, gold, len(labels.names), start_end=start_end, label_costs=costs)
+    tagger = Tagger(features, labels, np.zeros(0), start_end, {})
+    n_threads = options.get("n_threads", 1)
+    evaluations = {
+        name: Evaluator(tagger, labelled, n_threads) for name, labelled in (evaluation_sets or {}).items()
+    }
+    feature_seconds = time.perf_counter() - start
+    result = train(task, evaluations=evaluations, warm_start=warm_start, **options)
+    result.seconds["features"] = feature_seconds
+    tagger.weights = result.weights
+    tagger.certificate = result.certificate
+    tagger.state = result.state
+    tagger.settings = {
+        **result.trace.settings,
+        "label_costs": {str(label): cost for label, cost in (label_costs or {}).items()},
+        "iterations": result.iterations,
+        "stopped": result.stopped,
+        **(settings or {}),
+    }
+    return tagger, result
+
+
+def _label_costs(labels: LabelSet, given: Mapping[Any, float] | None) -> list[float]:
+    if not given:
+        return []
+    costs = [1.0] * len(labels.names)
+    for label, cost in given.items():
+        costs[labels.find(label)] = cost
+    return costs
+
+
+class Evaluator:
+    """Scores weights of a tagger on labelled sentences, which are encoded once."""
+
+    def __init__(self, tagger: Tagger, labelled: Labelled, n_threads: int = 1) -> None:
+        self._labels = tagger.labels
+        self._n_threads = n_threads
+        encoded = tagger.features.transform(labelled.source)
+        if encoded.sentences[-1] != len(labelled.labels):
+            raise InputError(f"there are {len(labelled.labels)} labels for {encoded.sentences[-1]} tokens")
+        self._task = tagger._task(encoded)
+        self._bounds = encoded.sentences.astype(np.int64)
+        self._gold = self._split(np.asarray(labelled.labels, dtype=object))
+        unseen = tagger.labels.encode(labelled.labels) == UNSEEN
+        #: Labels that training did not see, with how often they occur.
+        self.unseen: dict[str, int] = _counts(np.asarray(labelled.labels, dtype=object)[unseen])
+
+    @property
+    def sentence_count(self) -> int:
+        """Number of sentences."""
+        return len(self._gold)
+
+    @property
+    def token_count(self) -> int:
+        """Number of tokens."""
+        return int(self._bounds[-1])
+
+    def __call__(self, weights: NDArray[np.float64]) -> dict[str, Any]:
+        """Return the scores."""
+        threads = _resolved(self._n_threads)
+        predicted = self._labels.decode(self._task.predict(weights, threads)).astype(object)
+        return sequence_scores(self._gold, self._split(predicted))
+
+    def _split(self, flat: NDArray[Any]) -> list[list[Any]]:
+        items = flat.tolist()
+        return [items[start:end] for start, end in zip(self._bounds[:-1], self._bounds[1:], strict=True)]
+
+
+def _resolved(n_threads: int) -> int:
+    from marginloom.threads import resolve_threads
+
+    return resolve_threads(n_threads)
+
+
+def _counts(labels: NDArray[Any]) -> dict[str, int]:
+    names, counts = np.unique(labels.astype(str), return_counts=True)
+    return dict(zip(names.tolist(), counts.tolist(), strict=True))
+
+
+@contextmanager
+def timed(seconds: dict[str, float], name: str) -> Iterator[None]:
+    """Add the time that a block takes to an entry."""
+    start = time.perf_counter()
+    yield
+    seconds[name] = seconds.get(name, 0.0) + time.perf_counter() - start

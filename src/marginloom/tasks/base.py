@@ -1,0 +1,27 @@
+"""What all tasks have in common on the Python side."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from marginloom import _core
+
+
+class Task:
+    """What is predicted: examples, features, loss and inference, all in a native task.
+
+    Attributes
+    ----------
+    core : _core.Task
+        The native task.
+    fingerprint : str
+        Identifies the examples and their right outputs, for warm starts and checkpoints.
+    """
+
+    name: ClassVar[str]
+    core: _core.Task
+
+    @property
+    def fingerprint(self) -> str:
+        """Identify the examples and their right outputs."""
+        raise NotImplementedError

@@ -1,0 +1,105 @@
+"""Sequences: one label per token, first-order chains; inference is in cpp/tasks/sequence.cpp."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marginloom import _core
+from marginloom.errors import InputError
+from marginloom.features.base import Encoded
+from marginloom.tasks.base import Task
+
+
+class SequenceTask(Task):
+    """Sentences to be labelled, with or without their right labels.
+
+    Parameters
+    ----------
+    encoded : Encoded
+        The sentences' features.
+    gold : array of uint16 or None
+        The right label of every token.
+    label_count : int
+        How many labels there are.
+    start_end : bool
+        Whether the first and the last label have weights of their own.
+    label_costs : sequence of float
+        What a wrong label costs where this one is right; empty for 1 everywhere (Hamming loss).
+
+    Examples
+    --------
+    >>> task = SequenceTask.from_lists([[[0], [1]]], [[0, 1]], feature_count=2, label_count=2)
+    >>> task.core.size
+    1
+    """
+
+    name = "sequence"
+
+    def __init__(
+        self,
+        encoded: Encoded,
+        gold: NDArray[np.uint16] | None,
+        label_count: int,
+        *,
+        start_end: bool = False,
+        label_costs: Sequence[float] = (),
+    ) -> None:
+        self._encoded = encoded
+        self._gold = gold
+        self._label_count = label_count
+        try:
+            self.core: _core.SequenceTask = _core.SequenceTask(
+                encoded.sentences,
+                encoded.tokens,
+                encoded.features,
+                encoded.values,
+                gold,
+                encoded.feature_count,
+                label_count,
+                start_end,
+                list(label_costs),
+            )
+        except ValueError as error:
+            raise InputError(str(error)) from error
+
+    @classmethod
+    def from_lists(
+        cls,
+        sentences: Sequence[Sequence[Sequence[int]]],
+        labels: Sequence[Sequence[int]] | None,
+        *,
+        feature_count: int,
+        label_count: int,
+    ) -> SequenceTask:
+        """Make a task from features and labels that are numbered already, for small things."""
+        tokens = [token for sentence in sentences for token in sentence]
+        encoded = Encoded(
+            np.cumsum([0, *map(len, sentences)]).astype(np.uint64),
+            np.cumsum([0, *map(len, tokens)]).astype(np.uint64),
+            np.array([feature for token in tokens for feature in token], dtype=np.uint32),
+            None,
+            feature_count,
+        )
+        gold = None
+        if labels is not None:
+            gold = np.array([label for sentence in labels for label in sentence], dtype=np.uint16)
+        return cls(encoded, gold, label_count)
+
+    @property
+    def fingerprint(self) -> str:
+        """Identify the sentences' lengths and labels; features may change between a state and its use."""
+        digest = hashlib.sha256(self._encoded.sentences.tobytes())
+        digest.update(b"" if self._gold is None else self._gold.tobytes())
+        digest.update(str(self._label_count).encode())
+        return digest.hexdigest()
+
+    def predict(self, weights: NDArray[np.float64], n_threads: int = 1) -> NDArray[np.uint16]:
+        """Return the best label of every token, all sentences in a row."""
+        outputs, _, _ = self.core.predict(weights, n_threads)
+        if self.core.bytes_per_label == 2:
+            return outputs.view("<u2").astype(np.uint16, copy=False)
+        return outputs.astype(np.uint16)

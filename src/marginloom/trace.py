@@ -1,0 +1,75 @@
+"""The record of a training run: one row per iteration, read by everything that shows a run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from marginloom.errors import InputError
+from marginloom.io.files import StrPath
+
+Row = dict[str, Any]
+
+
+class Trace:
+    """Settings of a run and its rows; also written to a JSON-lines file as it goes, if one is named.
+
+    A row has the keys ``iteration``, ``seconds`` (since the start of training), ``primal``, ``dual``, ``gap`` (null
+    where the learner has none), ``certified`` (whether those three are a certificate or an estimate from the slacks
+    as the pass met them), ``training_loss`` (mean over the examples: the loss of the predictions for an online
+    learner, the slack for a dual one), ``inferences`` and ``updates`` (since the start), ``active`` (candidates held),
+    ``scores`` (per evaluation set) and ``threads`` (a list with each thread's ``inference`` and ``update`` seconds).
+
+    Parameters
+    ----------
+    settings : mapping
+        What the run was asked to do.
+    path : path, optional
+        The JSON-lines file: the settings first, then a row a line.
+
+    Examples
+    --------
+    >>> trace = Trace({"algorithm": "dcd-ssvm"})
+    >>> trace.append({"iteration": 1, "gap": 0.5})
+    >>> trace.rows[-1]["gap"]
+    0.5
+    """
+
+    def __init__(self, settings: Mapping[str, Any], path: StrPath | None = None) -> None:
+        self.settings = dict(settings)
+        self.rows: list[Row] = []
+        self._file: IO[str] | None = None
+        if path is not None:
+            try:
+                self._file = Path(path).open("w", encoding="utf-8")
+            except OSError as error:
+                raise InputError(f"the trace {path} cannot be written: {error.strerror}") from error
+            self._write(self.settings)
+
+    def append(self, row: Row) -> None:
+        """Add the row of an iteration."""
+        self.rows.append(row)
+        if self._file is not None:
+            self._write(row)
+
+    def close(self) -> None:
+        """Close the file, if there is one."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _write(self, record: Mapping[str, Any]) -> None:
+        assert self._file is not None
+        self._file.write(json.dumps(record) + "\n")
+        self._file.flush()
+
+    def __enter__(self) -> Trace:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()

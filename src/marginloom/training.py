@@ -1,0 +1,417 @@
+"""The outer loop of every training run: passes, certificates, evaluation, callbacks and the way out."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from marginloom.algorithms import Algorithm, find_algorithm
+from marginloom.callbacks import Callback
+from marginloom.engines import Engine, Job
+from marginloom.errors import InputError
+from marginloom.learners import Learner, Objective
+from marginloom.learners.base import NEEDS
+from marginloom.parameters import check_value
+from marginloom.state import State
+from marginloom.tasks.base import Task
+from marginloom.threads import resolve_threads
+from marginloom.trace import Row, Trace
+
+Evaluation = Callable[[NDArray[np.float64]], dict[str, Any]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Certificate:
+    """How far from the optimum the returned weights can be at most: gap = (primal - dual) / primal."""
+
+    primal: float
+    dual: float
+    gap: float
+    exact: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """What a run returns.
+
+    Attributes
+    ----------
+    weights : array
+        The weights to predict with.
+    certificate : Certificate or None
+        For exactly these weights; None for learners without a dual and after an interruption.
+    stopped : str
+        Why it ended: ``tolerance``, ``iterations``, ``early``, ``callback`` or ``interrupted``.
+    """
+
+    algorithm: Algorithm
+    loss: str | None
+    weights: NDArray[np.float64]
+    certificate: Certificate | None
+    trace: Trace
+    stopped: str
+    iterations: int
+    n_threads: int
+    seconds: dict[str, float]
+    inferences: int
+    updates: int
+    active: int
+    state: State | None
+
+
+class Run:
+    """A training run as callbacks see it."""
+
+    def __init__(
+        self,
+        task: Task,
+        algorithm: Algorithm,
+        engine: Any,
+        *,
+        max_iter: int,
+        tol: float,
+        n_threads: int,
+        evaluations: Mapping[str, Evaluation],
+        trace: Trace,
+    ) -> None:
+        self.task = task
+        self.algorithm = algorithm
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_threads = n_threads
+        self.trace = trace
+        self.iteration = 0
+        self.inferences = 0
+        self.updates = 0
+        self.active = 0
+        self.certificate: Certificate | None = None
+        self.seconds = {"train": 0.0, "certify": 0.0}
+        self._engine = engine
+        self._evaluations = dict(evaluations)
+        self._expected_ratio = 0.9  # of a certified gap to the estimate of the same pass
+
+    @property
+    def evaluation_sets(self) -> list[str]:
+        """Names of the evaluation sets."""
+        return list(self._evaluations)
+
+    def weights(self) -> NDArray[np.float64]:
+        """Return a copy of the weights that a model would have now."""
+        weights: NDArray[np.float64] = self._engine.final_weights()
+        return weights
+
+    def state(self) -> State:
+        """Return the state after the last iteration."""
+        return State(
+            self.algorithm.learner.name, self.task.fingerprint, self.iteration, self._engine.export_state()
+        )
+
+    def restore(self, state: State) -> None:
+        """Go back, or on, to a state of this learner on these examples."""
+        state.check(self.algorithm.learner.name, self.task.fingerprint)
+        try:
+            self._engine.import_state(state.arrays)
+        except ValueError as error:
+            raise InputError(f"the state to start from does not fit: {error}") from error
+        self.certificate = None
+
+    def train(self, callbacks: Sequence[Callback]) -> str:
+        """Iterate until something says stop, and return what it was."""
+        try:
+            while self.iteration < self.max_iter:
+                for callback in callbacks:
+                    callback.before_iteration(self)
+                row = self._iterate()
+                if row is None:
+                    return "interrupted"
+                stopping = [callback for callback in callbacks if callback.after_iteration(self, row)]
+                if self._within_tolerance():
+                    return "tolerance"
+                if stopping:
+                    return stopping[0].stop_reason
+        except KeyboardInterrupt:
+            return "interrupted"
+        return "iterations"
+
+    def certify(self) -> None:
+        """Make sure that there is a certificate for the current weights, if the learner has one."""
+        if self.certificate is None and self.algorithm.learner.kind == "dual":
+            self._certify()
+
+    def _iterate(self) -> Row | None:
+        """Do one pass and record it; None if it was interrupted."""
+        self.certificate = None
+        with self._clock("train"):
+            report = self._engine.run_pass()
+        self.inferences += report["inferences"]
+        self.updates += report["updates"]
+        self.active = report["active"]
+        if report["stopped"]:
+            return None
+        self.iteration += 1
+        row: Row = {
+            "iteration": self.iteration,
+            "seconds": self.seconds["train"],
+            "primal": report["primal"],
+            "dual": report["dual"],
+            "gap": relative_gap(report["primal"], report["dual"]),
+            "certified": False,
+            "training_loss": report["training_loss"],
+            "inferences": self.inferences,
+            "updates": self.updates,
+            "active": self.active,
+            "threads": [{"inference": report["inference_seconds"], "update": report["update_seconds"]}],
+        }
+        if row["gap"] is not None and row["gap"] * self._expected_ratio <= self.tol:
+            self._certify_early(row)
+        weights = self.weights() if self._evaluations else None
+        row["scores"] = {name: evaluate(weights) for name, evaluate in self._evaluations.items()}
+        self.trace.append(row)
+        return row
+
+    def _certify_early(self, row: Row) -> None:
+        """Check a promising estimate, and learn from it when the next one is worth checking."""
+        estimate = row["gap"]
+        certificate = self._certify()
+        row.update(primal=certificate.primal, dual=certificate.dual, gap=certificate.gap, certified=True)
+        if not self._within_tolerance():  # an ordinary part of training, then
+            self.seconds["train"] += self.seconds["certify"]
+            self.seconds["certify"] = 0.0
+            row["seconds"] = self.seconds["train"]
+            self._expected_ratio = certificate.gap / estimate
+
+    def _certify(self) -> Certificate:
+        self.seconds["certify"] = 0.0
+        with self._clock("certify"):
+            found = self._engine.certify(self.n_threads)
+        if not found["complete"]:
+            raise KeyboardInterrupt
+        gap = relative_gap(found["primal"], found["dual"])
+        assert gap is not None
+        self.certificate = Certificate(found["primal"], found["dual"], gap, found["exact"])
+        return self.certificate
+
+    def _within_tolerance(self) -> bool:
+        return self.certificate is not None and self.certificate.gap <= self.tol
+
+    @contextmanager
+    def _clock(self, name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] += time.perf_counter() - start
+
+
+def relative_gap(primal: float | None, dual: float | None) -> float | None:
+    """Return (primal - dual) / primal, or None where there is no dual.
+
+    Examples
+    --------
+    >>> relative_gap(2.0, 1.5)
+    0.25
+    """
+    if primal is None or dual is None:
+        return None
+    return (primal - dual) / primal if primal > 0 else 0.0
+
+
+def train(
+    task: Task,
+    *,
+    algorithm: str = "dcd-ssvm",
+    C: float = 0.1,
+    loss: str | None = None,
+    tol: float = 0.01,
+    max_iter: int | None = None,
+    n_threads: int = 1,
+    random_state: int = 0,
+    sample_weight: ArrayLike | None = None,
+    learner: Mapping[str, Any] | Learner | None = None,
+    engine: Mapping[str, Any] | Engine | None = None,
+    evaluations: Mapping[str, Evaluation] | None = None,
+    callbacks: Sequence[Callback] = (),
+    warm_start: State | None = None,
+    keep_state: bool = False,
+    trace_path: str | None = None,
+) -> Result:
+    """Train on a task.
+
+    Parameters
+    ----------
+    task : Task
+        What to learn.
+    algorithm : str
+        A preset; `marginloom.algorithms.ALGORITHMS` lists them.
+    C : float
+        Cost of slack per example, in 1/2 |w|^2 + sum_i C_i loss(slack_i).
+    loss : {"squared_hinge", "hinge"}, optional
+        Loss of the slack; by default the learner's own.
+    tol : float
+        Certified relative gap at which a learner with a dual stops.
+    max_iter : int, optional
+        Passes at most; by default 100 for learners with a dual and 10 for the others.
+    n_threads : int
+        Threads for what the algorithm can share out; -1 for all cores.
+    random_state : int
+        Seed; the same one gives the same bits.
+    sample_weight : array, optional
+        Factor of C for every example; 0 drops it.
+    learner, engine : mapping or ready object, optional
+        Their own parameters, see `find_algorithm`.
+    evaluations : mapping, optional
+        Functions from weights to scores, called after every pass.
+    callbacks : sequence of Callback
+        What else to do between passes.
+    warm_start : State, optional
+        Start from there instead of from nothing.
+    keep_state : bool
+        Put the final `State` into the result.
+    trace_path : str, optional
+        JSON-lines file for the trace.
+
+    Returns
+    -------
+    Result
+        Weights, certificate, trace and counts.
+
+    Examples
+    --------
+    >>> from marginloom.tasks.sequence import SequenceTask
+    >>> task = SequenceTask.from_lists([[[0], [1]]], [[0, 1]], feature_count=2, label_count=2)
+    >>> train(task, C=1.0, tol=0.001).certificate.gap <= 0.001
+    True
+    """
+    chosen = find_algorithm(algorithm, learner, engine)
+    loss = _checked_loss(chosen.learner, loss)
+    max_iter = chosen.learner.default_max_iter if max_iter is None else max_iter
+    check_value("C", C, "positive")
+    check_value("tol", tol, "positive")
+    check_value("max_iter", max_iter, "positive count")
+    check_value("random_state", random_state, "count")
+    threads = resolve_threads(n_threads)
+    check_needs(task, chosen, threads)
+    instance_weights = _checked_sample_weight(sample_weight, task.core.size)
+    native_learner = chosen.learner.build(task.core, Objective(C, loss or "", instance_weights))
+    examples = np.flatnonzero(instance_weights).astype(np.uint64)
+    native_engine = chosen.engine.build(Job(task.core, native_learner, examples, threads, random_state % 2**64))
+    settings = {
+        "algorithm": algorithm,
+        "learner": {"name": chosen.learner.name, **dataclasses.asdict(chosen.learner)},
+        "engine": {"name": chosen.engine.name, **dataclasses.asdict(chosen.engine)},
+        "loss": loss,
+        "C": C,
+        "tol": tol,
+        "max_iter": max_iter,
+        "threads": threads,
+        "seed": random_state,
+        "examples": int(examples.size),
+        "weights": task.core.dimension,
+    }
+    with Trace(settings, trace_path) as trace:
+        run = Run(
+            task,
+            chosen,
+            native_engine,
+            max_iter=max_iter,
+            tol=tol,
+            n_threads=threads,
+            evaluations=evaluations or {},
+            trace=trace,
+        )
+        if warm_start is not None:
+            run.restore(warm_start)
+        stopped = _run_with_callbacks(run, callbacks)
+        if stopped != "interrupted":
+            stopped = _certified_end(run, stopped)
+        return Result(
+            algorithm=chosen,
+            loss=loss,
+            weights=run.weights(),
+            certificate=run.certificate,
+            trace=trace,
+            stopped=stopped,
+            iterations=run.iteration,
+            n_threads=threads,
+            seconds=run.seconds,
+            inferences=run.inferences,
+            updates=run.updates,
+            active=run.active,
+            state=run.state() if keep_state else None,
+        )
+
+
+def _run_with_callbacks(run: Run, callbacks: Sequence[Callback]) -> str:
+    started = []
+    try:
+        for callback in callbacks:
+            callback.before_training(run)
+            started.append(callback)
+        return run.train(callbacks)
+    finally:
+        for callback in started:
+            callback.after_training(run)
+
+
+def _certified_end(run: Run, stopped: str) -> str:
+    try:
+        run.certify()
+    except KeyboardInterrupt:
+        return "interrupted"
+    if stopped == "iterations" and run.certificate is not None and run.certificate.gap <= run.tol:
+        return "tolerance"
+    return stopped
+
+
+def check_needs(task: Task, algorithm: Algorithm, n_threads: int) -> None:
+    """Raise `InputError`, naming both sides, if the algorithm needs something that the task does not have.
+
+    Examples
+    --------
+    >>> from marginloom.tasks.sequence import SequenceTask
+    >>> task = SequenceTask.from_lists([[[0]]], None, feature_count=1, label_count=2)
+    >>> check_needs(task, find_algorithm("perceptron"), 1)
+    Traceback (most recent call last):
+    marginloom.errors.InputError: perceptron needs examples with their right output, and the task sequence has none
+    """
+    has = set(task.core.capabilities)
+    for need in sorted(algorithm.learner.needs | algorithm.engine.needs):
+        if need not in has:
+            raise InputError(f"{algorithm.name} needs {NEEDS[need]}, and the task {task.name} has none")
+    if n_threads < algorithm.engine.minimum_threads:
+        raise InputError(
+            f"{algorithm.name} needs at least {algorithm.engine.minimum_threads} threads and was given {n_threads}"
+        )
+
+
+def _checked_loss(learner: Learner, loss: str | None) -> str | None:
+    if loss is not None and loss not in ("hinge", "squared_hinge"):
+        raise InputError(f"loss must be 'hinge' or 'squared_hinge', not {loss!r}")
+    if not learner.losses:
+        return None
+    if loss is not None and loss not in learner.losses:
+        raise InputError(f"the learner {learner.name} has the loss {' and '.join(learner.losses)}, not {loss}")
+    return loss or learner.losses[0]
+
+
+def _checked_sample_weight(sample_weight: ArrayLike | None, size: int) -> NDArray[np.float64]:
+    if sample_weight is None:
+        return np.ones(size)
+    try:
+        weights = np.ascontiguousarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError("sample_weight must be a sequence of numbers") from error
+    if weights.shape != (size,):
+        raise InputError(f"sample_weight must have one number per example, {size}, not the shape {weights.shape}")
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if bad.size:
+        raise InputError(f"sample_weight[{bad[0]}] must be finite and not negative, not {weights[bad[0]]}")
+    if size and not weights.any():
+        raise InputError("sample_weight is 0 for every example, which leaves nothing to learn from")
+    return weights
