@@ -166,6 +166,7 @@ void bind_text(nb::module_& module) {
       .def_prop_ro("name", &ColumnTable::name)
       .def_prop_ro("columns", &ColumnTable::columns)
       .def_prop_ro("tokens", &ColumnTable::tokens)
+      .def_prop_ro("bytes", &ColumnTable::bytes)
       .def("sentences", [](const ColumnTable& self) { return to_numpy(self.sentences()); })
       .def("cell",
            [](const ColumnTable& self, std::size_t token, std::size_t column) {

@@ -21,6 +21,7 @@ class ColumnTable {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::size_t columns() const { return columns_; }  // 0 if there is no token
   [[nodiscard]] std::size_t tokens() const { return lines_.size(); }
+  [[nodiscard]] std::size_t bytes() const { return text_.size(); }
   [[nodiscard]] const std::vector<std::uint64_t>& sentences() const { return sentences_; }  // offsets into tokens
   [[nodiscard]] std::string_view cell(std::size_t token, std::size_t column) const;
   [[nodiscard]] std::size_t line_number(std::size_t token) const;

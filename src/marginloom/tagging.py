@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from marginloom.labels import UNSEEN, LabelSet
 from marginloom.metrics import sequence_scores
 from marginloom.state import State
 from marginloom.tasks.sequence import SequenceTask
+from marginloom.threads import resolve_threads
 from marginloom.training import Certificate, Result, train
 
 TASK = "tag"
@@ -75,13 +75,59 @@ class Tagger:
     def tag(self, source: Any, n_threads: int = 1) -> tuple[NDArray[np.uint64], NDArray[np.uint16]]:
         """Return sentence offsets and the number of the best label of every token."""
         encoded = self.features.transform(source)
-        return encoded.sentences, self._task(encoded).predict(self.weights, n_threads)
+        return encoded.sentences, self._task(encoded).predict(self.weights, resolve_threads(n_threads))
+
+    def scores(self, sets: Mapping[str, Labelled], n_threads: int = 1) -> dict[str, dict[str, Any]]:
+        """Return the scores on every set of labelled sentences."""
+        return {name: Evaluator(self, labelled, n_threads)(self.weights) for name, labelled in sets.items()}
+
+    @property
+    def feature_count(self) -> int:
+        """Number of emission features."""
+        return self.weights.size // self._stride - len(self.labels.names) - 2
+
+    def strongest(self, count: int) -> list[dict[str, Any]]:
+        """Return the weights that are largest in size, with what they connect."""
+        order = np.argsort(-np.abs(self.weights), kind="stable")[:count]
+        return [
+            {"weight": float(self.weights[place]), **self._describe(*divmod(int(place), self._stride))}
+            for place in order
+            if self.weights[place] != 0
+        ]
+
+    def _describe(self, row: int, column: int) -> dict[str, Any]:
+        names = self.labels.names
+        if row < len(names):
+            feature = f"after {names[row]}"
+        elif row < len(names) + 2:
+            feature = "at the start" if row == len(names) else "at the end"
+        else:
+            feature = self.features.describe(row - len(names) - 2)
+        return {"feature": feature, "label": names[column]}
+
+    @property
+    def _stride(self) -> int:
+        empty = SequenceTask.from_lists([], None, feature_count=0, label_count=len(self.labels.names))
+        return empty.core.stride
 
     def _task(self, encoded: Encoded) -> SequenceTask:
         return SequenceTask(encoded, None, len(self.labels.names), start_end=self.start_end)
 
     def save(self, path: StrPath) -> None:
         """Write the tagger to one file."""
+        save_model(path, TASK, *self._parts())
+
+    @classmethod
+    def load(cls, path: StrPath) -> Tagger:
+        """Read a tagger that `save` wrote."""
+        try:
+            return cls._from_parts(*load_model(path, TASK))
+        except ModelFileError:
+            raise
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            raise ModelFileError(f"{path}: the parts of the model do not fit together ({error})") from error
+
+    def _parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         header = {
             "features": self.features.name,
             "start_end": self.start_end,
@@ -96,26 +142,25 @@ class Tagger:
                 "iteration": self.state.iteration,
             }
             tensors |= {f"state.{name}": array for name, array in self.state.arrays.items()}
-        save_model(path, TASK, header, tensors)
+        return header, tensors
 
     @classmethod
-    def load(cls, path: StrPath) -> Tagger:
-        """Read a tagger that `save` wrote."""
-        header, tensors = load_model(path, TASK)
-        try:
-            tagger = cls(
-                STORED[header["features"]].load(tensors),
-                LabelSet.load(tensors),
-                tensors["weights"],
-                bool(header["start_end"]),
-                dict(header["settings"]),
-                Certificate(**header["certificate"]) if header["certificate"] else None,
-                _load_state(header, tensors),
-            )
-            tagger._check_weights()
-        except (KeyError, TypeError, ValueError, IndexError) as error:
-            raise ModelFileError(f"{path}: the parts of the model do not fit together ({error})") from error
+    def _from_parts(cls, header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Tagger:
+        tagger = cls(
+            STORED[header["features"]].load(tensors),
+            LabelSet.load(tensors),
+            tensors["weights"],
+            bool(header["start_end"]),
+            dict(header["settings"]),
+            Certificate(**header["certificate"]) if header["certificate"] else None,
+            _load_state(header, tensors),
+        )
+        tagger._check_weights()
         return tagger
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the same parts that a file has."""
+        return Tagger._from_parts, self._parts()
 
     def _check_weights(self) -> None:
         empty = self.features.transform(ColumnCorpus("conll", []) if self.features.name == "words" else [])
@@ -212,7 +257,7 @@ class Evaluator:
 
     def __init__(self, tagger: Tagger, labelled: Labelled, n_threads: int = 1) -> None:
         self._labels = tagger.labels
-        self._n_threads = n_threads
+        self._n_threads = resolve_threads(n_threads)
         encoded = tagger.features.transform(labelled.source)
         if encoded.sentences[-1] != len(labelled.labels):
             raise InputError(f"there are {len(labelled.labels)} labels for {encoded.sentences[-1]} tokens")
@@ -235,8 +280,7 @@ class Evaluator:
 
     def __call__(self, weights: NDArray[np.float64]) -> dict[str, Any]:
         """Return the scores."""
-        threads = _resolved(self._n_threads)
-        predicted = self._labels.decode(self._task.predict(weights, threads)).astype(object)
+        predicted = self._labels.decode(self._task.predict(weights, self._n_threads)).astype(object)
         return sequence_scores(self._gold, self._split(predicted))
 
     def _split(self, flat: NDArray[Any]) -> list[list[Any]]:
@@ -244,20 +288,6 @@ class Evaluator:
         return [items[start:end] for start, end in zip(self._bounds[:-1], self._bounds[1:], strict=True)]
 
 
-def _resolved(n_threads: int) -> int:
-    from marginloom.threads import resolve_threads
-
-    return resolve_threads(n_threads)
-
-
 def _counts(labels: NDArray[Any]) -> dict[str, int]:
     names, counts = np.unique(labels.astype(str), return_counts=True)
     return dict(zip(names.tolist(), counts.tolist(), strict=True))
-
-
-@contextmanager
-def timed(seconds: dict[str, float], name: str) -> Iterator[None]:
-    """Add the time that a block takes to an entry."""
-    start = time.perf_counter()
-    yield
-    seconds[name] = seconds.get(name, 0.0) + time.perf_counter() - start

@@ -18,7 +18,7 @@ def available_cores() -> int:
     True
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(cores, math.ceil(_container_limit())))
+    return max(1, math.ceil(min(cores, _container_limit())))
 
 
 def _container_limit() -> float:

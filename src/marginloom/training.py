@@ -289,7 +289,7 @@ def train(
     True
     """
     chosen = find_algorithm(algorithm, learner, engine)
-    loss = _checked_loss(chosen.learner, loss)
+    loss = check_loss(chosen.learner, loss)
     max_iter = chosen.learner.default_max_iter if max_iter is None else max_iter
     check_value("C", C, "positive")
     check_value("tol", tol, "positive")
@@ -390,7 +390,15 @@ def check_needs(task: Task, algorithm: Algorithm, n_threads: int) -> None:
         )
 
 
-def _checked_loss(learner: Learner, loss: str | None) -> str | None:
+def check_loss(learner: Learner, loss: str | None) -> str | None:
+    """Return the loss that a learner will have, its own if none is asked for; `InputError` if it cannot have it.
+
+    Examples
+    --------
+    >>> from marginloom.learners import DCD
+    >>> check_loss(DCD(), None)
+    'squared_hinge'
+    """
     if loss is not None and loss not in ("hinge", "squared_hinge"):
         raise InputError(f"loss must be 'hinge' or 'squared_hinge', not {loss!r}")
     if not learner.losses:

@@ -1,0 +1,47 @@
+"""The command `marginloom algorithms`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from marginloom.algorithms import ALGORITHMS, Algorithm, find_algorithm
+from marginloom.cli.common import usage_error
+from marginloom.errors import InputError
+from marginloom.learners.base import NEEDS
+
+
+def algorithms(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show this one in full.")] = None,
+) -> None:
+    """List the algorithms, or show one: learner, engine, objective, update, parameters, needs, paper."""
+    if name is None:
+        width = max(map(len, ALGORITHMS))
+        for algorithm in ALGORITHMS.values():
+            print(
+                f"{algorithm.name:<{width}}  {algorithm.learner.name:<10}  {algorithm.engine.name:<8}  "
+                f"{algorithm.summary}"
+            )
+        return
+    try:
+        _show(find_algorithm(name))
+    except InputError as error:
+        raise usage_error(str(error)) from error
+
+
+def _show(algorithm: Algorithm) -> None:
+    learner, engine = algorithm.learner, algorithm.engine
+    print(f"{algorithm.name}: {algorithm.summary}")
+    print(f"learner    {learner.name} ({learner.kind})")
+    print(f"engine     {engine.name}")
+    print(f"objective  {learner.objective}")
+    print(f"losses     {', '.join(learner.losses) or 'none'}")
+    print(f"update     {learner.update}")
+    print(f"needs      {', '.join(NEEDS[need] for need in sorted(learner.needs | engine.needs))}")
+    print(f"paper      {learner.paper}")
+    print("parameters")
+    for owner in (learner, engine):
+        for parameter in owner.parameters():
+            option = f"--{parameter.name.replace('_', '-')}"
+            print(f"  {option:<16} {parameter.help} ({parameter.wanted}; here {getattr(owner, parameter.name)})")

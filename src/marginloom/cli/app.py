@@ -1,0 +1,45 @@
+"""The program `marginloom` with its commands."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from marginloom import __version__
+from marginloom.cli.algorithms import algorithms
+from marginloom.cli.evaluate import evaluate
+from marginloom.cli.inspect import inspect
+from marginloom.cli.predict import predict
+from marginloom.cli.train import train
+
+app = typer.Typer(
+    name="marginloom",
+    help="Train linear structured predictors with large margins, and know how close to the optimum they are.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.add_typer(train, name="train")
+app.command()(predict)
+app.command()(evaluate)
+app.command()(inspect)
+app.command()(algorithms)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from marginloom import _core
+
+        typer.echo(f"marginloom {__version__} ({_core.simd_selected()}; available: {', '.join(_core.simd_available())})")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show version and instruction set.")
+    ] = False,
+) -> None:
+    pass

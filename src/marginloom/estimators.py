@@ -1,0 +1,275 @@
+"""Estimators with the manners of scikit-learn, thin around the rest of the library."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from marginloom.callbacks import Callback, ProgressBar
+from marginloom.engines import Engine
+from marginloom.errors import InputError
+from marginloom.features import FeatureSet, MatrixFeatures, NamedFeatures, make_feature_set
+from marginloom.io.files import StrPath
+from marginloom.learners import Learner
+from marginloom.parameters import check_value
+from marginloom.tagging import Evaluator, Labelled, Tagger, train_tagger
+from marginloom.training import Certificate
+
+
+class SequenceTagger(BaseEstimator):  # type: ignore[misc]
+    """Assigns a label to every token of a sentence.
+
+    Parameters
+    ----------
+    algorithm : str
+        How to train; ``marginloom algorithms`` lists the choices.
+    C : float
+        Cost of slack per sentence, in 1/2 |w|^2 + sum_i C_i loss(slack_i).
+    tol : float
+        Certified relative gap at which a learner with a dual stops.
+    max_iter : int, optional
+        Passes at most; by default 100 for learners with a dual and 10 for the others.
+    loss : {"squared_hinge", "hinge"}, optional
+        Loss of the slack; by default the learner's own.
+    features : str, optional
+        None: X holds features, per token a list of strings or a dict of name and value, or X is a matrix with a row
+        per token. A feature set's name (``"words"``): X holds words, or tuples of columns.
+    min_count : int
+        Features seen less often in training are left out.
+    start_end : bool
+        Give the first and the last label weights of their own.
+    label_costs : mapping, optional
+        From a label to what a wrong prediction costs where it is right (Hamming loss: 1 for all).
+    n_threads : int
+        Threads for what the algorithm can share out, for evaluation and prediction; -1 for all cores.
+    random_state : int, optional
+        Seed; the same one gives the same bits. None draws one.
+    learner, engine : mapping or ready object, optional
+        Parameters of the learner and of the engine.
+    warm_start : bool
+        Go on from the last fit's dual variables, which needs the same sentences and labels.
+    verbose : bool
+        Show a progress bar.
+
+    Attributes
+    ----------
+    classes_ : list
+        The labels.
+    certificate_ : Certificate or None
+        primal, dual, gap, exact, for exactly the weights of the model.
+    history_ : list of dict
+        One row per iteration, see `marginloom.trace.Trace`.
+    n_iter_ : int
+        Iterations done.
+    stopped_ : str
+        Why training ended.
+
+    Examples
+    --------
+    >>> X = [["the", "dog", "barks"], ["the", "bark"]]
+    >>> y = [["D", "N", "V"], ["D", "N"]]
+    >>> tagger = SequenceTagger(features="words", C=1.0).fit(X, y)
+    >>> tagger.predict([["the", "dog"]])
+    [['D', 'N']]
+    """
+
+    def __init__(
+        self,
+        algorithm: str = "dcd-ssvm",
+        *,
+        C: float = 0.1,
+        tol: float = 0.01,
+        max_iter: int | None = None,
+        loss: str | None = None,
+        features: str | None = None,
+        min_count: int = 1,
+        start_end: bool = False,
+        label_costs: Mapping[Any, float] | None = None,
+        n_threads: int = 1,
+        random_state: int | None = 0,
+        learner: Mapping[str, Any] | Learner | None = None,
+        engine: Mapping[str, Any] | Engine | None = None,
+        warm_start: bool = False,
+        verbose: bool = False,
+    ) -> None:
+        self.algorithm = algorithm
+        self.C = C
+        self.tol = tol
+        self.max_iter = max_iter
+        self.loss = loss
+        self.features = features
+        self.min_count = min_count
+        self.start_end = start_end
+        self.label_costs = label_costs
+        self.n_threads = n_threads
+        self.random_state = random_state
+        self.learner = learner
+        self.engine = engine
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        lengths: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        eval_set: Any = None,
+        callbacks: Sequence[Callback] = (),
+    ) -> SequenceTagger:
+        """Train.
+
+        Parameters
+        ----------
+        X : list of sentences, or a CSR or dense matrix with a row per token
+            What `features` says.
+        y : list of label sequences, or a flat array if `lengths` is given
+            The right labels, strings or whole numbers.
+        lengths : array, optional
+            Lengths of the sentences, where X is one matrix.
+        sample_weight : array, optional
+            Factor of C for every sentence; 0 drops it.
+        eval_set : tuple (X, y) or (X, y, lengths), optional
+            Scored after every iteration as ``dev``.
+        callbacks : sequence of Callback
+            What else to do between iterations.
+
+        Returns
+        -------
+        SequenceTagger
+            The estimator itself.
+        """
+        check_value("min_count", self.min_count, "positive count")
+        training = _labelled(X, y, lengths)
+        evaluation_sets = {} if eval_set is None else {"dev": _labelled(*eval_set)}
+        previous = self.tagger_.state if self.warm_start and hasattr(self, "tagger_") else None
+        self.tagger_, result = train_tagger(
+            training,
+            self._new_features(training.source),
+            start_end=self.start_end,
+            label_costs=self.label_costs,
+            evaluation_sets=evaluation_sets,
+            algorithm=self.algorithm,
+            C=self.C,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            loss=self.loss,
+            n_threads=self.n_threads,
+            random_state=_seed(self.random_state),
+            sample_weight=sample_weight,
+            learner=self.learner,
+            engine=self.engine,
+            callbacks=[*([ProgressBar()] if self.verbose else []), *callbacks],
+            warm_start=previous,
+            keep_state=self.warm_start,
+        )
+        self.classes_ = list(self.tagger_.labels.names)
+        self.certificate_: Certificate | None = result.certificate
+        self.history_ = result.trace.rows
+        self.n_iter_ = result.iterations
+        self.stopped_ = result.stopped
+        if result.stopped == "interrupted":
+            warnings.warn(
+                f"training was interrupted after {result.iterations} iterations; the model is usable, but nothing is "
+                "certified about it",
+                stacklevel=2,
+            )
+        return self
+
+    def predict(self, X: Any, lengths: ArrayLike | None = None) -> Any:
+        """Return the best labels: a list of lists, or a flat array if `lengths` is given."""
+        check_is_fitted(self, "tagger_")
+        source = _source(X, lengths)
+        offsets, numbers = self.tagger_.tag(source, self.n_threads)
+        labels = self.tagger_.labels.decode(numbers)
+        if lengths is not None:
+            return labels
+        items = labels.tolist()
+        bounds = offsets.tolist()
+        return [items[start:end] for start, end in zip(bounds[:-1], bounds[1:], strict=True)]
+
+    def score(self, X: Any, y: Any, lengths: ArrayLike | None = None) -> float:
+        """Return the share of tokens that get the right label."""
+        return float(self.evaluate(X, y, lengths)["accuracy"])
+
+    def evaluate(self, X: Any, y: Any, lengths: ArrayLike | None = None) -> dict[str, Any]:
+        """Return all scores: accuracy, and for BIO labels precision, recall and f1 of spans."""
+        check_is_fitted(self, "tagger_")
+        return Evaluator(self.tagger_, _labelled(X, y, lengths), self.n_threads)(self.tagger_.weights)
+
+    def save(self, path: StrPath) -> None:
+        """Write the model to one file, which the command line can use too."""
+        check_is_fitted(self, "tagger_")
+        self.tagger_.save(path)
+
+    @classmethod
+    def load(cls, path: StrPath) -> SequenceTagger:
+        """Read a model that `save` or the command line has written."""
+        tagger = Tagger.load(path)
+        settings = tagger.settings
+        named = {name: settings[name] for name in ("algorithm", "C", "tol", "max_iter", "loss") if name in settings}
+        features = tagger.features.name if tagger.features.name == "words" else None
+        estimator = cls(features=features, start_end=tagger.start_end, **named)
+        estimator.tagger_ = tagger
+        estimator.classes_ = list(tagger.labels.names)
+        estimator.certificate_ = tagger.certificate
+        estimator.history_ = []
+        estimator.n_iter_ = settings.get("iterations", 0)
+        estimator.stopped_ = settings.get("stopped", "")
+        return estimator
+
+    def _new_features(self, source: Any) -> FeatureSet:
+        if self.features is not None:
+            return make_feature_set(self.features, self.min_count)
+        if isinstance(source, tuple) or any(_is_matrix(sentence) for sentence in source[:1]):
+            return MatrixFeatures()
+        return NamedFeatures(self.min_count)
+
+
+def _is_matrix(thing: Any) -> bool:
+    return hasattr(thing, "tocsr") or (isinstance(thing, np.ndarray) and thing.dtype != object)
+
+
+def _source(X: Any, lengths: ArrayLike | None) -> Any:
+    """Return a list of sentences, or a matrix with lengths."""
+    if lengths is not None:
+        return X, lengths
+    if _is_matrix(X) and getattr(X, "ndim", 2) == 2:
+        raise InputError("X is one matrix, so lengths= must say how long its sentences are")
+    if isinstance(X, str):
+        raise InputError("X is a string; it must be a list of sentences")
+    try:
+        return list(X)
+    except TypeError as error:
+        raise InputError(f"X must be a list of sentences, not {type(X).__name__}") from error
+
+
+def _labelled(X: Any, y: Any, lengths: ArrayLike | None = None) -> Labelled:
+    source = _source(X, lengths)
+    if lengths is not None:
+        return Labelled(source, y)
+    if len(source) != len(y):
+        raise InputError(f"X has {len(source)} sentences, and y has {len(y)}")
+    flat: list[Any] = []
+    for i, (sentence, labels) in enumerate(zip(source, y, strict=True)):
+        tokens = sentence.shape[0] if hasattr(sentence, "shape") else len(sentence)
+        if isinstance(labels, str) or len(labels) != tokens:
+            raise InputError(f"sentence {i} has {tokens} tokens, and its labels are {labels!r}"[:300])
+        flat.extend(labels.tolist() if isinstance(labels, np.ndarray) else labels)
+    return Labelled(source, flat)
+
+
+def _seed(random_state: int | None) -> int:
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+    return random_state
+
+
+__all__ = ["SequenceTagger"]

@@ -1,0 +1,152 @@
+#include "io/column_table.hpp"
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "test.hpp"
+
+using marginloom::ColumnFormat;
+using marginloom::ColumnTable;
+
+namespace {
+
+using Offsets = std::vector<std::uint64_t>;
+using Labels = std::vector<std::string_view>;
+
+ColumnTable conll(std::string text) {
+  return {std::move(text), ColumnFormat::conll, "train.conll", 1};
+}
+ColumnTable conllu(std::string text) {
+  return {std::move(text), ColumnFormat::conllu, "train.conllu", 1};
+}
+
+// A CoNLL-U line: the id, the form, the tag in the fourth column, and seven cells in between and after.
+std::string unit(const std::string& id, const std::string& form, const std::string& tag) {
+  return id + "\t" + form + "\t_\t" + tag + "\t_\t_\t_\t_\t_\tlast cell\n";
+}
+
+}  // namespace
+
+TEST("column_table: conll sentences end at blank lines") {
+  const ColumnTable table = conll("\n\nThe DT\ndog\tNN\n\n \t \nbarks   VBZ\n. .\n\n\n");
+  CHECK(table.columns() == 2);
+  CHECK(table.tokens() == 4);
+  CHECK(table.sentences() == Offsets{0, 2, 4});
+  CHECK(table.cell(0, 0) == "The");
+  CHECK(table.cell(1, 1) == "NN");
+  CHECK(table.cell(2, 0) == "barks");
+  CHECK(table.cell(2, 1) == "VBZ");
+  CHECK(table.cell(3, 0) == ".");
+  CHECK(table.line_number(0) == 3);
+  CHECK(table.line_number(3) == 8);
+}
+
+TEST("column_table: text without tokens is empty") {
+  for (const char* text : {"", "\n", "\r\n\r\n", "  \n", "-DOCSTART- -X- O O\n\n"}) {
+    const ColumnTable table = conll(text);
+    CHECK(table.tokens() == 0);
+    CHECK(table.columns() == 0);
+    CHECK(table.sentences() == Offsets{0});
+  }
+}
+
+TEST("column_table: the last line needs no newline") {
+  const ColumnTable table = conll("a X\n\nb Y");
+  CHECK(table.sentences() == Offsets{0, 1, 2});
+  CHECK(table.cell(1, 1) == "Y");
+  CHECK(table.with_labels({"P", "Q"}, 0) == "a X P\n\nb Y Q\n");
+}
+
+TEST("column_table: carriage returns are no part of cells or blank lines") {
+  const ColumnTable table = conll("a X\r\n\r\nb Y\r\n");
+  CHECK(table.sentences() == Offsets{0, 1, 2});
+  CHECK(table.cell(0, 1) == "X");
+  CHECK(table.with_labels({"P", "Q"}, 0) == "a X P\n\nb Y Q\n");
+  const ColumnTable units = conllu("# text\r\n1\ta\tb\tc\td\te\tf\tg\th\ti\r\n\r\n");
+  CHECK(units.tokens() == 1);
+  CHECK(units.cell(0, 9) == "i");
+}
+
+TEST("column_table: surrounding and repeated spaces make no cells in conll") {
+  const ColumnTable table = conll("  a \t X  \nb Y\n");
+  CHECK(table.columns() == 2);
+  CHECK(table.cell(0, 0) == "a");
+  CHECK(table.cell(0, 1) == "X");
+}
+
+TEST("column_table: a document mark ends a sentence and is no token") {
+  const ColumnTable table = conll("-DOCSTART- -X- O O\na X\n-DOCSTART-\nb Y\n");
+  CHECK(table.columns() == 2);
+  CHECK(table.sentences() == Offsets{0, 1, 2});
+  CHECK(table.with_labels({"P", "Q"}, 0) == "-DOCSTART- -X- O O O\na X P\n-DOCSTART- O\nb Y Q\n");
+}
+
+TEST("column_table: in conll a hash is a word") {
+  const ColumnTable table = conll("# NN\n1 CD\n-DOCSTART-s NN\n");
+  CHECK(table.tokens() == 3);
+  CHECK(table.cell(0, 0) == "#");
+}
+
+TEST("column_table: ragged columns are an error that names file, line and counts") {
+  CHECK_THROWS(std::invalid_argument, conll("a X\n\nb\n"), "train.conll, line 3: found 1 column, expected 2");
+  CHECK_THROWS(std::invalid_argument, conll("a X\nb Y Z\n"),
+               "train.conll, line 2: found 3 columns, expected 2");
+  CHECK_THROWS(std::invalid_argument, ColumnTable("a X\nb\n", ColumnFormat::conll, "part", 101),
+               "part, line 102:");
+  CHECK_THROWS(std::invalid_argument, conllu("# note\n1\tdog\tNN\n"),
+               "train.conllu, line 2: found 3 columns, expected 10 separated by tabs");
+  CHECK_THROWS(std::invalid_argument, conllu("1 dog NN\n"), "found 1 column, expected 10");
+}
+
+TEST("column_table: comments, ranges and empty nodes are no tokens in conllu") {
+  const ColumnTable table =
+      conllu("# text = vamos al mar\n" + unit("1", "vamos", "VERB") + unit("2-3", "al", "_") +
+             unit("2", "a", "ADP") + unit("3", "el", "DET") + unit("3.1", "ghost", "_") +
+             unit("4", "mar azul", "NOUN") + "\n# next\n" + unit("1", "#", "SYM"));
+  CHECK(table.columns() == 10);
+  CHECK(table.tokens() == 5);
+  CHECK(table.sentences() == Offsets{0, 4, 5});
+  CHECK(table.cell(1, 1) == "a");
+  CHECK(table.cell(3, 1) == "mar azul");
+  CHECK(table.cell(3, 9) == "last cell");
+  CHECK(table.cell(4, 1) == "#");
+  CHECK(table.line_number(1) == 4);
+  CHECK(table.line_number(4) == 10);
+}
+
+TEST("column_table: empty cells count in conllu") {
+  const ColumnTable table = conllu("1\t\tx\t\t\t\t\t\t\t\n");
+  CHECK(table.columns() == 10);
+  CHECK(table.cell(0, 1).empty());
+  CHECK(table.cell(0, 2) == "x");
+  CHECK(table.cell(0, 9).empty());
+}
+
+TEST("column_table: line numbers start where the caller says") {
+  const ColumnTable table("a X\n\nb Y\n", ColumnFormat::conll, "part", 50);
+  CHECK(table.line_number(0) == 50);
+  CHECK(table.line_number(1) == 52);
+  CHECK(table.name() == "part");
+}
+
+TEST("column_table: conll labels make a new last column, with the line's own separator") {
+  const ColumnTable table = conll("a\tX\n\nb Y\n\n\n");
+  CHECK(table.with_labels({"P", "Q"}, 0) == "a\tX\tP\n\nb Y Q\n\n\n");
+  const ColumnTable again = conll(table.with_labels({"P", "Q"}, 0));
+  CHECK(again.columns() == 3);
+  CHECK(again.sentences() == table.sentences());
+  CHECK(again.cell(1, 2) == "Q");
+}
+
+TEST("column_table: conllu labels replace one column and leave all else") {
+  const auto text = [](const char* first, const char* second) {
+    return "# text\n" + unit("1-2", "al", "_") + unit("1", "a", first) + unit("2", "el", second) + "\n";
+  };
+  const ColumnTable table = conllu(text("ADP", "DET"));
+  CHECK(table.with_labels({"X", "Y"}, 3) == text("X", "Y"));
+  const std::string last = table.with_labels({"X", "Y"}, 9);
+  CHECK(conllu(last).cell(0, 9) == "X");
+  CHECK(conllu(last).cell(1, 3) == "DET");
+  CHECK(conllu(table.with_labels({"X", "Y"}, 0)).cell(1, 0) == "Y");
+}

@@ -1,0 +1,251 @@
+#include "learners/dcd.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+#include <thread>
+
+#include "problems.hpp"
+#include "test.hpp"
+
+using marginloom::AtomicWeights;
+using marginloom::Dcd;
+using marginloom::Lane;
+using marginloom::PlainWeights;
+using marginloom::PrivateWeights;
+using marginloom::Random;
+using marginloom::StateArrays;
+using problems::Kind;
+using problems::Problem;
+
+namespace {
+
+std::vector<double> random_costs(std::size_t size, Random& random) {
+  std::vector<double> costs(size);
+  for (double& cost : costs) cost = 0.25 + 0.25 * static_cast<double>(random.below(4));
+  return costs;
+}
+
+struct Definition {
+  double dual = 0;
+  std::vector<double> w;
+};
+
+// The dual objective and its weights, from the saved duals and the definition.
+Definition by_definition(const Problem& problem, const std::vector<double>& costs, const StateArrays& state) {
+  const auto& examples = marginloom::state_array<std::uint64_t>(state, "dual_examples");
+  const auto& duals = marginloom::state_array<double>(state, "duals");
+  const auto& offsets = marginloom::state_array<std::uint64_t>(state, "dual_output_offsets");
+  const auto& outputs = marginloom::state_array<std::uint8_t>(state, "dual_outputs");
+  Definition result{0, std::vector<double>(problem.task()->dimension(), 0.0)};
+  std::vector<double> sums(problem.size(), 0.0);
+  for (std::size_t j = 0; j < duals.size(); ++j) {
+    const std::size_t i = examples[j];
+    const auto bytes = std::span(outputs).subspan(offsets[j], offsets[j + 1] - offsets[j]);
+    const auto labels = problems::decoded(problem, bytes);
+    const auto difference = problems::difference(problem, i, labels, result.w.size());
+    for (std::size_t k = 0; k < result.w.size(); ++k) result.w[k] += duals[j] * difference[k];
+    result.dual += duals[j] * problems::loss(problem, i, labels);
+    sums[i] += duals[j];
+  }
+  for (const double value : result.w) result.dual -= value * value / 2;
+  for (std::size_t i = 0; i < sums.size(); ++i) result.dual -= sums[i] * sums[i] / (4 * costs[i]);
+  return result;
+}
+
+void check_near(std::span<const double> found, std::span<const double> expected, double tolerance) {
+  CHECK(found.size() == expected.size());
+  for (std::size_t k = 0; k < found.size(); ++k) CHECK_NEAR(found[k], expected[k], tolerance);
+}
+
+void find_and_absorb(const Problem& problem, Dcd& learner, std::span<const double> w) {
+  const auto task = problem.task();
+  const auto scratch = task->make_scratch();
+  marginloom::FunctionSink sink([&](const marginloom::Candidate& candidate) { learner.absorb(candidate); });
+  for (std::size_t i = 0; i < problem.size(); ++i) task->find(i, w, {}, *scratch, sink);
+}
+
+}  // namespace
+
+TEST("dcd: the gain of a step is the change of the dual, and w stays what the duals say") {
+  Random random(30);
+  for (const Kind kind : {Kind::indicators, Kind::values, Kind::dense}) {
+    const Problem problem = problems::make_problem(
+        {.sentences = 6, .kind = kind, .start_end = true, .label_costs = true}, random);
+    const auto task = problem.task();
+    const auto costs = random_costs(problem.size(), random);
+    Dcd learner(task, costs, {});
+    std::vector<double> w(task->dimension(), 0.0);
+    Lane lane{Random(1)};
+    double dual = 0;
+    double gains = 0;
+    for (int pass = 0; pass < 8; ++pass) {
+      find_and_absorb(problem, learner, w);
+      for (std::size_t i = 0; i < problem.size(); ++i) {
+        const double gain = learner.improve(i, PlainWeights{w.data()}, lane);
+        const Definition expected = by_definition(problem, costs, learner.export_state());
+        CHECK(gain >= 0);
+        CHECK_NEAR(gain, expected.dual - dual, 1e-11);
+        check_near(w, expected.w, 1e-12);
+        dual = expected.dual;
+        gains += gain;
+        double squared_norm = 0;
+        for (const double value : expected.w) squared_norm += value * value;
+        CHECK_NEAR(learner.dual(squared_norm), dual, 1e-11);
+        std::vector<double> written(w.size(), 99.0);
+        learner.write_weights(written);
+        check_near(written, expected.w, 1e-12);
+      }
+    }
+    CHECK(gains > 0.1);
+    CHECK(lane.updates > 0);
+    CHECK(learner.active() == marginloom::state_array<double>(learner.export_state(), "duals").size());
+  }
+}
+
+TEST("dcd: a block without candidates does nothing, one whose duals end at 0 is dropped") {
+  Random random(31);
+  const Problem problem = problems::make_problem({}, random);
+  const auto task = problem.task();
+  Dcd learner(task, std::vector<double>(problem.size(), 1.0), {});
+  std::vector<double> w(task->dimension(), 0.0);
+  Lane lane{Random(1)};
+  for (std::size_t i = 0; i < problem.size(); ++i) {
+    CHECK(!learner.has_candidates(i));
+    CHECK(learner.improve(i, PlainWeights{w.data()}, lane) == 0);
+  }
+  find_and_absorb(problem, learner, w);
+  CHECK(learner.active() > 0);
+  // Under weights that already hold every margin by far, the step of a new candidate is clipped at 0.
+  std::vector<double> right(task->dimension(), 0.0);
+  for (std::size_t i = 0; i < problem.size(); ++i) {
+    if (!learner.has_candidates(i)) continue;
+    marginloom::FunctionSink sink(
+        [&](const auto& candidate) { add_scaled(candidate.difference, 1000, PlainWeights{right.data()}); });
+    task->find(i, w, {}, *task->make_scratch(), sink);
+    CHECK(learner.improve(i, PlainWeights{right.data()}, lane) == 0);
+    CHECK(!learner.has_candidates(i));
+    std::ranges::fill(right, 0.0);
+  }
+  CHECK(learner.active() == 0);
+  CHECK(lane.updates == 0);
+}
+
+TEST("dcd: all weight policies take the same steps when one thread works alone") {
+  Random random(32);
+  for (const Kind kind : {Kind::values, Kind::dense}) {
+    const Problem problem = problems::make_problem({.sentences = 12, .kind = kind}, random);
+    const auto task = problem.task();
+    const auto costs = random_costs(problem.size(), random);
+    Dcd by_plain(task, costs, {});
+    Dcd by_atomic(task, costs, {});
+    Dcd by_private(task, costs, {});
+    std::vector<double> plain(task->dimension(), 0.0);
+    std::vector<double> atomic = plain;
+    std::vector<double> cold = plain;
+    std::vector<double> hot(24, 0.0);
+    std::vector<double> changes(24, 0.0);
+    Lane lanes[3] = {{Random(5)}, {Random(5)}, {Random(5)}};
+    for (int pass = 0; pass < 5; ++pass) {
+      for (Dcd* learner : {&by_plain, &by_atomic, &by_private}) find_and_absorb(problem, *learner, plain);
+      for (std::size_t i = 0; i < problem.size(); ++i) {
+        const double gain = by_plain.improve(i, PlainWeights{plain.data()}, lanes[0]);
+        CHECK(by_atomic.improve(i, AtomicWeights{atomic.data()}, lanes[1]) == gain);
+        CHECK(by_private.improve(i, PrivateWeights{AtomicWeights{cold.data()}, hot, changes, 1.0},
+                                 lanes[2]) == gain);
+      }
+    }
+    CHECK(problems::same_bits(atomic, plain));
+    CHECK(problems::same_bits(hot, std::span(plain).first(24)));
+    CHECK(problems::same_bits(std::span(cold).subspan(24), std::span(plain).subspan(24)));
+    CHECK(by_atomic.export_state() == by_plain.export_state());
+    CHECK(by_private.export_state() == by_plain.export_state());
+    CHECK(by_plain.active() > 0);
+  }
+}
+
+TEST("dcd: private weights of a larger scale take shorter steps") {
+  Random random(33);
+  for (const Kind kind : {Kind::values, Kind::dense}) {
+    const Problem problem = problems::make_problem({.sentences = 12, .kind = kind}, random);
+    const auto task = problem.task();
+    double previous = std::numeric_limits<double>::infinity();
+    for (const double scale : {1.0, 2.0, 8.0}) {
+      Dcd learner(task, std::vector<double>(problem.size(), 1.0), {});
+      std::vector<double> w(task->dimension(), 0.0);
+      std::vector<double> hot(w.size(), 0.0);
+      std::vector<double> changes(w.size(), 0.0);
+      find_and_absorb(problem, learner, w);
+      Lane lane{Random(1)};
+      std::size_t i = 0;
+      while (!learner.has_candidates(i)) ++i;
+      learner.improve(i, PrivateWeights{AtomicWeights{w.data()}, hot, changes, scale}, lane);
+      const auto& duals = marginloom::state_array<double>(learner.export_state(), "duals");
+      CHECK(duals[0] > 0 && duals[0] < previous);
+      previous = duals[0];
+    }
+  }
+}
+
+TEST("dcd: threads that improve disjoint examples on shared weights lose nothing") {
+  constexpr std::size_t threads = 4;
+  Random random(34);
+  for (const Kind kind : {Kind::indicators, Kind::dense}) {
+    const Problem problem =
+        problems::make_problem({.sentences = 80, .kind = kind, .start_end = true}, random);
+    const auto task = problem.task();
+    Dcd learner(task, std::vector<double>(problem.size(), 0.1), {});
+    std::vector<double> w(task->dimension(), 0.0);
+    std::vector<Lane> lanes;
+    for (std::size_t thread = 0; thread < threads; ++thread) lanes.push_back({Random(thread)});
+    for (int pass = 0; pass < 5; ++pass) {
+      find_and_absorb(problem, learner, w);
+      std::vector<std::jthread> team;
+      for (std::size_t thread = 0; thread < threads; ++thread) {
+        team.emplace_back([&, thread] {
+          for (int round = 0; round < 10; ++round) {
+            for (std::size_t i = thread; i < problem.size(); i += threads) {
+              learner.improve(i, AtomicWeights{w.data()}, lanes[thread]);
+            }
+          }
+        });
+      }
+    }
+    std::vector<double> written(w.size(), 0.0);
+    learner.write_weights(written);
+    check_near(w, written, 1e-10);
+    CHECK(learner.active() > 20);
+    CHECK(std::ranges::all_of(lanes, [](const Lane& lane) { return lane.updates > 0; }));
+  }
+}
+
+TEST("dcd: the threshold shrinks with the gap as its bound says, and never exceeds delta") {
+  Random random(35);
+  const Problem problem = problems::make_problem({}, random);
+  const auto costs = random_costs(problem.size(), random);
+  Dcd learner(problem.task(), costs, {.delta = 0.5});
+  for (std::size_t i = 0; i < problem.size(); ++i) CHECK(learner.threshold(i) == 0.5);
+  std::vector<double> w(problem.task()->dimension(), 0.0);
+  find_and_absorb(problem, learner, w);
+  Lane lane{Random(1)};
+  for (std::size_t i = 0; i < problem.size(); ++i) learner.improve(i, PlainWeights{w.data()}, lane);
+  std::vector<double> slacks(problem.size());
+  for (std::size_t i = 0; i < problem.size(); ++i) slacks[i] = learner.threshold(i) - 0.5;
+  CHECK(*std::ranges::max_element(slacks) > 0);
+  for (const double gap : {0.1, 0.001, 1e-9}) {
+    learner.note_gap(10 + gap, 10);
+    double bound = 0;
+    for (std::size_t i = 0; i < problem.size(); ++i) {
+      bound += costs[i] * (learner.threshold(i) * learner.threshold(i) - slacks[i] * slacks[i]);
+    }
+    CHECK_NEAR(bound, gap / 10, 1e-6 * gap + 1e-14);
+  }
+  learner.note_gap(1e9, 0);
+  for (std::size_t i = 0; i < problem.size(); ++i) CHECK_NEAR(learner.threshold(i) - slacks[i], 0.5, 1e-15);
+}
+
+TEST("dcd: one cost per example is needed") {
+  Random random(36);
+  const Problem problem = problems::make_problem({}, random);
+  CHECK_THROWS(std::invalid_argument, Dcd(problem.task(), {1, 2}, {}), "one cost per example");
+}

@@ -1,0 +1,159 @@
+#include "core/kernels.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "problems.hpp"
+#include "test.hpp"
+
+using marginloom::Kernels;
+using marginloom::Random;
+using problems::same_bits;
+
+namespace {
+
+// Inputs of every kernel for one shape. Weights begin in the middle of a cache line.
+struct Inputs {
+  std::size_t labels;
+  std::size_t stride;
+  std::vector<double> rows;
+  std::vector<std::uint32_t> row_of;
+  std::vector<float> values;
+  std::vector<double> start;
+
+  Inputs(std::size_t labels, Random& random) : labels(labels), stride(marginloom::padded(labels)) {
+    stride += 8 * random.below(3);
+    const std::size_t row_count = labels + random.below(9);
+    rows = problems::random_vector(1 + row_count * stride, random, problems::uniform);
+    for (double& weight : rows) {
+      if (random.below(20) == 0) weight = random.below(2) == 0 ? 0.0 : -0.0;
+    }
+    row_of.resize(random.below(12));
+    for (auto& row : row_of) row = static_cast<std::uint32_t>(random.below(row_count));
+    values.resize(row_count);
+    for (float& value : values) value = static_cast<float>(problems::uniform(random));
+    start = problems::random_vector(std::max(stride, labels), random, problems::uniform);
+  }
+  [[nodiscard]] const double* weights() const { return rows.data() + 1; }
+};
+
+using Results = std::vector<std::vector<double>>;
+
+Results run(const Kernels& kernels, const Inputs& in) {
+  Results results(5, in.start);
+  kernels.add_rows(in.weights(), in.row_of.data(), in.row_of.size(), in.stride, results[0].data());
+  kernels.add_scaled_rows(in.weights(), in.row_of.data(), in.values.data(), in.row_of.size(), in.stride,
+                          results[1].data());
+  kernels.add_scaled_rows(in.weights(), nullptr, in.values.data(), in.values.size(), in.stride,
+                          results[2].data());
+  kernels.max_plus(in.start.data(), in.weights(), in.labels, in.stride, results[3].data());
+  results[4].clear();
+  for (const std::size_t size : {std::size_t{0}, in.labels, in.stride, in.rows.size() - 1}) {
+    results[4].push_back(kernels.squared_norm(in.weights(), size));
+  }
+  return results;
+}
+
+Results run_naively(const Inputs& in) {
+  Results results(5, in.start);
+  for (std::size_t c = 0; c < in.stride; ++c) {
+    for (std::size_t j = 0; j < in.row_of.size(); ++j) {
+      results[0][c] += in.weights()[in.row_of[j] * in.stride + c];
+      results[1][c] += in.values[j] * in.weights()[in.row_of[j] * in.stride + c];
+    }
+    for (std::size_t j = 0; j < in.values.size(); ++j) {
+      results[2][c] += in.values[j] * in.weights()[j * in.stride + c];
+    }
+    double best = -std::numeric_limits<double>::infinity();
+    for (std::size_t p = 0; p < in.labels; ++p)
+      best = std::max(best, in.start[p] + in.weights()[p * in.stride + c]);
+    results[3][c] += best;
+  }
+  results[4].clear();
+  for (const std::size_t size : {std::size_t{0}, in.labels, in.stride, in.rows.size() - 1}) {
+    double sum = 0;
+    for (std::size_t k = 0; k < size; ++k) sum += in.weights()[k] * in.weights()[k];
+    results[4].push_back(sum);
+  }
+  return results;
+}
+
+const Kernels& named(std::string_view name) {
+  CHECK(marginloom::select_kernels(name));
+  CHECK(marginloom::kernels().name == name);
+  return marginloom::kernels();
+}
+
+// The tests below choose kernels for the whole process; this puts the first choice back.
+class Restore {
+ public:
+  ~Restore() { (void)marginloom::select_kernels(name_); }
+
+ private:
+  std::string name_ = marginloom::kernels().name;
+};
+
+}  // namespace
+
+TEST("kernels: baseline does what naive loops do") {
+  const Restore restore;
+  const Kernels& baseline = named("baseline");
+  Random random(1);
+  for (std::size_t labels = 1; labels <= 130; ++labels) {
+    const Inputs inputs(labels, random);
+    const Results found = run(baseline, inputs);
+    const Results expected = run_naively(inputs);
+    for (std::size_t k = 0; k < 4; ++k) CHECK(same_bits(found[k], expected[k]));
+    for (std::size_t k = 0; k < 4; ++k) CHECK_NEAR(found[4][k], expected[4][k], 1e-12 * expected[4][k]);
+  }
+}
+
+TEST("kernels: every instruction set gives the bits of the baseline") {
+  const Restore restore;
+  CHECK(marginloom::available_kernels().back() == "baseline");
+  Random random(2);
+  for (std::size_t repeat = 0; repeat < 3; ++repeat) {
+    for (std::size_t labels = 1; labels <= 130; ++labels) {
+      const Inputs inputs(labels, random);
+      const Results expected = run(named("baseline"), inputs);
+      for (const auto name : marginloom::available_kernels()) {
+        const Results found = run(named(name), inputs);
+        for (std::size_t k = 0; k < found.size(); ++k) CHECK(same_bits(found[k], expected[k]));
+      }
+    }
+  }
+}
+
+TEST("kernels: squared_norm has the same bits for every length") {
+  const Restore restore;
+  Random random(3);
+  const auto values = problems::random_vector(200, random, problems::uniform);
+  for (std::size_t size = 0; size < values.size(); ++size) {
+    const double expected = named("baseline").squared_norm(values.data(), size);
+    for (const auto name : marginloom::available_kernels()) {
+      CHECK(named(name).squared_norm(values.data(), size) == expected);
+    }
+  }
+}
+
+TEST("kernels: forbidden transitions of minus infinity stay forbidden") {
+  const Restore restore;
+  constexpr double never = -std::numeric_limits<double>::infinity();
+  std::vector<double> transitions(8 * 8, 0.0);
+  for (std::size_t p = 0; p < 3; ++p) transitions[p * 8 + 1] = never;
+  for (const auto name : marginloom::available_kernels()) {
+    const std::vector<double> previous{1, 2, 3};
+    std::vector<double> next(8, 0.5);
+    named(name).max_plus(previous.data(), transitions.data(), 3, 8, next.data());
+    CHECK(next[0] == 3.5);
+    CHECK(next[1] == never);
+    CHECK(next[2] == 3.5);
+  }
+}
+
+TEST("kernels: an unknown name is refused and changes nothing") {
+  const std::string before = marginloom::kernels().name;
+  CHECK(!marginloom::select_kernels("abacus"));
+  CHECK(marginloom::kernels().name == before);
+}

@@ -1,0 +1,177 @@
+#include "core/working_set.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "core/random.hpp"
+#include "test.hpp"
+
+using marginloom::ByteView;
+using marginloom::Candidate;
+using marginloom::Entry;
+using marginloom::Random;
+using marginloom::WorkingSet;
+
+namespace {
+
+// A candidate that owns what a Candidate views, and the dual that the set should hold for it.
+struct Owned {
+  std::vector<std::uint8_t> output;
+  std::vector<Entry> entries;
+  double loss = 0;
+  double squared_norm = 0;
+  double dual = 0;
+
+  [[nodiscard]] Candidate view() const {
+    return {.example = 0,
+            .loss = loss,
+            .squared_norm = squared_norm,
+            .key = output_key(output),
+            .output = output,
+            .difference = entries};
+  }
+};
+
+// The identity is in the output's first byte; sizes vary, and implicit candidates have no entries at all.
+Owned make_candidate(std::uint8_t identity, Random& random) {
+  Owned result;
+  result.output.assign(1 + random.below(5), identity);
+  for (std::size_t left = random.below(4); left > 0; --left) {
+    result.entries.push_back(
+        {static_cast<marginloom::WeightIndex>(random.below(1000)), static_cast<float>(random.below(100))});
+  }
+  result.loss = static_cast<double>(random.below(50));
+  result.squared_norm = static_cast<double>(random.below(50));
+  return result;
+}
+
+bool same_entries(std::span<const Entry> a, std::span<const Entry> b) {
+  return std::ranges::equal(
+      a, b, [](const Entry& x, const Entry& y) { return x.index == y.index && x.value == y.value; });
+}
+
+void check_equal(const WorkingSet& set, const std::vector<Owned>& model) {
+  CHECK(set.size() == model.size());
+  CHECK(set.empty() == model.empty());
+  double sum = 0;
+  for (std::size_t j = 0; j < model.size(); ++j) {
+    const auto& member = set.members()[j];
+    CHECK(member.key == output_key(model[j].output));
+    CHECK(member.dual == model[j].dual);
+    CHECK(member.loss == model[j].loss);
+    CHECK(member.squared_norm == model[j].squared_norm);
+    CHECK(std::ranges::equal(set.output(member), model[j].output));
+    CHECK(same_entries(set.difference(member), model[j].entries));
+    CHECK(set.contains(member.key));
+    sum += model[j].dual;
+  }
+  CHECK(set.dual_sum() == sum);
+}
+
+}  // namespace
+
+TEST("working_set: outputs and differences stay with their member through random operations") {
+  Random random(6);
+  for (int sequence = 0; sequence < 50; ++sequence) {
+    WorkingSet set;
+    std::vector<Owned> model;
+    std::vector<Owned> known;
+    for (std::uint8_t identity = 0; identity < 12; ++identity)
+      known.push_back(make_candidate(identity, random));
+    for (int operation = 0; operation < 200; ++operation) {
+      Owned candidate = known[random.below(known.size())];
+      const auto place = std::ranges::find(model, candidate.output, &Owned::output);
+      const bool held = place != model.end();
+      CHECK(set.contains(output_key(candidate.output)) == held);
+      switch (random.below(4)) {
+        case 0:
+          if (held) break;
+          candidate.dual = static_cast<double>(random.below(3));
+          set.append(candidate.view()).dual = candidate.dual;
+          model.push_back(candidate);
+          break;
+        case 1:
+          set.put_first(candidate.view());
+          if (held) {
+            std::swap(model.front(), *place);
+          } else {
+            model.push_back(candidate);
+            std::swap(model.front(), model.back());
+          }
+          break;
+        case 2:
+          for (std::size_t j = 0; j < model.size(); ++j) {
+            set.members()[j].dual = model[j].dual = static_cast<double>(random.below(3));
+          }
+          random.shuffle(set.members());
+          std::ranges::sort(model, {}, [&](const Owned& owned) {
+            return std::ranges::find(set.members(), output_key(owned.output), &WorkingSet::Member::key) -
+                   set.members().begin();
+          });
+          break;
+        default:
+          set.drop_zero_duals();
+          std::erase_if(model, [](const Owned& owned) { return owned.dual == 0; });
+      }
+      check_equal(set, model);
+    }
+  }
+}
+
+TEST("working_set: a known candidate moves to the front with its dual") {
+  Random random(7);
+  const Owned first = make_candidate(1, random);
+  const Owned second = make_candidate(2, random);
+  WorkingSet set;
+  set.put_first(first.view());
+  set.members()[0].dual = 0.5;
+  set.put_first(second.view());
+  CHECK(set.members()[0].key == output_key(second.output));
+  set.put_first(first.view());
+  CHECK(set.size() == 2);
+  CHECK(set.members()[0].key == output_key(first.output));
+  CHECK(set.members()[0].dual == 0.5);
+}
+
+TEST("working_set: dropping frees room without giving memory back") {
+  Random random(8);
+  WorkingSet set;
+  CHECK(set.memory() == 0);
+  for (std::uint8_t identity = 0; identity < 20; ++identity)
+    set.append(make_candidate(identity, random).view());
+  const std::size_t before = set.memory();
+  CHECK(before >= 20 * sizeof(WorkingSet::Member));
+  set.drop_zero_duals();
+  CHECK(set.empty());
+  CHECK(set.memory() == before);
+  CHECK(!set.contains(output_key(std::vector<std::uint8_t>{1})));
+}
+
+TEST("working_set: keys differ by content and by length") {
+  CHECK(output_key(std::vector<std::uint8_t>{}) != output_key(std::vector<std::uint8_t>{0}));
+  CHECK(output_key(std::vector<std::uint8_t>{0}) != output_key(std::vector<std::uint8_t>{0, 0}));
+  CHECK(output_key(std::vector<std::uint8_t>{1, 2}) != output_key(std::vector<std::uint8_t>{2, 1}));
+}
+
+TEST("working_set: a batch keeps copies of its candidates") {
+  Random random(9);
+  marginloom::CandidateBatch batch;
+  for (int round = 0; round < 2; ++round) {
+    std::vector<Owned> model;
+    for (std::uint8_t identity = 0; identity < 30; ++identity) {
+      model.push_back(make_candidate(identity, random));
+      Owned passing = model.back();
+      batch.accept(passing.view());
+      std::ranges::fill(passing.output, std::uint8_t{255});
+    }
+    CHECK(batch.size() == model.size());
+    for (std::size_t k = 0; k < model.size(); ++k) {
+      CHECK(batch[k].loss == model[k].loss);
+      CHECK(std::ranges::equal(batch[k].output, model[k].output));
+      CHECK(same_entries(batch[k].difference, model[k].entries));
+    }
+    batch.clear();
+    CHECK(batch.empty());
+  }
+}
