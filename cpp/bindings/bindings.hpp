@@ -34,8 +34,8 @@ template <class T>
   return OutputArray<T>(owned->data(), {owned->size()}, owner);
 }
 
-// Lets Python's signal handlers run while C++ computes without the GIL. Ctrl-C stops the computation; any other
-// exception of a handler is rethrown by finish().
+// Lets Python's signal handlers run while C++ computes without the GIL. Ctrl-C stops the computation; any
+// other exception of a handler is rethrown by finish().
 class PythonSignals {
  public:
   [[nodiscard]] StopRequest request() {

@@ -123,8 +123,7 @@ nb::object find(const Task& task, std::size_t i, const InputArray<double>& weigh
   require_example(task, i);
   nb::list candidates;
   FunctionSink sink([&](const Candidate& candidate) { candidates.append(to_dict(candidate)); });
-  const double bound =
-      task.find(i, view(weights), {.k = 1, .loss_scale = loss_scale}, *task.make_scratch(), sink);
+  const double bound = task.find(i, view(weights), {.k = 1, .loss_scale = loss_scale}, *task.make_scratch(), sink);
   return nb::make_tuple(bound, candidates);
 }
 
@@ -144,10 +143,11 @@ void bind_tasks(nb::module_& module) {
       .def_prop_ro("size", &Task::size)
       .def_prop_ro("dimension", &Task::dimension)
       .def_prop_ro("capabilities", &capability_names)
-      .def("work", [](const Task& self, std::size_t i) {
-        if (i >= self.size()) throw nb::index_error("there is no such example");
-        return self.work(i);
-      })
+      .def("work",
+           [](const Task& self, std::size_t i) {
+             if (i >= self.size()) throw nb::index_error("there is no such example");
+             return self.work(i);
+           })
       .def("predict", &predict, nb::arg("weights"), nb::arg("threads") = 1)
       .def("find", &find, nb::arg("example"), nb::arg("weights"), nb::arg("loss_scale") = 1.0)
       .def("candidate", &candidate, nb::arg("example"), nb::arg("output"));

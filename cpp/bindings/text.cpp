@@ -16,7 +16,9 @@
 namespace marginloom::python {
 namespace {
 
-std::string as_string(const nb::bytes& bytes) { return {static_cast<const char*>(bytes.data()), bytes.size()}; }
+std::string as_string(const nb::bytes& bytes) {
+  return {static_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 std::uint32_t number_of(Vocabulary& vocabulary, std::string_view name, bool grow) {
   return grow ? vocabulary.intern(name) : vocabulary.find(name);
@@ -160,8 +162,8 @@ void bind_text(nb::module_& module) {
   nb::class_<ColumnTable>(module, "ColumnTable")
       .def("__init__",
            [](ColumnTable* self, const nb::bytes& text, bool conllu, const std::string& name, std::size_t first_line) {
-             new (self) ColumnTable(as_string(text), conllu ? ColumnFormat::conllu : ColumnFormat::conll, name,
-                                    first_line);
+             new (self)
+                 ColumnTable(as_string(text), conllu ? ColumnFormat::conllu : ColumnFormat::conll, name, first_line);
            })
       .def_prop_ro("name", &ColumnTable::name)
       .def_prop_ro("columns", &ColumnTable::columns)

@@ -18,7 +18,8 @@ namespace {
 std::vector<double> checked_numbers(const InputArray<double>& numbers) {
   std::vector<double> result(view(numbers).begin(), view(numbers).end());
   for (const double number : result) {
-    if (!(number >= 0) || !std::isfinite(number)) throw std::invalid_argument("weights of examples must not be negative");
+    if (!(number >= 0) || !std::isfinite(number))
+      throw std::invalid_argument("weights of examples must not be negative");
   }
   return result;
 }
@@ -123,17 +124,17 @@ void make_serial(Serial* self, std::shared_ptr<Task> task, std::shared_ptr<Learn
 void bind_training(nb::module_& module) {
   nb::class_<OnlineLearner>(module, "OnlineLearner");
   nb::class_<Perceptron, OnlineLearner>(module, "Perceptron")
-      .def("__init__", [](Perceptron* self, std::shared_ptr<Task> task, const InputArray<double>& instance_weights,
-                          bool averaged) {
-        new (self) Perceptron(std::move(task), checked_numbers(instance_weights), averaged);
-      });
+      .def("__init__",
+           [](Perceptron* self, std::shared_ptr<Task> task, const InputArray<double>& instance_weights, bool averaged) {
+             new (self) Perceptron(std::move(task), checked_numbers(instance_weights), averaged);
+           });
 
   nb::class_<DualLearner>(module, "DualLearner").def_prop_ro("memory", &DualLearner::memory);
   nb::class_<Dcd, DualLearner>(module, "Dcd")
-      .def("__init__", [](Dcd* self, std::shared_ptr<Task> task, const InputArray<double>& costs, double delta,
-                          int inner_passes) {
-        new (self) Dcd(std::move(task), checked_numbers(costs), {.delta = delta, .inner_passes = inner_passes});
-      });
+      .def("__init__",
+           [](Dcd* self, std::shared_ptr<Task> task, const InputArray<double>& costs, double delta, int inner_passes) {
+             new (self) Dcd(std::move(task), checked_numbers(costs), {.delta = delta, .inner_passes = inner_passes});
+           });
 
   nb::class_<Engine>(module, "Engine")
       .def("run_pass", &run_pass)

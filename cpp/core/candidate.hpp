@@ -1,4 +1,5 @@
-// A candidate is one wrong output of one example, as a learner sees it: a loss and a difference of feature vectors.
+// A candidate is one wrong output of one example, as a learner sees it: a loss and a difference of feature
+// vectors.
 #pragma once
 
 #include <cstdint>

@@ -40,7 +40,9 @@ const Kernels* selected = choose_at_load();
 
 }  // namespace
 
-const Kernels& kernels() { return *selected; }
+const Kernels& kernels() {
+  return *selected;
+}
 
 std::vector<std::string_view> available_kernels() {
   std::vector<std::string_view> names;

@@ -1,5 +1,5 @@
-// The loops that profit from wide registers, compiled once for each instruction set and chosen when the library
-// is loaded. All versions do the same additions in the same order, so their results agree to the bit.
+// The loops that profit from wide registers, compiled once for each instruction set and chosen when the
+// library is loaded. All versions do the same additions in the same order, so their results agree to the bit.
 #pragma once
 
 #include <cstddef>
@@ -20,14 +20,14 @@ struct Kernels {
   const char* name;
 
   // out[c] += sum_j rows[row_of[j] * stride + c], for c < stride.
-  void (*add_rows)(const double* rows, const std::uint32_t* row_of, std::size_t count, std::size_t stride,
-                   double* out);
+  void (*add_rows)(const double* rows, const std::uint32_t* row_of, std::size_t count, std::size_t stride, double* out);
 
   // out[c] += sum_j values[j] * rows[row_of[j] * stride + c]; a null `row_of` means 0, 1, 2, ...
-  void (*add_scaled_rows)(const double* rows, const std::uint32_t* row_of, const float* values,
-                          std::size_t count, std::size_t stride, double* out);
+  void (*add_scaled_rows)(const double* rows, const std::uint32_t* row_of, const float* values, std::size_t count,
+                          std::size_t stride, double* out);
 
-  // One step of Viterbi's recursion: next[c] += max over p < labels of previous[p] + transitions[p * stride + c].
+  // One step of Viterbi's recursion: next[c] += max over p < labels of previous[p] + transitions[p * stride +
+  // c].
   void (*max_plus)(const double* previous, const double* transitions, std::size_t labels, std::size_t stride,
                    double* next);
 
@@ -40,7 +40,8 @@ struct Kernels {
 // Names of the versions that this machine can run, widest first.
 [[nodiscard]] std::vector<std::string_view> available_kernels();
 
-// Switches to the version of that name; false if the machine does not have it. Not while other threads compute.
+// Switches to the version of that name; false if the machine does not have it. Not while other threads
+// compute.
 [[nodiscard]] bool select_kernels(std::string_view name);
 
 }  // namespace marginloom

@@ -29,10 +29,10 @@ class StopRequest {
   bool stopped_ = false;
 };
 
-// Calls body(thread, begin, end) for consecutive chunks that cover [0, size), on `threads` threads of which the
-// caller is one (and the only one that polls `stop`). Chunks are handed out in order, so threads that finish
-// early take more. The first exception of any thread is rethrown here after all have ended. Returns false if
-// it was stopped before the end.
+// Calls body(thread, begin, end) for consecutive chunks that cover [0, size), on `threads` threads of which
+// the caller is one (and the only one that polls `stop`). Chunks are handed out in order, so threads that
+// finish early take more. The first exception of any thread is rethrown here after all have ended. Returns
+// false if it was stopped before the end.
 [[nodiscard]] bool parallel_for(std::size_t size, std::size_t chunk, int threads, StopRequest& stop,
                                 const std::function<void(int, std::size_t, std::size_t)>& body);
 

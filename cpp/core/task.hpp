@@ -56,17 +56,16 @@ class Task {
   [[nodiscard]] virtual std::unique_ptr<Scratch> make_scratch() const = 0;
 
   // Replaces `outputs` by the k best outputs of example i under w, best first (fewer if there are fewer).
-  virtual void predict(std::size_t i, WeightView w, int k, Scratch& scratch,
-                       std::vector<Output>& outputs) const = 0;
+  virtual void predict(std::size_t i, WeightView w, int k, Scratch& scratch, std::vector<Output>& outputs) const = 0;
 
-  // Searches for the outputs that a learner should know of, hands those that differ from gold to the sink (most
-  // violated first), and returns an upper bound of the largest violation of example i, never below 0. If the
-  // task is exact the bound is attained.
+  // Searches for the outputs that a learner should know of, hands those that differ from gold to the sink
+  // (most violated first), and returns an upper bound of the largest violation of example i, never below 0.
+  // If the task is exact the bound is attained.
   virtual double find(std::size_t i, WeightView w, const FindOptions& options, Scratch& scratch,
                       CandidateSink& sink) const = 0;
 
-  // Rebuilds the candidate of example i from the bytes of an output. Throws std::invalid_argument if the bytes
-  // are not an output of that example: they may come from a file.
+  // Rebuilds the candidate of example i from the bytes of an output. Throws std::invalid_argument if the
+  // bytes are not an output of that example: they may come from a file.
   virtual void candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const = 0;
 
   // Predicted cost of one inference, relative to the other examples.
@@ -85,9 +84,8 @@ class Task {
   // `outputs[j]` receives the outputs of examples[j]; `bounds[j]` what find() returns for it.
   virtual void predict_batch(std::span<const std::size_t> examples, WeightView w, int k, Scratch& scratch,
                              std::span<std::vector<Output>> outputs) const;
-  virtual void find_batch(std::span<const std::size_t> examples, WeightView w,
-                          std::span<const FindOptions> options, Scratch& scratch, CandidateSink& sink,
-                          std::span<double> bounds) const;
+  virtual void find_batch(std::span<const std::size_t> examples, WeightView w, std::span<const FindOptions> options,
+                          Scratch& scratch, CandidateSink& sink, std::span<double> bounds) const;
 };
 
 // w += step * difference, stored or implicit.

@@ -17,8 +17,7 @@ int create_memory_file() {
   return memfd_create("marginloom-weights", MFD_CLOEXEC);
 #else
   static std::atomic<unsigned> serial{0};
-  const std::string name =
-      "/marginloom-" + std::to_string(getpid()) + "-" + std::to_string(serial.fetch_add(1));
+  const std::string name = "/marginloom-" + std::to_string(getpid()) + "-" + std::to_string(serial.fetch_add(1));
   const int descriptor = shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
   if (descriptor >= 0) shm_unlink(name.c_str());
   return descriptor;
@@ -27,8 +26,7 @@ int create_memory_file() {
 
 }  // namespace
 
-WeightBuffer::WeightBuffer(std::size_t size)
-    : size_(size), bytes_(std::max<std::size_t>(size, 1) * sizeof(double)) {
+WeightBuffer::WeightBuffer(std::size_t size) : size_(size), bytes_(std::max<std::size_t>(size, 1) * sizeof(double)) {
   descriptor_ = create_memory_file();
   if (descriptor_ < 0) throw std::bad_alloc();
   void* memory = MAP_FAILED;

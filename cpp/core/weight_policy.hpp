@@ -4,11 +4,12 @@
 //   AtomicWeights   several threads share it: relaxed loads and atomic adds
 //   PrivateWeights  a thread works on its own copy of the hot weights (a prefix of the vector) and shares the
 //                   rest atomically. The copies of p threads are summed when they are merged, so each copy
-//                   moves `scale` times the thread's step and the step counts the hot part of the squared norm
-//                   `scale` times: with scale = p the sum of all steps is safe (the scaling of CoCoA+).
+//                   moves `scale` times the thread's step and the step counts the hot part of the squared
+//                   norm `scale` times: with scale = p the sum of all steps is safe (the scaling of CoCoA+).
 //
 // A task with implicit differences evaluates them against the same three (see Task::dot and Task::add); it
-// does not say which part of its norm is hot, so there PrivateWeights counts all of it `scale` times, which is safe.
+// does not say which part of its norm is hot, so there PrivateWeights counts all of it `scale` times, which
+// is safe.
 #pragma once
 
 #include <atomic>

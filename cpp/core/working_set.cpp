@@ -12,23 +12,20 @@ bool WorkingSet::contains(std::uint64_t key) const {
 
 WorkingSet::Member& WorkingSet::append(const Candidate& candidate) {
   constexpr std::size_t limit = std::numeric_limits<std::uint32_t>::max();
-  if (entries_.size() + candidate.difference.size() > limit ||
-      outputs_.size() + candidate.output.size() > limit) {
+  if (entries_.size() + candidate.difference.size() > limit || outputs_.size() + candidate.output.size() > limit) {
     throw std::length_error("the working set of one example exceeds 2^32 entries");
   }
-  members_.push_back({0, candidate.loss, candidate.squared_norm, candidate.key,
-                      static_cast<std::uint32_t>(entries_.size()),
-                      static_cast<std::uint32_t>(candidate.difference.size()),
-                      static_cast<std::uint32_t>(outputs_.size()),
-                      static_cast<std::uint32_t>(candidate.output.size())});
+  members_.push_back(
+      {0, candidate.loss, candidate.squared_norm, candidate.key, static_cast<std::uint32_t>(entries_.size()),
+       static_cast<std::uint32_t>(candidate.difference.size()), static_cast<std::uint32_t>(outputs_.size()),
+       static_cast<std::uint32_t>(candidate.output.size())});
   entries_.insert(entries_.end(), candidate.difference.begin(), candidate.difference.end());
   outputs_.insert(outputs_.end(), candidate.output.begin(), candidate.output.end());
   return members_.back();
 }
 
 void WorkingSet::put_first(const Candidate& candidate) {
-  const auto known =
-      std::ranges::find_if(members_, [&](const Member& member) { return member.key == candidate.key; });
+  const auto known = std::ranges::find_if(members_, [&](const Member& member) { return member.key == candidate.key; });
   if (known != members_.end()) {
     std::swap(members_.front(), *known);
   } else {

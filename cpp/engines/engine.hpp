@@ -18,11 +18,11 @@ namespace marginloom {
 struct PassReport {
   std::size_t inferences = 0;
   std::size_t updates = 0;
-  std::size_t wrong = 0;           // examples whose inference brought a candidate
-  double training_loss = 0;        // mean over the examples: loss (online) or slack (dual) as they were visited
+  std::size_t wrong = 0;     // examples whose inference brought a candidate
+  double training_loss = 0;  // mean over the examples: loss (online) or slack (dual) as they were visited
   double inference_seconds = 0;
   double update_seconds = 0;
-  bool stopped = false;            // cut short by the owner
+  bool stopped = false;  // cut short by the owner
   // Of dual learners: the objectives after the pass, the primal by the slacks as they were visited.
   std::optional<double> primal_estimate;
   std::optional<double> dual;
@@ -39,7 +39,8 @@ class Engine {
 
   virtual PassReport run_pass(StopRequest& stop) = 0;
 
-  // Recomputes the weights from the duals and bounds the distance to the optimum; nothing for online learners.
+  // Recomputes the weights from the duals and bounds the distance to the optimum; nothing for online
+  // learners.
   virtual std::optional<Certificate> certify(int threads, StopRequest& stop) = 0;
 
   // The weights that a model should have now.

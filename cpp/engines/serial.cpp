@@ -162,7 +162,8 @@ void SerialDual::inner_passes(PassReport& report, StopRequest& stop) {
   Stopwatch watch;
   for (int pass = 0; pass < learner_->inner_passes() && !report.stopped; ++pass) {
     std::vector<std::size_t> order;
-    std::ranges::copy_if(examples_, std::back_inserter(order), [&](std::size_t i) { return learner_->has_candidates(i); });
+    std::ranges::copy_if(examples_, std::back_inserter(order),
+                         [&](std::size_t i) { return learner_->has_candidates(i); });
     order = pass_order(std::move(order), options_, lane_.random);
     for (std::size_t j = 0; j < order.size(); ++j) {
       if (j % 64 == 0 && stop.stopped()) {
@@ -178,8 +179,7 @@ void SerialDual::inner_passes(PassReport& report, StopRequest& stop) {
 
 std::optional<Certificate> SerialDual::certify(int threads, StopRequest& stop) {
   learner_->write_weights(weights_.values());
-  const Certificate certificate =
-      marginloom::certify(*task_, *learner_, weights_.values(), examples_, threads, stop);
+  const Certificate certificate = marginloom::certify(*task_, *learner_, weights_.values(), examples_, threads, stop);
   if (certificate.complete) learner_->note_gap(certificate.primal, certificate.dual);
   return certificate;
 }
@@ -192,8 +192,9 @@ StateArrays SerialDual::export_state() const {
   return with_engine_state(learner_->export_state(), weights_.values(), lane_.random);
 }
 
-// The weights are what the duals say. Saved weights are the same up to rounding, and taken for their last bits, so
-// that a resumed run repeats an uninterrupted one; if they differ by more they belong to other features.
+// The weights are what the duals say. Saved weights are the same up to rounding, and taken for their last
+// bits, so that a resumed run repeats an uninterrupted one; if they differ by more they belong to other
+// features.
 void SerialDual::import_state(const StateArrays& state) {
   const Random random = restored_random(state);
   const auto& saved = state_array<double>(state, "weights");

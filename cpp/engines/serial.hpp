@@ -34,13 +34,13 @@ class SerialOnline final : public Engine {
   std::unique_ptr<Scratch> scratch_;
 };
 
-// Algorithms 2 and 3 of dcd-ssvm-2013 for any dual learner. A pass here is inference and improvement for every
-// example and then the learner's inner passes over the blocks; the paper puts those first, where they do nothing in
-// the first iteration, so the sequence of steps is the same.
+// Algorithms 2 and 3 of dcd-ssvm-2013 for any dual learner. A pass here is inference and improvement for
+// every example and then the learner's inner passes over the blocks; the paper puts those first, where they
+// do nothing in the first iteration, so the sequence of steps is the same.
 class SerialDual final : public Engine {
  public:
-  SerialDual(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner,
-             std::vector<std::size_t> examples, SerialOptions options);
+  SerialDual(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner, std::vector<std::size_t> examples,
+             SerialOptions options);
 
   PassReport run_pass(StopRequest& stop) override;
   std::optional<Certificate> certify(int threads, StopRequest& stop) override;

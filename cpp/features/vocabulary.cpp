@@ -24,8 +24,7 @@ std::uint32_t hash_of(std::string_view text) {
 }  // namespace
 
 Vocabulary::Vocabulary(std::string text, std::vector<std::uint64_t> offsets) {
-  if (offsets.empty() || offsets.front() != 0 || offsets.back() != text.size() ||
-      !std::ranges::is_sorted(offsets)) {
+  if (offsets.empty() || offsets.front() != 0 || offsets.back() != text.size() || !std::ranges::is_sorted(offsets)) {
     throw std::invalid_argument("the offsets of a vocabulary must ascend from 0 to the end of its text");
   }
   for (std::size_t id = 0; id + 1 < offsets.size(); ++id) {

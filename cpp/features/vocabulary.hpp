@@ -17,8 +17,8 @@ class Vocabulary {
 
   Vocabulary() = default;
 
-  // From names()/offsets(); throws std::invalid_argument unless offsets ascend from 0 to the end and no name is
-  // there twice.
+  // From names()/offsets(); throws std::invalid_argument unless offsets ascend from 0 to the end and no name
+  // is there twice.
   Vocabulary(std::string text, std::vector<std::uint64_t> offsets);
 
   [[nodiscard]] std::size_t size() const { return offsets_.size() - 1; }

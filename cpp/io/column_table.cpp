@@ -10,7 +10,9 @@ namespace {
 constexpr std::string_view document_mark = "-DOCSTART-";
 constexpr std::size_t conllu_columns = 10;
 
-bool is_space(char c) { return c == ' ' || c == '\t'; }
+bool is_space(char c) {
+  return c == ' ' || c == '\t';
+}
 
 // Takes the first cell off the line; empty when there is none left.
 std::string_view take_cell(std::string_view& line, bool tabs_only) {
@@ -44,11 +46,10 @@ ColumnTable::ColumnTable(std::string text, ColumnFormat format, std::string name
     const std::size_t cells = count_cells(line);
     if (columns_ == 0) columns_ = format_ == ColumnFormat::conllu ? conllu_columns : cells;
     if (cells != columns_) {
-      throw std::invalid_argument(name_ + ", line " + std::to_string(number) + ": found " + std::to_string(cells) +
-                                  (cells == 1 ? " column, expected " : " columns, expected ") +
-                                  std::to_string(columns_) +
-                                  (format_ == ColumnFormat::conllu ? " separated by tabs, as CoNLL-U has"
-                                                                   : " as in the lines before"));
+      throw std::invalid_argument(
+          name_ + ", line " + std::to_string(number) + ": found " + std::to_string(cells) +
+          (cells == 1 ? " column, expected " : " columns, expected ") + std::to_string(columns_) +
+          (format_ == ColumnFormat::conllu ? " separated by tabs, as CoNLL-U has" : " as in the lines before"));
     }
     lines_.push_back(begin);
   }
@@ -91,8 +92,8 @@ std::string_view ColumnTable::cell(std::size_t token, std::size_t column) const 
 }
 
 std::size_t ColumnTable::line_number(std::size_t token) const {
-  return first_line_ + static_cast<std::size_t>(std::count(
-                           text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(lines_[token]), '\n'));
+  return first_line_ + static_cast<std::size_t>(
+                           std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(lines_[token]), '\n'));
 }
 
 std::string ColumnTable::with_labels(const std::vector<std::string_view>& labels, std::size_t column) const {

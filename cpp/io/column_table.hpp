@@ -10,12 +10,14 @@ namespace marginloom {
 
 enum class ColumnFormat {
   conll,   // columns separated by spaces or tabs; -DOCSTART- lines are not tokens; '#' is an ordinary word
-  conllu,  // ten columns separated by tabs; comments, multiword ranges (1-2) and empty nodes (1.1) are not tokens
+  conllu,  // ten columns separated by tabs; comments, multiword ranges (1-2) and empty nodes (1.1) are not
+           // tokens
 };
 
 class ColumnTable {
  public:
-  // Throws std::invalid_argument, with `name` and the line, if a line does not have as many columns as the others.
+  // Throws std::invalid_argument, with `name` and the line, if a line does not have as many columns as the
+  // others.
   ColumnTable(std::string text, ColumnFormat format, std::string name, std::size_t first_line);
 
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -42,7 +44,7 @@ class ColumnTable {
   std::string name_;
   std::size_t first_line_;
   std::size_t columns_ = 0;
-  std::vector<std::uint64_t> lines_;         // where the line of each token begins
+  std::vector<std::uint64_t> lines_;  // where the line of each token begins
   std::vector<std::uint64_t> sentences_{0};
 };
 

@@ -14,9 +14,13 @@ Dcd::Dcd(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters
   if (costs_.size() != blocks_.size()) throw std::invalid_argument("one cost per example is needed");
 }
 
-double Dcd::threshold(std::size_t i) const { return sums_[i] / (2 * costs_[i]) + delta_; }
+double Dcd::threshold(std::size_t i) const {
+  return sums_[i] / (2 * costs_[i]) + delta_;
+}
 
-void Dcd::absorb(const Candidate& candidate) { blocks_[candidate.example].put_first(candidate); }
+void Dcd::absorb(const Candidate& candidate) {
+  blocks_[candidate.example].put_first(candidate);
+}
 
 void Dcd::prefetch(std::size_t i) const {
   const WorkingSet& block = blocks_[i];

@@ -9,12 +9,14 @@
 //            a_iy <- max(a_iy + g / h, 0), and w moves by the change of a_iy times d_i(y)
 //   gain     step * (g - step * h / 2)
 //
-// A block is one example. Algorithm 1 is improve_block: the newest candidate first, the others shuffled, those
-// whose dual ends at 0 dropped. Algorithm 2 (dcd-light) has no inner passes, Algorithm 3 (dcd-ssvm) has r of them.
+// A block is one example. Algorithm 1 is improve_block: the newest candidate first, the others shuffled,
+// those whose dual ends at 0 dropped. Algorithm 2 (dcd-light) has no inner passes, Algorithm 3 (dcd-ssvm) has
+// r of them.
 //
 // A candidate is absorbed if its g exceeds delta. If no candidate does, primal - dual is at most
-// sum_i C_i ((s_i + delta)^2 - s_i^2) with s_i = sum_y a_iy / (2 C_i), so delta follows the gap down: it is the value
-// for which that sum is a tenth of the gap last seen, and never more than the delta that was asked for.
+// sum_i C_i ((s_i + delta)^2 - s_i^2) with s_i = sum_y a_iy / (2 C_i), so delta follows the gap down: it is
+// the value for which that sum is a tenth of the gap last seen, and never more than the delta that was asked
+// for.
 #pragma once
 
 #include <algorithm>

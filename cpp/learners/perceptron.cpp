@@ -43,9 +43,8 @@ void Perceptron::import_state(const StateArrays& state) {
   const auto& late = state_array<double>(state, "perceptron_late");
   const auto& clock = state_array<std::uint64_t>(state, "perceptron_clock");
   if (late.size() != late_.size() || clock.size() != 1) {
-    throw std::invalid_argument("the state is not one of this perceptron: it averages " +
-                                std::to_string(late_.size()) + " weights, the state " +
-                                std::to_string(late.size()));
+    throw std::invalid_argument("the state is not one of this perceptron: it averages " + std::to_string(late_.size()) +
+                                " weights, the state " + std::to_string(late.size()));
   }
   late_ = late;
   clock_ = clock[0];

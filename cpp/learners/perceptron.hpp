@@ -1,12 +1,12 @@
 // The structured perceptron (parameter-mixing-2010, section 3), plain and averaged.
 //
 //   predict  y' = argmax_y w.phi(x_i, y)
-//   update   if y' != y_i:  w <- w + s_i (phi(x_i, y_i) - phi(x_i, y'))       s_i: the instance's weight, usually 1
-//   average  (w_1 + ... + w_T) / T, where w_t are the weights after example t, updated or not
+//   update   if y' != y_i:  w <- w + s_i (phi(x_i, y_i) - phi(x_i, y'))       s_i: the instance's weight,
+//   usually 1 average  (w_1 + ... + w_T) / T, where w_t are the weights after example t, updated or not
 //
 // The average costs nothing per example: a change made at example t is missing from w_1 ... w_{t-1}, so with
-// u = sum_t (t - 1) * change_t the average is (T w - u) / T. In this form it is exact, to the last bit, whenever all
-// changes are whole numbers.
+// u = sum_t (t - 1) * change_t the average is (T w - u) / T. In this form it is exact, to the last bit,
+// whenever all changes are whole numbers.
 #pragma once
 
 #include <memory>

@@ -25,9 +25,7 @@ void require(bool condition, const char* what) {
 
 template <class T>
 void require_offsets(std::span<const T> offsets, std::size_t end, const char* what) {
-  require(!offsets.empty() && offsets.front() == 0 && offsets.back() == end &&
-              std::ranges::is_sorted(offsets),
-          what);
+  require(!offsets.empty() && offsets.front() == 0 && offsets.back() == end && std::ranges::is_sorted(offsets), what);
 }
 
 void check(const SequenceData& data, const SequenceOptions& options) {
@@ -39,16 +37,19 @@ void check(const SequenceData& data, const SequenceOptions& options) {
     require(data.values.size() == token_count * data.feature_count, "a dense array needs a row for every token");
   } else {
     require(data.tokens.size() == token_count + 1, "token offsets must be one more than there are tokens");
-    require_offsets(data.tokens, data.features.size(), "token offsets must start with 0, ascend and end at the last feature");
+    require_offsets(data.tokens, data.features.size(),
+                    "token offsets must start with 0, ascend and end at the last feature");
     require(data.values.empty() || data.values.size() == data.features.size(), "features and values differ in length");
     require(std::ranges::all_of(data.features, [&](std::uint32_t f) { return f < data.feature_count; }),
             "a feature is beyond the number of features");
   }
-  require(std::ranges::all_of(data.values, [](float v) { return std::isfinite(v); }), "a feature value is NaN or infinite");
+  require(std::ranges::all_of(data.values, [](float v) { return std::isfinite(v); }),
+          "a feature value is NaN or infinite");
   require(data.gold.empty() || data.gold.size() == token_count, "there must be one gold label per token");
   require(std::ranges::all_of(data.gold, [&](LabelIndex y) { return y < data.label_count; }),
           "a gold label is beyond the number of labels");
-  require(options.label_costs.empty() || options.label_costs.size() == data.label_count, "there must be one cost per label");
+  require(options.label_costs.empty() || options.label_costs.size() == data.label_count,
+          "there must be one cost per label");
   require(std::ranges::all_of(options.label_costs, [](double c) { return c >= 0 && std::isfinite(c); }),
           "label costs must be finite and not negative");
 }
@@ -80,7 +81,9 @@ SequenceTask::SequenceTask(const SequenceData& data, SequenceOptions options)
   }
 }
 
-Capabilities SequenceTask::capabilities() const { return {.gold = !data_.gold.empty(), .implicit = data_.dense}; }
+Capabilities SequenceTask::capabilities() const {
+  return {.gold = !data_.gold.empty(), .implicit = data_.dense};
+}
 
 std::unique_ptr<Scratch> SequenceTask::make_scratch() const {
   auto buffers = std::make_unique<Buffers>();
@@ -106,8 +109,8 @@ void SequenceTask::score_tokens(std::size_t i, WeightView w, Buffers& buffers) c
     const std::size_t token = data_.sentences[i] + t;
     double* scores = buffers.scores.data() + t * stride_;
     if (data_.dense) {
-      kernel.add_scaled_rows(rows, nullptr, data_.values.data() + token * data_.feature_count,
-                             data_.feature_count, stride_, scores);
+      kernel.add_scaled_rows(rows, nullptr, data_.values.data() + token * data_.feature_count, data_.feature_count,
+                             stride_, scores);
       continue;
     }
     const std::size_t first = data_.tokens[token];
@@ -115,8 +118,8 @@ void SequenceTask::score_tokens(std::size_t i, WeightView w, Buffers& buffers) c
     if (data_.values.empty()) {
       kernel.add_rows(rows, data_.features.data() + first, features, stride_, scores);
     } else {
-      kernel.add_scaled_rows(rows, data_.features.data() + first, data_.values.data() + first, features,
-                             stride_, scores);
+      kernel.add_scaled_rows(rows, data_.features.data() + first, data_.values.data() + first, features, stride_,
+                             scores);
     }
   }
   if (options_.start_end) {
@@ -127,8 +130,8 @@ void SequenceTask::score_tokens(std::size_t i, WeightView w, Buffers& buffers) c
   }
 }
 
-// Viterbi over buffers.scores: fills buffers.labels and returns the score of the best path. Of equal scores the
-// lowest label wins, from the last token backwards. Only the best scores are kept on the way forward; the
+// Viterbi over buffers.scores: fills buffers.labels and returns the score of the best path. Of equal scores
+// the lowest label wins, from the last token backwards. Only the best scores are kept on the way forward; the
 // labels are found again on the way back, which is one row of work per token instead of a square.
 double SequenceTask::decode(std::size_t i, WeightView w, Buffers& buffers) const {
   const std::size_t count = length(i);
@@ -242,8 +245,8 @@ void SequenceTask::candidate(std::size_t i, ByteView output, Scratch& scratch, C
   for (std::size_t t = 0; t < length(i); ++t) {
     const std::size_t label = decode_label(output, t);
     if (label >= data_.label_count) {
-      throw std::invalid_argument("an output of sentence " + std::to_string(i) + " has label " +
-                                  std::to_string(label) + " of " + std::to_string(data_.label_count));
+      throw std::invalid_argument("an output of sentence " + std::to_string(i) + " has label " + std::to_string(label) +
+                                  " of " + std::to_string(data_.label_count));
     }
     buffers.labels[t] = static_cast<LabelIndex>(label);
   }

@@ -1,5 +1,5 @@
-// First-order chains: one label per token, scored by emission features times labels and by pairs of neighbouring
-// labels. Inference is Viterbi's algorithm.
+// First-order chains: one label per token, scored by emission features times labels and by pairs of
+// neighbouring labels. Inference is Viterbi's algorithm.
 //
 // Weights lie in rows of `stride` doubles, one column per label, the padding always 0:
 //   rows 0 .. labels-1       transitions: row p, column c scores label c after label p
@@ -25,7 +25,7 @@ struct SequenceData {
   std::span<const std::uint64_t> sentences;  // sentence i has the tokens sentences[i] .. sentences[i + 1] - 1
   std::span<const std::uint64_t> tokens;     // sparse: token t has the features tokens[t] .. tokens[t + 1] - 1
   std::span<const std::uint32_t> features;
-  std::span<const float> values;   // of the features, empty if all are 1; dense: tokens times feature_count
+  std::span<const float> values;     // of the features, empty if all are 1; dense: tokens times feature_count
   std::span<const LabelIndex> gold;  // one per token, or empty: nothing to learn from
   std::size_t feature_count = 0;
   std::size_t label_count = 0;

@@ -71,13 +71,15 @@ def find_algorithm(
     DCD(delta=0.01, inner_passes=2)
     """
     if name not in ALGORITHMS:
-        raise InputError(f"there is no algorithm {name!r}{_suggestion(name, ALGORITHMS)}; there are: {', '.join(ALGORITHMS)}")
+        raise InputError(
+            f"there is no algorithm {name!r}{_suggestion(name, ALGORITHMS)}; there are: {', '.join(ALGORITHMS)}"
+        )
     preset = ALGORITHMS[name]
-    found = dataclasses.replace(
-        preset,
-        learner=_configured(name, preset.learner, learner, Learner),
-        engine=_configured(name, preset.engine, engine, Engine),
-    )
+    if not isinstance(learner, Learner):
+        learner = _with_parameters(name, "learner", preset.learner, learner)
+    if not isinstance(engine, Engine):
+        engine = _with_parameters(name, "engine", preset.engine, engine)
+    found = dataclasses.replace(preset, learner=learner, engine=engine)
     if found.learner.kind not in found.engine.kinds:
         raise InputError(
             f"the engine {found.engine.name} drives {' and '.join(sorted(found.engine.kinds))} learners, "
@@ -86,24 +88,19 @@ def find_algorithm(
     return found
 
 
-def _configured(
-    algorithm: str,
-    preset: AnyConfigured,
-    given: Mapping[str, Any] | AnyConfigured | None,
-    base: type[AnyConfigured],
+def _with_parameters(
+    algorithm: str, role: str, preset: AnyConfigured, given: Mapping[str, Any] | None
 ) -> AnyConfigured:
     if given is None:
         return preset
-    if isinstance(given, base):
-        return given
     if not isinstance(given, Mapping):
-        raise InputError(f"{base.__name__.lower()} must be a dict of parameters or a {base.__name__}, not {given!r}")
+        raise InputError(f"{role} must be a dict of parameters or a ready {role}, not {given!r}")
     known = [parameter.name for parameter in preset.parameters()]
     for name in given:
         if name not in known:
             raise InputError(
                 f"{algorithm} has no parameter {name!r}{_suggestion(name, known)}; "
-                f"its {base.__name__.lower()} has: {', '.join(known) or 'none'}"
+                f"its {role} has: {', '.join(known) or 'none'}"
             )
     return dataclasses.replace(preset, **given)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 from marginloom.errors import InputError
@@ -118,17 +120,30 @@ class EarlyStopping(Callback):
 class ProgressBar(Callback):
     """Show progress, the gap and an estimate of the time left on standard error.
 
+    On a terminal this is a bar; elsewhere it is a line every few seconds.
+
     Examples
     --------
     >>> bar = ProgressBar()
     """
 
+    seconds_between_lines = 2.0
+
     def before_training(self, run: Run) -> None:
         """Start the bar."""
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import (
+            BarColumn,
+            Progress,
+            SpinnerColumn,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
 
         self._first_gap: float | None = None
+        self._next_line = time.monotonic() + self.seconds_between_lines
+        self._console = Console(stderr=True)
         self._progress: Progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),
@@ -136,8 +151,9 @@ class ProgressBar(Callback):
             TimeElapsedColumn(),
             TextColumn("left"),
             TimeRemainingColumn(),
-            console=Console(stderr=True),
+            console=self._console,
             transient=True,
+            disable=not self._console.is_terminal,
         )
         self._task: TaskID = self._progress.add_task(run.algorithm.name, total=1.0)
         self._progress.start()
@@ -149,7 +165,12 @@ class ProgressBar(Callback):
             text += f"  gap {100 * row['gap']:.2f} %"
         else:
             text += f"  training loss {row['training_loss']:.4g}"
-        self._progress.update(self._task, completed=self._fraction(run, row), description=text)
+        fraction = self._fraction(run, row)
+        self._progress.update(self._task, completed=fraction, description=text)
+        if not self._console.is_terminal and time.monotonic() >= self._next_line:
+            self._next_line = time.monotonic() + self.seconds_between_lines
+            left = row["seconds"] * (1 / fraction - 1)
+            print(f"{text}  {row['seconds']:.1f} s, about {left:.0f} s left", file=sys.stderr, flush=True)
 
     def after_training(self, run: Run) -> None:
         """Remove the bar."""

@@ -252,9 +252,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="Write invented sentences with part-of-speech tags: train.conll, dev.conll, test.conll.",
     )
     parser.add_argument("folder", type=Path, help="where to write; created if it is missing")
-    parser.add_argument(
-        "--sentences", type=int, default=3000, help="how many in all, at least 10 (default 3000)"
-    )
+    parser.add_argument("--sentences", type=int, default=3000, help="how many in all, at least 10 (default 3000)")
     parser.add_argument("--seed", type=int, default=0, help="chooses the sentences (default 0)")
     parser.add_argument("--ambiguity", type=float, default=0.2, help="share of ambiguous words (default 0.2)")
     options = parser.parse_args(arguments)
@@ -274,8 +272,7 @@ def _write_parts(folder: Path, n_sentences: int, seed: int, ambiguity: float) ->
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
-            f"cannot create the folder {str(folder)!r}: the system says {error.strerror!r}; "
-            "choose another path"
+            f"cannot create the folder {str(folder)!r}: the system says {error.strerror!r}; choose another path"
         ) from error
     ends = [0, n_sentences * 8 // 10, n_sentences * 9 // 10, n_sentences]
     for name, start, end in zip(("train", "dev", "test"), ends, ends[1:], strict=False):
@@ -355,8 +352,7 @@ def _without_ambiguity(closed: dict[str, tuple[str, list[str]]]) -> dict[str, tu
         for word in words:
             owner.setdefault(word, tag)
     return {
-        terminal: (tag, [word for word in words if owner[word] == tag])
-        for terminal, (tag, words) in closed.items()
+        terminal: (tag, [word for word in words if owner[word] == tag]) for terminal, (tag, words) in closed.items()
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -149,8 +150,9 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         check_value("min_count", self.min_count, "positive count")
         training = _labelled(X, y, lengths)
         evaluation_sets = {} if eval_set is None else {"dev": _labelled(*eval_set)}
-        previous = self.tagger_.state if self.warm_start and hasattr(self, "tagger_") else None
-        self.tagger_, result = train_tagger(
+        fitted: Tagger | None = getattr(self, "tagger_", None)
+        previous = fitted.state if fitted is not None and self.warm_start else None
+        tagger, result = train_tagger(
             training,
             self._new_features(training.source),
             start_end=self.start_end,
@@ -170,7 +172,8 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
             warm_start=previous,
             keep_state=self.warm_start,
         )
-        self.classes_ = list(self.tagger_.labels.names)
+        self.tagger_: Tagger = tagger
+        self.classes_ = list(tagger.labels.names)
         self.certificate_: Certificate | None = result.certificate
         self.history_ = result.trace.rows
         self.n_iter_ = result.iterations
@@ -193,7 +196,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
             return labels
         items = labels.tolist()
         bounds = offsets.tolist()
-        return [items[start:end] for start, end in zip(bounds[:-1], bounds[1:], strict=True)]
+        return [items[start:end] for start, end in itertools.pairwise(bounds)]
 
     def score(self, X: Any, y: Any, lengths: ArrayLike | None = None) -> float:
         """Return the share of tokens that get the right label."""

@@ -132,8 +132,7 @@ def sequence_scores(gold: Sequence[Sequence[Label]], predicted: Sequence[Sequenc
 def _check_lengths(gold: Sequence[Sequence[Label]], predicted: Sequence[Sequence[Label]]) -> None:
     if len(gold) != len(predicted):
         raise InputError(
-            f"gold has {len(gold)} sentences and predicted has {len(predicted)}; "
-            "give both for the same sentences"
+            f"gold has {len(gold)} sentences and predicted has {len(predicted)}; give both for the same sentences"
         )
     for index, (truth, guess) in enumerate(zip(gold, predicted, strict=True)):
         if isinstance(truth, str) or isinstance(guess, str):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from marginloom.errors import InputError
 
@@ -54,6 +54,8 @@ def check_value(name: str, value: Any, kind: str) -> None:
 @dataclasses.dataclass(frozen=True)
 class Configured:
     """Base of learners and engines: a frozen dataclass whose fields are declared with `parameter`."""
+
+    name: ClassVar[str]
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):

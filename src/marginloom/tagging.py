@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -224,9 +225,7 @@ def train_tagger(
     task = SequenceTask(encoded, gold, len(labels.names), start_end=start_end, label_costs=costs)
     tagger = Tagger(features, labels, np.zeros(0), start_end, {})
     n_threads = options.get("n_threads", 1)
-    evaluations = {
-        name: Evaluator(tagger, labelled, n_threads) for name, labelled in (evaluation_sets or {}).items()
-    }
+    evaluations = {name: Evaluator(tagger, labelled, n_threads) for name, labelled in (evaluation_sets or {}).items()}
     feature_seconds = time.perf_counter() - start
     result = train(task, evaluations=evaluations, warm_start=warm_start, **options)
     result.seconds["features"] = feature_seconds
@@ -285,7 +284,7 @@ class Evaluator:
 
     def _split(self, flat: NDArray[Any]) -> list[list[Any]]:
         items = flat.tolist()
-        return [items[start:end] for start, end in zip(self._bounds[:-1], self._bounds[1:], strict=True)]
+        return [items[start:end] for start, end in itertools.pairwise(self._bounds.tolist())]
 
 
 def _counts(labels: NDArray[Any]) -> dict[str, int]:

@@ -108,9 +108,7 @@ class Run:
 
     def state(self) -> State:
         """Return the state after the last iteration."""
-        return State(
-            self.algorithm.learner.name, self.task.fingerprint, self.iteration, self._engine.export_state()
-        )
+        return State(self.algorithm.learner.name, self.task.fingerprint, self.iteration, self._engine.export_state())
 
     def restore(self, state: State) -> None:
         """Go back, or on, to a state of this learner on these examples."""
@@ -170,8 +168,10 @@ class Run:
         }
         if row["gap"] is not None and row["gap"] * self._expected_ratio <= self.tol:
             self._certify_early(row)
-        weights = self.weights() if self._evaluations else None
-        row["scores"] = {name: evaluate(weights) for name, evaluate in self._evaluations.items()}
+        row["scores"] = {}
+        if self._evaluations:
+            weights = self.weights()
+            row["scores"] = {name: evaluate(weights) for name, evaluate in self._evaluations.items()}
         self.trace.append(row)
         return row
 

@@ -90,20 +90,17 @@ TEST("column_table: in conll a hash is a word") {
 
 TEST("column_table: ragged columns are an error that names file, line and counts") {
   CHECK_THROWS(std::invalid_argument, conll("a X\n\nb\n"), "train.conll, line 3: found 1 column, expected 2");
-  CHECK_THROWS(std::invalid_argument, conll("a X\nb Y Z\n"),
-               "train.conll, line 2: found 3 columns, expected 2");
-  CHECK_THROWS(std::invalid_argument, ColumnTable("a X\nb\n", ColumnFormat::conll, "part", 101),
-               "part, line 102:");
+  CHECK_THROWS(std::invalid_argument, conll("a X\nb Y Z\n"), "train.conll, line 2: found 3 columns, expected 2");
+  CHECK_THROWS(std::invalid_argument, ColumnTable("a X\nb\n", ColumnFormat::conll, "part", 101), "part, line 102:");
   CHECK_THROWS(std::invalid_argument, conllu("# note\n1\tdog\tNN\n"),
                "train.conllu, line 2: found 3 columns, expected 10 separated by tabs");
   CHECK_THROWS(std::invalid_argument, conllu("1 dog NN\n"), "found 1 column, expected 10");
 }
 
 TEST("column_table: comments, ranges and empty nodes are no tokens in conllu") {
-  const ColumnTable table =
-      conllu("# text = vamos al mar\n" + unit("1", "vamos", "VERB") + unit("2-3", "al", "_") +
-             unit("2", "a", "ADP") + unit("3", "el", "DET") + unit("3.1", "ghost", "_") +
-             unit("4", "mar azul", "NOUN") + "\n# next\n" + unit("1", "#", "SYM"));
+  const ColumnTable table = conllu("# text = vamos al mar\n" + unit("1", "vamos", "VERB") + unit("2-3", "al", "_") +
+                                   unit("2", "a", "ADP") + unit("3", "el", "DET") + unit("3.1", "ghost", "_") +
+                                   unit("4", "mar azul", "NOUN") + "\n# next\n" + unit("1", "#", "SYM"));
   CHECK(table.columns() == 10);
   CHECK(table.tokens() == 5);
   CHECK(table.sentences() == Offsets{0, 4, 5});

@@ -70,8 +70,8 @@ void find_and_absorb(const Problem& problem, Dcd& learner, std::span<const doubl
 TEST("dcd: the gain of a step is the change of the dual, and w stays what the duals say") {
   Random random(30);
   for (const Kind kind : {Kind::indicators, Kind::values, Kind::dense}) {
-    const Problem problem = problems::make_problem(
-        {.sentences = 6, .kind = kind, .start_end = true, .label_costs = true}, random);
+    const Problem problem =
+        problems::make_problem({.sentences = 6, .kind = kind, .start_end = true, .label_costs = true}, random);
     const auto task = problem.task();
     const auto costs = random_costs(problem.size(), random);
     Dcd learner(task, costs, {});
@@ -105,7 +105,7 @@ TEST("dcd: the gain of a step is the change of the dual, and w stays what the du
 
 TEST("dcd: a block without candidates does nothing, one whose duals end at 0 is dropped") {
   Random random(31);
-  const Problem problem = problems::make_problem({}, random);
+  const Problem problem = problems::make_problem({.start_end = true}, random);
   const auto task = problem.task();
   Dcd learner(task, std::vector<double>(problem.size(), 1.0), {});
   std::vector<double> w(task->dimension(), 0.0);
@@ -151,8 +151,7 @@ TEST("dcd: all weight policies take the same steps when one thread works alone")
       for (std::size_t i = 0; i < problem.size(); ++i) {
         const double gain = by_plain.improve(i, PlainWeights{plain.data()}, lanes[0]);
         CHECK(by_atomic.improve(i, AtomicWeights{atomic.data()}, lanes[1]) == gain);
-        CHECK(by_private.improve(i, PrivateWeights{AtomicWeights{cold.data()}, hot, changes, 1.0},
-                                 lanes[2]) == gain);
+        CHECK(by_private.improve(i, PrivateWeights{AtomicWeights{cold.data()}, hot, changes, 1.0}, lanes[2]) == gain);
       }
     }
     CHECK(problems::same_bits(atomic, plain));
@@ -167,7 +166,7 @@ TEST("dcd: all weight policies take the same steps when one thread works alone")
 TEST("dcd: private weights of a larger scale take shorter steps") {
   Random random(33);
   for (const Kind kind : {Kind::values, Kind::dense}) {
-    const Problem problem = problems::make_problem({.sentences = 12, .kind = kind}, random);
+    const Problem problem = problems::make_problem({.sentences = 12, .kind = kind, .start_end = true}, random);
     const auto task = problem.task();
     double previous = std::numeric_limits<double>::infinity();
     for (const double scale : {1.0, 2.0, 8.0}) {
@@ -180,7 +179,8 @@ TEST("dcd: private weights of a larger scale take shorter steps") {
       std::size_t i = 0;
       while (!learner.has_candidates(i)) ++i;
       learner.improve(i, PrivateWeights{AtomicWeights{w.data()}, hot, changes, scale}, lane);
-      const auto& duals = marginloom::state_array<double>(learner.export_state(), "duals");
+      const StateArrays state = learner.export_state();
+      const auto& duals = marginloom::state_array<double>(state, "duals");
       CHECK(duals[0] > 0 && duals[0] < previous);
       previous = duals[0];
     }
@@ -191,8 +191,7 @@ TEST("dcd: threads that improve disjoint examples on shared weights lose nothing
   constexpr std::size_t threads = 4;
   Random random(34);
   for (const Kind kind : {Kind::indicators, Kind::dense}) {
-    const Problem problem =
-        problems::make_problem({.sentences = 80, .kind = kind, .start_end = true}, random);
+    const Problem problem = problems::make_problem({.sentences = 80, .kind = kind, .start_end = true}, random);
     const auto task = problem.task();
     Dcd learner(task, std::vector<double>(problem.size(), 0.1), {});
     std::vector<double> w(task->dimension(), 0.0);

@@ -17,6 +17,7 @@ namespace {
 struct Inputs {
   std::size_t labels;
   std::size_t stride;
+  std::size_t row_count;
   std::vector<double> rows;
   std::vector<std::uint32_t> row_of;
   std::vector<float> values;
@@ -24,16 +25,16 @@ struct Inputs {
 
   Inputs(std::size_t labels, Random& random) : labels(labels), stride(marginloom::padded(labels)) {
     stride += 8 * random.below(3);
-    const std::size_t row_count = labels + random.below(9);
+    row_count = labels + random.below(9);
     rows = problems::random_vector(1 + row_count * stride, random, problems::uniform);
     for (double& weight : rows) {
       if (random.below(20) == 0) weight = random.below(2) == 0 ? 0.0 : -0.0;
     }
     row_of.resize(random.below(12));
     for (auto& row : row_of) row = static_cast<std::uint32_t>(random.below(row_count));
-    values.resize(row_count);
+    values.resize(std::max(row_count, row_of.size()));
     for (float& value : values) value = static_cast<float>(problems::uniform(random));
-    start = problems::random_vector(std::max(stride, labels), random, problems::uniform);
+    start = problems::random_vector(stride, random, problems::uniform);
   }
   [[nodiscard]] const double* weights() const { return rows.data() + 1; }
 };
@@ -45,8 +46,7 @@ Results run(const Kernels& kernels, const Inputs& in) {
   kernels.add_rows(in.weights(), in.row_of.data(), in.row_of.size(), in.stride, results[0].data());
   kernels.add_scaled_rows(in.weights(), in.row_of.data(), in.values.data(), in.row_of.size(), in.stride,
                           results[1].data());
-  kernels.add_scaled_rows(in.weights(), nullptr, in.values.data(), in.values.size(), in.stride,
-                          results[2].data());
+  kernels.add_scaled_rows(in.weights(), nullptr, in.values.data(), in.row_count, in.stride, results[2].data());
   kernels.max_plus(in.start.data(), in.weights(), in.labels, in.stride, results[3].data());
   results[4].clear();
   for (const std::size_t size : {std::size_t{0}, in.labels, in.stride, in.rows.size() - 1}) {
@@ -62,12 +62,11 @@ Results run_naively(const Inputs& in) {
       results[0][c] += in.weights()[in.row_of[j] * in.stride + c];
       results[1][c] += in.values[j] * in.weights()[in.row_of[j] * in.stride + c];
     }
-    for (std::size_t j = 0; j < in.values.size(); ++j) {
+    for (std::size_t j = 0; j < in.row_count; ++j) {
       results[2][c] += in.values[j] * in.weights()[j * in.stride + c];
     }
     double best = -std::numeric_limits<double>::infinity();
-    for (std::size_t p = 0; p < in.labels; ++p)
-      best = std::max(best, in.start[p] + in.weights()[p * in.stride + c]);
+    for (std::size_t p = 0; p < in.labels; ++p) best = std::max(best, in.start[p] + in.weights()[p * in.stride + c]);
     results[3][c] += best;
   }
   results[4].clear();

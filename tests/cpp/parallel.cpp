@@ -99,8 +99,7 @@ TEST("parallel: if all threads throw, one exception arrives") {
   StopRequest stop;
   CHECK_THROWS(
       std::runtime_error,
-      parallel_for(100, 1, 4, stop,
-                   [](int, std::size_t, std::size_t) { throw std::runtime_error("everyone fails"); }),
+      parallel_for(100, 1, 4, stop, [](int, std::size_t, std::size_t) { throw std::runtime_error("everyone fails"); }),
       "everyone fails");
 }
 
@@ -108,8 +107,7 @@ TEST("parallel: a stop request ends work that would never end") {
   for (const int threads : {1, 3}) {
     StopRequest stop([] { return true; });
     std::atomic<std::size_t> calls{0};
-    CHECK(!parallel_for(std::size_t{1} << 60, 1, threads, stop,
-                        [&](int, std::size_t, std::size_t) { ++calls; }));
+    CHECK(!parallel_for(std::size_t{1} << 60, 1, threads, stop, [&](int, std::size_t, std::size_t) { ++calls; }));
     CHECK(calls > 0);
   }
 }

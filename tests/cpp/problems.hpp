@@ -91,8 +91,7 @@ inline Problem dense_copy(Problem problem) {
   std::vector<float> rows(token_count * problem.feature_count, 0.0F);
   for (std::size_t t = 0; t < token_count; ++t) {
     for (std::size_t j = problem.tokens[t]; j < problem.tokens[t + 1]; ++j) {
-      rows[t * problem.feature_count + problem.features[j]] +=
-          problem.values.empty() ? 1.0F : problem.values[j];
+      rows[t * problem.feature_count + problem.features[j]] += problem.values.empty() ? 1.0F : problem.values[j];
     }
   }
   problem.values = rows;
@@ -120,8 +119,7 @@ inline Problem make_problem(const Shape& shape, Random& random) {
     problem.sentences.push_back(problem.gold.size());
   }
   if (shape.label_costs) {
-    for (std::size_t y = 0; y < shape.labels; ++y)
-      problem.options.label_costs.push_back(1 + random.below(8) / 4.0);
+    for (std::size_t y = 0; y < shape.labels; ++y) problem.options.label_costs.push_back(1 + random.below(8) / 4.0);
   }
   return shape.kind == Kind::dense ? dense_copy(problem) : problem;
 }
@@ -158,15 +156,14 @@ inline double loss(const Problem& problem, std::size_t i, std::span<const LabelI
   const auto gold = problem.gold_of(i);
   double sum = 0;
   for (std::size_t t = 0; t < gold.size(); ++t) {
-    if (labels[t] != gold[t])
-      sum += problem.options.label_costs.empty() ? 1 : problem.options.label_costs[gold[t]];
+    if (labels[t] != gold[t]) sum += problem.options.label_costs.empty() ? 1 : problem.options.label_costs[gold[t]];
   }
   return sum;
 }
 
 // phi(x_i, gold) - phi(x_i, labels), all of it.
-inline std::vector<double> difference(const Problem& problem, std::size_t i,
-                                      std::span<const LabelIndex> labels, std::size_t dimension) {
+inline std::vector<double> difference(const Problem& problem, std::size_t i, std::span<const LabelIndex> labels,
+                                      std::size_t dimension) {
   std::vector<double> result(dimension, 0.0);
   visit_features(problem, i, problem.gold_of(i), [&](std::size_t k, double value) { result[k] += value; });
   visit_features(problem, i, labels, [&](std::size_t k, double value) { result[k] -= value; });

@@ -47,9 +47,7 @@ Output predict(const Problem& problem, std::size_t i, std::span<const double> w)
 }
 
 bool equal(const Candidate& a, const Candidate& b) {
-  const auto same_entry = [](const auto& x, const auto& y) {
-    return x.index == y.index && x.value == y.value;
-  };
+  const auto same_entry = [](const auto& x, const auto& y) { return x.index == y.index && x.value == y.value; };
   return a.example == b.example && a.loss == b.loss && a.squared_norm == b.squared_norm && a.key == b.key &&
          a.implicit == b.implicit && std::ranges::equal(a.output, b.output) &&
          std::ranges::equal(a.difference, b.difference, same_entry);
@@ -90,8 +88,7 @@ TEST("sequence: prediction with any weights attains the best score") {
     for (std::size_t i = 0; i < problem.size(); ++i) {
       const Output output = predict(problem, i, w);
       CHECK_NEAR(output.score, problems::enumerate(problem, i, w, 0).score, 1e-12);
-      CHECK_NEAR(problems::score(problem, i, problems::decoded(problem, output.bytes), w), output.score,
-                 1e-12);
+      CHECK_NEAR(problems::score(problem, i, problems::decoded(problem, output.bytes), w), output.score, 1e-12);
     }
   });
 }
@@ -114,7 +111,7 @@ TEST("sequence: find returns the largest violation and the output that attains i
         CHECK(found[0].example == i);
         CHECK(problems::decoded(problem, found[0].output) == best.labels);
         CHECK(found[0].loss == problems::loss(problem, i, best.labels));
-        CHECK(found[0].key == output_key(found[0].output));
+        CHECK(found[0].key == marginloom::output_key(found[0].output));
       }
     }
   });
@@ -134,8 +131,8 @@ TEST("sequence: the bound of find is loss minus w.difference, and its norm is ri
       const Candidate candidate = found[0];
       CHECK(candidate.implicit == problem.dense);
       CHECK(candidate.implicit == task->capabilities().implicit);
-      const double dot = candidate.implicit ? task->dot(i, candidate.output, plain)
-                                            : project(candidate.difference, plain).dot;
+      const double dot =
+          candidate.implicit ? task->dot(i, candidate.output, plain) : project(candidate.difference, plain).dot;
       CHECK_NEAR(bound, candidate.loss - dot, 1e-12);
       const auto expected =
           problems::difference(problem, i, problems::decoded(problem, candidate.output), task->dimension());
@@ -145,8 +142,7 @@ TEST("sequence: the bound of find is loss minus w.difference, and its norm is ri
       std::vector<double> built(task->dimension(), 0.0);
       add_difference(*task, candidate, 1, marginloom::PlainWeights{built.data()});
       CHECK(built == expected);
-      CHECK(std::ranges::is_sorted(candidate.difference, std::ranges::less_equal{},
-                                   &marginloom::Entry::index) ||
+      CHECK(std::ranges::is_sorted(candidate.difference, std::ranges::less_equal{}, &marginloom::Entry::index) ||
             candidate.difference.size() < 2);
       CHECK(std::ranges::none_of(candidate.difference, [](const auto& entry) { return entry.value == 0; }));
     }
@@ -192,8 +188,7 @@ TEST("sequence: stored and implicit differences are the same") {
   std::size_t compared = 0;
   for (int repeat = 0; repeat < 20; ++repeat) {
     const Kind kind = repeat % 2 == 0 ? Kind::indicators : Kind::values;
-    const Problem sparse =
-        problems::make_problem({.labels = 4, .kind = kind, .start_end = repeat % 3 == 0}, random);
+    const Problem sparse = problems::make_problem({.labels = 4, .kind = kind, .start_end = repeat % 3 == 0}, random);
     const Problem dense = problems::dense_copy(sparse);
     const auto stored = sparse.task();
     const auto implicit = dense.task();
@@ -226,9 +221,8 @@ TEST("sequence: stored and implicit differences are the same") {
       add_scaled(a[0].difference, 0.5, marginloom::PlainWeights{expected.data()});
       add_difference(*implicit, b[0], 0.5, marginloom::PlainWeights{by_plain.data()});
       add_difference(*implicit, b[0], 0.5, marginloom::AtomicWeights{by_atomic.data()});
-      add_difference(
-          *implicit, b[0], 0.5,
-          marginloom::PrivateWeights{marginloom::AtomicWeights{by_private.data()}, hot, changes, 2.0});
+      add_difference(*implicit, b[0], 0.5,
+                     marginloom::PrivateWeights{marginloom::AtomicWeights{by_private.data()}, hot, changes, 2.0});
       CHECK(by_plain == expected);
       CHECK(by_atomic == expected);
       for (std::size_t k = 0; k < dimension; ++k)

@@ -1,4 +1,5 @@
 // Sequence tasks at the edges: broken data and bytes, many labels, empty and very long sentences.
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <stdexcept>
@@ -18,8 +19,7 @@ namespace {
 
 Problem small_problem(Kind kind) {
   Random random(20);
-  Problem problem =
-      problems::make_problem({.sentences = 5, .labels = 3, .features = 4, .kind = kind}, random);
+  Problem problem = problems::make_problem({.sentences = 5, .labels = 3, .features = 4, .kind = kind}, random);
   CHECK(problem.gold.size() > 3 && (kind == Kind::dense || problem.features.size() > 3));
   return problem;
 }
@@ -183,8 +183,7 @@ TEST("sequence: labels beyond 256 take two bytes") {
     const auto scratch = task->make_scratch();
     CHECK(task->bytes_per_label() == (labels > 256 ? 2 : 1));
     auto w = problems::random_vector(task->dimension(), random, problems::eighths);
-    w[(labels + 2 + problem.features[0]) * task->stride() + labels - 1] =
-        100;  // so that a label of two bytes wins
+    w[(labels + 2 + problem.features[0]) * task->stride() + labels - 1] = 100;  // so that a label of two bytes wins
     const auto best = problems::enumerate(problem, 0, w, 1);
     CHECK(best.labels[0] == labels - 1 || problem.gold[0] == labels - 1);
     CandidateBatch found;
@@ -197,8 +196,8 @@ TEST("sequence: labels beyond 256 take two bytes") {
     if (labels == 256) continue;
     const std::vector<std::uint8_t> beyond{0, 0, static_cast<std::uint8_t>(labels & 255), 1};
     CHECK_THROWS(std::invalid_argument, task->candidate(0, beyond, *scratch, rebuilt), "has label");
-    CHECK_THROWS(std::invalid_argument,
-                 task->candidate(0, std::vector<std::uint8_t>{0, 0}, *scratch, rebuilt), "length");
+    CHECK_THROWS(std::invalid_argument, task->candidate(0, std::vector<std::uint8_t>{0, 0}, *scratch, rebuilt),
+                 "length");
   }
 }
 
@@ -218,8 +217,7 @@ TEST("sequence: a sentence of 5000 tokens is decoded by every instruction set as
     CHECK(problems::decoded(problem, outputs[0].bytes) == plain.labels);
     const auto augmented = viterbi(problem, w, 1);
     CandidateBatch found;
-    CHECK(task->find(0, w, {}, *scratch, found) ==
-          augmented.score - problems::score(problem, 0, problem.gold, w));
+    CHECK(task->find(0, w, {}, *scratch, found) == augmented.score - problems::score(problem, 0, problem.gold, w));
     CHECK(problems::decoded(problem, found[0].output) == augmented.labels);
     CHECK(found[0].loss == problems::loss(problem, 0, augmented.labels));
   }

@@ -34,8 +34,7 @@ inline bool add(const char* name, void (*run)()) {
   throw Failure{std::string(file) + ":" + std::to_string(line) + ": " + text};
 }
 
-inline void near(const char* file, int line, const char* text, double found, double expected,
-                 double tolerance) {
+inline void near(const char* file, int line, const char* text, double found, double expected, double tolerance) {
   if (std::abs(found - expected) <= tolerance) return;  // false for NaN
   std::ostringstream message;
   message.precision(17);
@@ -57,21 +56,20 @@ inline void near(const char* file, int line, const char* text, double found, dou
     if (!(__VA_ARGS__)) test::fail(__FILE__, __LINE__, "not true: " #__VA_ARGS__); \
   } while (false)
 
-#define CHECK_NEAR(found, expected, tolerance) \
-  test::near(__FILE__, __LINE__, #found, found, expected, tolerance)
+#define CHECK_NEAR(found, expected, tolerance) test::near(__FILE__, __LINE__, #found, found, expected, tolerance)
 
 // `text` must be part of the exception's message.
-#define CHECK_THROWS(Type, expression, text)                                                            \
-  do {                                                                                                  \
-    bool thrown = false;                                                                                \
-    try {                                                                                               \
-      (void)(expression);                                                                               \
-    } catch (const Type& error) {                                                                       \
-      thrown = true;                                                                                    \
-      const std::string message = error.what();                                                         \
-      if (message.find(text) == std::string::npos) {                                                    \
-        test::fail(__FILE__, __LINE__, #expression " threw '" + message + "', without '" + text + "'"); \
-      }                                                                                                 \
-    }                                                                                                   \
-    if (!thrown) test::fail(__FILE__, __LINE__, #expression " did not throw " #Type);                   \
+#define CHECK_THROWS(Type, expression, text)                                                                 \
+  do {                                                                                                       \
+    bool test_thrown = false;                                                                                \
+    try {                                                                                                    \
+      (void)(expression);                                                                                    \
+    } catch (const Type& test_error) {                                                                       \
+      test_thrown = true;                                                                                    \
+      const std::string test_message = test_error.what();                                                    \
+      if (test_message.find(text) == std::string::npos) {                                                    \
+        test::fail(__FILE__, __LINE__, #expression " threw '" + test_message + "', without '" + text + "'"); \
+      }                                                                                                      \
+    }                                                                                                        \
+    if (!test_thrown) test::fail(__FILE__, __LINE__, #expression " did not throw " #Type);                   \
   } while (false)

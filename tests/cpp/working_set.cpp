@@ -10,6 +10,7 @@
 using marginloom::ByteView;
 using marginloom::Candidate;
 using marginloom::Entry;
+using marginloom::output_key;
 using marginloom::Random;
 using marginloom::WorkingSet;
 
@@ -47,8 +48,8 @@ Owned make_candidate(std::uint8_t identity, Random& random) {
 }
 
 bool same_entries(std::span<const Entry> a, std::span<const Entry> b) {
-  return std::ranges::equal(
-      a, b, [](const Entry& x, const Entry& y) { return x.index == y.index && x.value == y.value; });
+  return std::ranges::equal(a, b,
+                            [](const Entry& x, const Entry& y) { return x.index == y.index && x.value == y.value; });
 }
 
 void check_equal(const WorkingSet& set, const std::vector<Owned>& model) {
@@ -77,8 +78,7 @@ TEST("working_set: outputs and differences stay with their member through random
     WorkingSet set;
     std::vector<Owned> model;
     std::vector<Owned> known;
-    for (std::uint8_t identity = 0; identity < 12; ++identity)
-      known.push_back(make_candidate(identity, random));
+    for (std::uint8_t identity = 0; identity < 12; ++identity) known.push_back(make_candidate(identity, random));
     for (int operation = 0; operation < 200; ++operation) {
       Owned candidate = known[random.below(known.size())];
       const auto place = std::ranges::find(model, candidate.output, &Owned::output);
@@ -138,8 +138,7 @@ TEST("working_set: dropping frees room without giving memory back") {
   Random random(8);
   WorkingSet set;
   CHECK(set.memory() == 0);
-  for (std::uint8_t identity = 0; identity < 20; ++identity)
-    set.append(make_candidate(identity, random).view());
+  for (std::uint8_t identity = 0; identity < 20; ++identity) set.append(make_candidate(identity, random).view());
   const std::size_t before = set.memory();
   CHECK(before >= 20 * sizeof(WorkingSet::Member));
   set.drop_zero_duals();

@@ -169,9 +169,7 @@ def test_only_the_byte_order_mark_that_starts_the_file_is_dropped():
     ],
 )
 def test_invalid_utf8_is_an_error_with_file_line_and_byte(data, first_line, line, byte):
-    with pytest.raises(
-        InputError, match=rf"^corpus\.txt, line {line}: .*{byte} where UTF-8 is expected; convert"
-    ):
+    with pytest.raises(InputError, match=rf"^corpus\.txt, line {line}: .*{byte} where UTF-8 is expected; convert"):
         decode_utf8(data, "corpus.txt", first_line)
 
 

@@ -32,14 +32,17 @@ def _version(wanted: bool) -> None:
     if wanted:
         from marginloom import _core
 
-        typer.echo(f"marginloom {__version__} ({_core.simd_selected()}; available: {', '.join(_core.simd_available())})")
+        typer.echo(
+            f"marginloom {__version__} ({_core.simd_selected()}; available: {', '.join(_core.simd_available())})"
+        )
         raise typer.Exit
 
 
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show version and instruction set.")
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Show version and instruction set."),
     ] = False,
 ) -> None:
     pass

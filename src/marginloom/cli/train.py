@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import sys
 import time
 from typing import Annotated, Any
 
@@ -40,28 +39,24 @@ train = typer.Typer(help="Train a model.", no_args_is_help=True)
 def _help(owner: type[Configured], name: str) -> str:
     """Take an option's help from the parameter that it sets."""
     declared = next(parameter for parameter in owner.parameters() if parameter.name == name)
-    return f"{declared.help[0].upper()}{declared.help[1:]}. [{getattr(owner, 'name')}, default {declared.default}]"
+    return f"{declared.help[0].upper()}{declared.help[1:]}. [{owner.name}, default {declared.default}]"
 
 
 AlgorithmOption = Annotated[str, typer.Option("--algorithm", metavar="NAME", help="See 'marginloom algorithms'.")]
 LossOption = Annotated[str | None, typer.Option("--loss", metavar="LOSS", help="hinge or squared_hinge.")]
-CostOption = Annotated[
-    float | None, typer.Option("--C", metavar="C", help="Cost of slack per example. [default 0.1]")
-]
+CostOption = Annotated[float | None, typer.Option("--C", metavar="C", help="Cost of slack per example. [default 0.1]")]
 TolOption = Annotated[
-    float | None, typer.Option("--tol", metavar="GAP", help="Certified relative gap to stop at. [default 0.01]")
+    float | None,
+    typer.Option("--tol", metavar="GAP", help="Certified relative gap to stop at. [default 0.01]"),
 ]
 MaxIterOption = Annotated[
-    int | None, typer.Option("--max-iter", metavar="N", help="Passes at most. [default 100; online learners 10]")
+    int | None,
+    typer.Option("--max-iter", metavar="N", help="Passes at most. [default 100; online learners 10]"),
 ]
 SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="The same seed gives the same bits.")]
 DeltaOption = Annotated[float | None, typer.Option("--delta", metavar="X", help=_help(DCD, "delta"))]
-InnerPassesOption = Annotated[
-    int | None, typer.Option("--inner-passes", metavar="N", help=_help(DCD, "inner_passes"))
-]
-AveragedOption = Annotated[
-    bool | None, typer.Option("--averaged/--no-averaged", help=_help(Perceptron, "averaged"))
-]
+InnerPassesOption = Annotated[int | None, typer.Option("--inner-passes", metavar="N", help=_help(DCD, "inner_passes"))]
+AveragedOption = Annotated[bool | None, typer.Option("--averaged/--no-averaged", help=_help(Perceptron, "averaged"))]
 ShuffleOption = Annotated[bool | None, typer.Option("--shuffle/--no-shuffle", help=_help(Serial, "shuffle"))]
 
 
@@ -96,7 +91,9 @@ def tag(
     label_cost: Annotated[
         list[str] | None,
         typer.Option(
-            "--label-cost", metavar="LABEL=X", help="What a wrong label costs where LABEL is right; may be repeated."
+            "--label-cost",
+            metavar="LABEL=X",
+            help="What a wrong label costs where LABEL is right; may be repeated.",
         ),
     ] = None,
     format: FormatOption = None,
@@ -106,7 +103,8 @@ def tag(
     ] = None,
     trace: Annotated[str | None, typer.Option("--trace", metavar="FILE", help="Record of the run, JSON lines.")] = None,
     save_state: Annotated[
-        bool, typer.Option("--save-state", help="Keep in the model what --warm-start needs, such as the duals.")
+        bool,
+        typer.Option("--save-state", help="Keep in the model what --warm-start needs, such as the duals."),
     ] = False,
     warm_start: Annotated[
         str | None,
@@ -146,7 +144,7 @@ def tag(
     labelled = {name: Labelled.from_corpus(part, part.label_column(label_column + 1)) for name, part in parts.items()}
     labelled["train"] = Labelled.from_corpus(corpus, label_column)
     seconds = {"read": time.perf_counter() - start}
-    callbacks: list[Callback] = [ProgressBar()] if sys.stderr.isatty() and not quiet else []
+    callbacks: list[Callback] = [] if quiet else [ProgressBar()]
     if patience is not None:
         callbacks.append(EarlyStopping(patience))
     tagger, result = train_tagger(

@@ -28,7 +28,6 @@ class Job:
 class Engine(Configured):
     """Who computes what, where and when. Subclasses declare their parameters as fields."""
 
-    name: ClassVar[str]
     kinds: ClassVar[frozenset[str]]  # of learner that it can drive: "online", "dual"
     needs: ClassVar[frozenset[str]]  # of the task, keys of marginloom.learners.base.NEEDS
     minimum_threads: ClassVar[int]

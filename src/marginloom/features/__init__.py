@@ -9,7 +9,15 @@ from marginloom.features.base import Encoded, FeatureSet
 from marginloom.features.ready import MatrixFeatures, NamedFeatures
 from marginloom.features.words import Words
 
-__all__ = ["FEATURE_SETS", "Encoded", "FeatureSet", "MatrixFeatures", "NamedFeatures", "Words", "make_feature_set"]
+__all__ = [
+    "FEATURE_SETS",
+    "Encoded",
+    "FeatureSet",
+    "MatrixFeatures",
+    "NamedFeatures",
+    "Words",
+    "make_feature_set",
+]
 
 #: Feature sets that are extracted from columns, by the name that users give.
 FEATURE_SETS: dict[str, type[Words]] = {"words": Words}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,9 @@ class Encoded:
 class FeatureSet(Protocol):
     """Turns a kind of source into arrays, learns its vocabulary when fitted, and can be stored in a model."""
 
-    name: ClassVar[str]
+    @property
+    def name(self) -> str:
+        """The name that a model file has."""
 
     def fit(self, source: Any) -> Encoded:
         """Learn what features there are and encode the training sentences."""
@@ -56,7 +58,7 @@ class FeatureSet(Protocol):
 def keep_frequent(
     vocabulary: _core.Vocabulary, features: NDArray[np.uint32], min_count: int
 ) -> tuple[_core.Vocabulary, NDArray[np.uint32]]:
-    """Number features by falling frequency and drop those seen fewer than `min_count` times.
+    """Renumber features by falling frequency and drop those seen fewer than `min_count` times.
 
     Frequent features share pages and cache lines then, and lie at the front of the weights. Dropped features become
     `UNKNOWN`.
@@ -70,8 +72,8 @@ def keep_frequent(
     ('b', [4294967295, 0, 0])
     """
     counts = np.bincount(features, minlength=len(vocabulary))
-    order = np.argsort(-counts, kind="stable")
-    order = order[counts[order] >= min_count].astype(np.uint32)
+    by_count = np.argsort(-counts, kind="stable")
+    order = by_count[counts[by_count] >= min_count].astype(np.uint32)
     rank = np.full(len(vocabulary), UNKNOWN, dtype=np.uint32)
     rank[order] = np.arange(order.size, dtype=np.uint32)
     return vocabulary.selected(order), rank[features]

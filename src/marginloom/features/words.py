@@ -72,9 +72,7 @@ class Words:
         return Encoded(sentences, tokens, numbers, None, len(self._vocabulary))
 
 
-def _encode(
-    source: Any, vocabulary: _core.Vocabulary, grow: bool
-) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
+def _encode(source: Any, vocabulary: _core.Vocabulary, grow: bool) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
     if isinstance(source, ColumnCorpus):
         return source.sentences, source.encode_column(vocabulary, source.word_column, grow)
     words: list[str] = []

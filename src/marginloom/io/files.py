@@ -239,9 +239,7 @@ def _cannot_read(name: str, error: Exception) -> InputError:
     elif isinstance(error, IsADirectoryError):
         found = "it is a folder; give the name of a file"
     elif isinstance(error, PermissionError):
-        found = (
-            "permission is denied; change the permissions of the file or its folders, or copy it elsewhere"
-        )
+        found = "permission is denied; change the permissions of the file or its folders, or copy it elsewhere"
     else:
         found = f"the system says {_reason(error)!r}; check the path and the disk"
     return InputError(f"cannot read {name!r}: {found}")
@@ -287,9 +285,7 @@ def _check_folder(name: str, folder: Path) -> None:
     if status is None:
         raise InputError(f"cannot write {name!r}: the folder {str(folder)!r} does not exist; {advice}")
     if not stat.S_ISDIR(status.st_mode):
-        raise InputError(
-            f"cannot write {name!r}: {str(folder)!r} is a file, not a folder; choose another path"
-        )
+        raise InputError(f"cannot write {name!r}: {str(folder)!r} is a file, not a folder; choose another path")
     effective = os.access in os.supports_effective_ids
     if not os.access(folder, os.W_OK | os.X_OK, effective_ids=effective):
         raise _folder_not_writable(name, folder)
@@ -302,9 +298,7 @@ def _folder_not_writable(name: str, folder: Path) -> InputError:
 
 def _cannot_write(name: str, error: Exception) -> InputError:
     advice = "free some space" if getattr(error, "errno", None) in _DISK_IS_FULL else "check the path"
-    return InputError(
-        f"cannot write {name!r}: the system says {_reason(error)!r}; {advice} or choose another path"
-    )
+    return InputError(f"cannot write {name!r}: the system says {_reason(error)!r}; {advice} or choose another path")
 
 
 @contextmanager

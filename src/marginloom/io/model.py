@@ -76,7 +76,7 @@ def load_model(path: StrPath, task: str) -> tuple[dict[str, Any], Tensors]:
 
 def checksum(array: NDArray[Any]) -> int:
     """Return a checksum of an array's bytes."""
-    return zlib.crc32(memoryview(array.reshape(-1)).cast("B")) if array.size else 0
+    return zlib.crc32(array.reshape(-1).view(np.uint8).data) if array.size else 0
 
 
 def _read(name: str) -> tuple[dict[str, str], Tensors]:

@@ -32,7 +32,6 @@ class Objective:
 class Learner(Configured):
     """How the weights move. Subclasses declare their parameters as fields."""
 
-    name: ClassVar[str]
     kind: ClassVar[Literal["online", "dual"]]
     losses: ClassVar[tuple[str, ...]]  # the objectives it can have, the default first; () if it has none
     common: ClassVar[frozenset[str]]  # which of the common options C, tol and loss it uses

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import ClassVar
 
 from marginloom import _core
 
 
-class Task:
+class Task(ABC):
     """What is predicted: examples, features, loss and inference, all in a native task.
 
     Attributes
@@ -22,6 +23,6 @@ class Task:
     core: _core.Task
 
     @property
+    @abstractmethod
     def fingerprint(self) -> str:
         """Identify the examples and their right outputs."""
-        raise NotImplementedError

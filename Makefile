@@ -1,0 +1,65 @@
+# Everything runs in the virtual environment .venv, which the first target that needs it sets up.
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
+SOURCES := pyproject.toml CMakeLists.txt $(shell find cpp src -type f -not -name '*.pyc')
+DEMO_SENTENCES ?= 20000
+
+.PHONY: demo test test-all sanitize lint format clean
+
+demo: $(VENV)/.installed
+	$(BIN)/python -m marginloom.datasets demo --sentences $(DEMO_SENTENCES)
+	$(BIN)/marginloom train tag demo/train.conll --dev demo/dev.conll --test demo/test.conll \
+		--model demo/model.safetensors --trace demo/trace.jsonl --threads -1
+
+test: $(VENV)/.installed-test build/tests/core_tests
+	build/tests/core_tests
+	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest --doctest-modules --pyargs marginloom -p no:cacheprovider
+
+test-all: $(VENV)/.installed-test build/tests/core_tests sanitize
+	build/tests/core_tests
+	$(BIN)/python -m pytest -n auto -m ''
+	$(BIN)/python -m pytest --doctest-modules --pyargs marginloom -p no:cacheprovider
+
+sanitize: build/tests-address,undefined/core_tests build/tests-thread/core_tests
+	build/tests-address,undefined/core_tests
+	setarch -R build/tests-thread/core_tests 2>/dev/null || build/tests-thread/core_tests
+
+lint: $(VENV)/.installed-lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror $$(git ls-files '*.cpp' '*.hpp')
+
+format: $(VENV)/.installed-lint
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $$(git ls-files '*.cpp' '*.hpp')
+
+clean:
+	rm -rf $(VENV) build demo
+
+$(VENV)/bin/python:
+	@test -n "$(PYTHON)" || { echo 'Python 3.11 or later is needed, and there is none on the PATH; say PYTHON=...'; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: $(SOURCES) | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet .
+	touch $@
+
+$(VENV)/.installed-test: $(SOURCES) | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet '.[test]'
+	touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-lint: $(VENV)/.installed-test
+	$(BIN)/python -m pip install --quiet '.[lint]'
+	touch $@
+
+# The core's own tests: plain, and under the sanitizers that the folder's name says.
+build/tests%/core_tests: $(SOURCES) $(wildcard tests/cpp/*) $(VENV)/.installed-test
+	$(BIN)/cmake -S . -B build/tests$* -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DMARGINLOOM_TESTS=ON \
+		-DCMAKE_BUILD_TYPE=$(if $*,Debug,Release) -DMARGINLOOM_SANITIZE=$(patsubst -%,%,$*) -Wno-dev --log-level=WARNING
+	$(BIN)/cmake --build build/tests$* -- --quiet
+	touch $@
