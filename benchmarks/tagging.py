@@ -1,0 +1,76 @@
+"""How fast does a tagger train on one thread, to which certified gap and which accuracy?
+
+Part-of-speech tags of CoNLL-2000 from words alone (feature set `words`), one thread. Every line is repeated and the
+fastest run is shown with the spread, because machines are noisy; seconds are `seconds.train` and leave out reading
+and feature encoding.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+from dataclasses import dataclass, field
+from typing import Any
+
+from common import data_folder, machine, print_table, required
+
+from marginloom.features import make_feature_set
+from marginloom.io.conll import read_corpus
+from marginloom.tagging import Labelled, train_tagger
+
+POS_COLUMN = 1
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the table."""
+
+    name: str
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+LINES = (
+    Line("dcd-ssvm to a 1 % gap", {"algorithm": "dcd-ssvm", "C": 0.1, "tol": 0.01}),
+    Line("dcd-ssvm to a 0.1 % gap", {"algorithm": "dcd-ssvm", "C": 0.1, "tol": 0.001, "max_iter": 500}),
+    Line("dcd-light to a 1 % gap", {"algorithm": "dcd-light", "C": 0.1, "tol": 0.01, "max_iter": 500}),
+    Line("averaged-perceptron, 10 passes", {"algorithm": "averaged-perceptron", "max_iter": 10}),
+    Line("perceptron, 10 passes", {"algorithm": "perceptron", "max_iter": 10}),
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", nargs="?", help="folder with the data sets")
+    parser.add_argument("--repeat", type=int, default=3, help="runs of every line")
+    parser.add_argument("--only", default="", help="lines whose name contains this")
+    arguments = parser.parse_args()
+    folder = data_folder(arguments.data) / "conll2000_chunking"
+    training, test = (
+        Labelled.from_corpus(read_corpus([required(folder / f"{part}.conll.xz")]), POS_COLUMN)
+        for part in ("train", "test")
+    )
+    print(f"{datetime.date.today()}, {machine()}\n")
+    rows = [measure(line, training, test, arguments.repeat) for line in LINES if arguments.only in line.name]
+    print_table(["algorithm", "seconds", "spread", "passes", "primal", "dual", "gap", "test accuracy"], rows)
+
+
+def measure(line: Line, training: Labelled, test: Labelled, repeat: int) -> list[str]:
+    seconds = []
+    for _ in range(repeat):
+        tagger, result = train_tagger(training, make_feature_set("words"), **line.options)
+        seconds.append(result.seconds["train"] + result.seconds["certify"])
+    proof = result.certificate
+    return [
+        line.name,
+        f"{min(seconds):.2f}",
+        f"{min(seconds):.2f} to {max(seconds):.2f}",
+        str(result.iterations),
+        f"{proof.primal:.1f}" if proof else "-",
+        f"{proof.dual:.1f}" if proof else "-",
+        f"{100 * proof.gap:.2f} %" if proof else "-",
+        f"{tagger.scores({'test': test})['test']['accuracy']:.4f}",
+    ]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""`marginloom evaluate`, `inspect` and `algorithms`."""
+
+import json
+
+import numpy as np
+import pytest
+from program import last_json, run
+
+from marginloom.algorithms import ALGORITHMS
+from marginloom.datasets import make_tagging, write_conll
+from marginloom.metrics import sequence_scores
+from marginloom.tagging import Tagger
+
+
+@pytest.fixture(scope="module")
+def span_model(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("spans")
+    (folder / "train.conll").write_text("Ann B-PER\nLee I-PER\nsaw O\nRome B-LOC\n\nRome B-LOC\nis O\n\n")
+    run("train", "tag", folder / "train.conll", "--model", folder / "model", "--C", "10")
+    return folder / "model"
+
+
+def test_scores_are_those_of_the_predictions(corpus, model):
+    summary = last_json(run("evaluate", model, corpus / "dev.conll", "--json"))
+    words, tags = make_tagging(40, seed=1)
+    tagger = Tagger.load(model)
+    offsets, numbers = tagger.tag(words)
+    labels = tagger.labels.decode(numbers).tolist()
+    predicted = [labels[a:b] for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    assert summary["scores"] == sequence_scores(tags, predicted)
+    assert summary["sentences"] == 40
+    assert summary["tokens"] == sum(map(len, words))
+    assert summary["unseen_labels"] == {}
+
+
+def test_text_for_readers(corpus, model):
+    done = run("evaluate", model, corpus / "dev.conll", "--threads", "2")
+    accuracy = last_json(run("evaluate", model, corpus / "dev.conll", "--json"))["scores"]["accuracy"]
+    assert "40 sentences" in done.stdout
+    assert f"accuracy {accuracy:.4f}" in done.stdout
+    assert done.stderr == ""
+
+
+def test_spans_have_their_scores_too(span_model, tmp_path):
+    (tmp_path / "test.conll").write_text("Ann B-PER\nLee I-PER\nsaw O\nRome O\n\n")
+    scores = last_json(run("evaluate", span_model, tmp_path / "test.conll", "--json"))["scores"]
+    assert scores["accuracy"] == 0.75
+    assert (scores["precision"], scores["recall"]) == (0.5, 1.0)
+    assert set(scores["per_label"]) == {"PER", "LOC"}
+    assert "LOC" in run("evaluate", span_model, tmp_path / "test.conll").stdout
+
+
+def test_labels_that_training_did_not_see_count_as_errors_and_are_named(model, tmp_path):
+    words = [["the", "it", "the", "it"], ["the"]]
+    write_conll(tmp_path / "t.conll", words, [["DET", "NEW", "NEW", "ODD"], ["DET"]])
+    done = run("evaluate", model, tmp_path / "t.conll", "--json")
+    summary = last_json(done)
+    assert summary["scores"]["accuracy"] == pytest.approx(2 / 5)
+    assert summary["unseen_labels"] == {"NEW": 2, "ODD": 1}
+    assert done.stderr.count("\n") == 1
+    for part in (str(tmp_path / "t.conll"), "NEW (2)", "ODD (1)", "errors"):
+        assert part in done.stderr
+
+
+def test_unseen_labels_in_the_development_set_do_not_stop_training(corpus, tmp_path):
+    write_conll(tmp_path / "dev.conll", [["the", "it"]], [["DET", "NEW"]])
+    done = run(
+        "train", "tag", corpus / "train.conll", "--model", tmp_path / "m", "--dev", tmp_path / "dev.conll", "--json",
+    )  # fmt: skip
+    assert last_json(done)["scores"]["dev"]["accuracy"] == 0.5
+
+
+def test_inspect_json_describes_the_model(corpus, model):
+    summary = last_json(run("inspect", model, "--json", "--top", "3"))
+    tagger = Tagger.load(model)
+    words, tags = make_tagging(120, seed=0)
+    assert summary["task"] == "tag"
+    assert summary["features"] == "words"
+    assert summary["feature_count"] == len({word for sentence in words for word in sentence})
+    assert summary["labels"] == sorted({tag for sentence in tags for tag in sentence})
+    assert summary["weights"] == tagger.weights.size
+    assert summary["nonzero"] == np.count_nonzero(tagger.weights)
+    assert summary["certificate"] == vars(tagger.certificate)
+    assert summary["state"] is True
+    assert summary["settings"]["C"] == 0.1
+    strongest = [abs(entry["weight"]) for entry in summary["strongest"]]
+    assert len(strongest) == 3
+    assert strongest == sorted(strongest, reverse=True)
+    assert strongest[0] == np.abs(tagger.weights).max()
+
+
+def test_inspect_names_what_the_strongest_weights_connect(tmp_path):
+    (tmp_path / "t.conll").write_text("a X\n\na X\n\na X\n\nb Y\nb Y\n\nb Y\n\nb Y\n\n")
+    run("train", "tag", tmp_path / "t.conll", "--model", tmp_path / "m", "--C", "10", "--start-end")
+    strongest = last_json(run("inspect", tmp_path / "m", "--json", "--top", "1000"))["strongest"]
+    weights = {(entry["feature"], entry["label"]): entry["weight"] for entry in strongest}
+    assert weights["word=a", "X"] > 0 > weights["word=a", "Y"]
+    assert weights["word=b", "Y"] > 0 > weights["word=b", "X"]
+    assert {feature for feature, _ in weights} <= {
+        "word=a", "word=b", "after X", "after Y", "at the start", "at the end",
+    }  # fmt: skip
+
+
+def test_inspect_text_has_the_certificate_and_the_settings(model):
+    text = run("inspect", model, "--top", "2").stdout
+    for part in ("words", "13: ADJ", "relative gap", "saved, for --warm-start", "algorithm", "dcd-ssvm"):
+        assert part in text
+    assert len(text.split("strongest weights\n")[1].splitlines()) == 2
+
+
+def test_algorithms_lists_every_preset():
+    lines = run("algorithms").stdout.splitlines()
+    assert [line.split()[0] for line in lines] == list(ALGORITHMS)
+
+
+def test_algorithms_shows_one_in_full():
+    text = run("algorithms", "dcd-light").stdout
+    for part in ("dual", "serial", "objective", "squared_hinge", "update", "paper", "--delta", "--inner-passes"):
+        assert part in text
+    assert "here 0" in text
+
+
+def test_version_and_help():
+    assert run("--version").stdout.startswith("marginloom 0.")
+    for command in (["--help"], ["train", "tag", "--help"], ["predict", "--help"]):
+        assert "Usage" in run(*command).stdout
+
+
+def test_numbers_in_json_are_plain_json(model):
+    def refuse(name):
+        raise AssertionError(name)
+
+    json.loads(run("inspect", model, "--json").stdout, parse_constant=refuse)

@@ -1,0 +1,97 @@
+"""Ctrl-C ends training with a usable model, and says so."""
+
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+from program import TIMEOUT, json_lines, last_json, names_in, run, start
+
+from marginloom.datasets import make_tagging, write_conll
+from marginloom.tagging import Tagger
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    path = tmp_path_factory.mktemp("large") / "train.conll"
+    write_conll(path, *make_tagging(1500, seed=4))
+    return path
+
+
+def wait_for_lines(process, trace, count):
+    deadline = time.monotonic() + TIMEOUT
+    while not trace.exists() or trace.read_text().count("\n") < count:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+
+
+def interrupted(*arguments, trace, lines):
+    process = start(*arguments, "--trace", trace)
+    try:
+        wait_for_lines(process, trace, lines)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=TIMEOUT)
+    finally:
+        process.kill()
+    assert process.returncode == 130, err
+    return subprocess.CompletedProcess([], 130, out.decode(), err.decode())
+
+
+@pytest.mark.parametrize("algorithm", ["dcd-ssvm", "dcd-light", "averaged-perceptron"])
+def test_interrupted_training_saves_a_usable_model(large, tmp_path, algorithm):
+    model, trace = tmp_path / "m", tmp_path / "trace"
+    tol = ["--tol", "1e-300"] if algorithm.startswith("dcd") else []
+    done = interrupted(
+        "train", "tag", large, "--model", model, "--max-iter", "1000000000", "--algorithm", algorithm, *tol,
+        "--json", "--save-state", trace=trace, lines=3,
+    )  # fmt: skip
+    assert "interrupted" in done.stderr
+    assert str(model) in done.stderr
+    assert done.stderr.count("\n") == 1
+    summary = last_json(done)
+    assert summary["stopped"] == "interrupted"
+    assert summary["gap"] is None
+    # An interruption between the end of a pass and its row may cost the row.
+    assert summary["iterations"] - 1 <= len(json_lines(trace)) - 1 <= summary["iterations"]
+    assert summary["iterations"] >= 2
+    tagger = Tagger.load(model)
+    assert tagger.certificate is None
+    assert tagger.settings["stopped"] == "interrupted"
+    assert np.count_nonzero(tagger.weights) == summary["nonzero"] > 0
+    assert names_in(tmp_path) == ["m", "trace"]
+    assert last_json(run("evaluate", model, large, "--json"))["scores"]["accuracy"] > 0.7
+    assert "interrupted" in run("inspect", model).stdout
+
+
+def test_interrupted_training_can_be_continued(large, tmp_path):
+    model, trace = tmp_path / "m", tmp_path / "trace"
+    interrupted(
+        "train", "tag", large, "--model", model, "--max-iter", "1000000000", "--tol", "1e-300", "--save-state",
+        trace=trace, lines=6,
+    )  # fmt: skip
+    reached = json_lines(trace)[-1]["dual"]
+    done = run(
+        "train", "tag", large, "--model", tmp_path / "rest", "--warm-start", model, "--max-iter", "1", "--json"
+    )
+    assert last_json(done)["dual"] >= reached * (1 - 1e-9)
+
+
+def test_second_interruption_does_no_harm(large, tmp_path):
+    """A user who is impatient gets either the model or nothing, never half a file."""
+    model, trace = tmp_path / "m", tmp_path / "trace"
+    process = start(
+        "train", "tag", large, "--model", model, "--max-iter", "1000000000", "--tol", "1e-300", "--trace", trace
+    )
+    try:
+        wait_for_lines(process, trace, 3)
+        for _ in range(3):
+            process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=TIMEOUT)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert b"Traceback" not in err
+    assert set(names_in(tmp_path)) <= {"m", "trace"}
+    if model.exists():
+        Tagger.load(model)

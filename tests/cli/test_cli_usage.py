@@ -1,0 +1,110 @@
+"""Wrong usage ends with 2, options that do not apply are ignored aloud or refused, and nothing is written."""
+
+import numpy as np
+import pytest
+from program import names_in, refuses, run
+
+from marginloom.tagging import Tagger
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        (["--C", "0"], ["C must be a positive number", "0"]),
+        (["--C", "-1"], ["C must be a positive number", "-1"]),
+        (["--C", "nan"], ["C must be a positive number", "nan"]),
+        (["--C", "inf"], ["C must be a positive number", "inf"]),
+        (["--tol", "0"], ["tol must be a positive number"]),
+        (["--max-iter", "0"], ["max_iter", "1 or more"]),
+        (["--max-iter", "many"], ["max-iter", "many"]),
+        (["--min-count", "0"], ["min_count", "1 or more"]),
+        (["--threads", "0"], ["threads", "0"]),
+        (["--seed", "-1"], ["seed", "-1"]),
+        (["--patience", "0", "--dev", "x"], ["patience", "1 or more"]),
+        (["--patience", "3"], ["--patience", "--dev"]),
+        (["--delta", "0"], ["delta must be a positive number"]),
+        (["--inner-passes", "-1"], ["inner_passes", "0 or more"]),
+        (["--loss", "log"], ["loss", "hinge", "log"]),
+        (["--algorithm", "dcd-svm"], ["dcd-svm", "dcd-ssvm"]),
+        (["--features", "letters"], ["letters", "words"]),
+        (["--label-cost", "NOUN"], ["LABEL=", "NOUN"]),
+        (["--label-cost", "NOUN=-1"], ["LABEL=", "NOUN=-1"]),
+        (["--label-cost", "NOUN=nan"], ["LABEL=", "NOUN=nan"]),
+        (["--column", "0"], ["column", "0"]),
+        (["--format", "xml"], ["xml", "conll", "conllu"]),
+        (["--nonsense"], ["--nonsense"]),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) and value[0].startswith("--") else "",
+)
+def test_wrong_option_is_refused(corpus, tmp_path, options, parts):
+    said = refuses("train", "tag", corpus / "train.conll", "--model", tmp_path / "m", *options)
+    for part in parts:
+        assert part in said
+    assert names_in(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "option"),
+    [
+        ("dcd-ssvm", ["--averaged"]),
+        ("perceptron", ["--delta", "0.1"]),
+        ("averaged-perceptron", ["--inner-passes", "3"]),
+    ],
+)
+def test_option_of_another_learner_is_refused(corpus, tmp_path, algorithm, option):
+    said = refuses(
+        "train", "tag", corpus / "train.conll", "--model", tmp_path / "m", "--algorithm", algorithm, *option
+    )
+    assert option[0] in said
+    assert f"not an option of {algorithm}" in said
+    assert names_in(tmp_path) == []
+
+
+def test_common_options_that_the_algorithm_does_not_have_are_ignored_aloud(corpus, tmp_path):
+    arguments = ["train", "tag", corpus / "train.conll", "--algorithm", "perceptron", "--max-iter", "2", "--model"]
+    plain = run(*arguments, tmp_path / "plain")
+    assert plain.stderr == ""
+    done = run(*arguments, tmp_path / "m", "--C", "3")
+    assert done.stderr.count("\n") == 1
+    assert "--C" in done.stderr
+    assert "ignored" in done.stderr
+    several = run(*arguments, tmp_path / "m", "--C", "3", "--tol", "0.1", "--loss", "hinge")
+    assert several.stderr.count("\n") == 3
+    assert np.array_equal(Tagger.load(tmp_path / "plain").weights, Tagger.load(tmp_path / "m").weights)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["train", "tag"],
+        ["train", "tag", "x.conll"],
+        ["train", "tag", "--model", "m"],
+        ["train", "dance", "x.conll", "--model", "m"],
+        ["predict"],
+        ["predict", "m"],
+        ["evaluate", "m"],
+        ["inspect"],
+        ["sing"],
+    ],
+    ids=" ".join,
+)
+def test_missing_or_unknown_arguments(arguments):
+    done = run(*arguments, code=2)
+    assert "Usage" in done.stderr + done.stdout
+
+
+@pytest.mark.parametrize(
+    "options", [["--threads", "0"], ["--format", "xml"]], ids=lambda options: " ".join(options)
+)
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
+def test_wrong_option_of_other_commands_is_refused(corpus, model, command, options):
+    said = refuses(command, model, corpus / "dev.conll", *options)
+    assert options[1] in said
+
+
+def test_column_zero_is_refused_by_evaluate(corpus, model):
+    assert "column" in refuses("evaluate", model, corpus / "dev.conll", "--column", "0")
+
+
+def test_unknown_algorithm_is_refused_with_a_suggestion():
+    assert "did you mean 'dcd-light'" in refuses("algorithms", "dcd-lite")

@@ -1,0 +1,100 @@
+"""The real program, run as users run it, and files to run it on."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+PROGRAM = Path(sys.executable).with_name("marginloom")
+TIMEOUT = 120
+
+
+def environment():
+    """Return the environment without what would change the program's output."""
+    return {name: value for name, value in os.environ.items() if name != "MARGINLOOM_TRACEBACK"}
+
+
+def run(*arguments, code=0, stdin=b"", cwd=None):
+    """Run the program, check its exit code and that it shows no traceback, and return what it said."""
+    done = subprocess.run(
+        [PROGRAM, *map(os.fspath, arguments)],
+        input=stdin,
+        capture_output=True,
+        timeout=TIMEOUT,
+        cwd=cwd,
+        env=environment(),
+        check=False,
+    )
+    done.stdout, done.stderr = done.stdout.decode(), done.stderr.decode()
+    assert done.returncode == code, f"exit code {done.returncode}, expected {code}\n{done.stdout}\n{done.stderr}"
+    for word in ("Traceback", "this is a bug"):
+        assert word not in done.stderr
+    return done
+
+
+def fails(*arguments, stdin=b"", cwd=None):
+    """Run the program, expect failure told in one line and nothing on standard output; return that line."""
+    done = run(*arguments, code=1, stdin=stdin, cwd=cwd)
+    assert done.stdout == ""
+    assert done.stderr.startswith("marginloom: ")
+    assert done.stderr.count("\n") == 1
+    return done.stderr.rstrip("\n")
+
+
+def refuses(*arguments):
+    """Run the program, expect that it does not accept the arguments; return what it said, in one line."""
+    done = run(*arguments, code=2)
+    assert done.stdout == ""
+    return " ".join(done.stderr.split())
+
+
+def start(*arguments, **options):
+    """Start the program with pipes."""
+    return subprocess.Popen(
+        [PROGRAM, *map(os.fspath, arguments)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+        **options,
+    )
+
+
+def last_json(done):
+    """Return the JSON object of the last line, which nothing may follow."""
+    assert done.stdout.endswith("\n")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def json_lines(path):
+    """Return the objects of a JSON-lines file."""
+    return [json.loads(line) for line in Path(path).read_text().splitlines()]
+
+
+def names_in(folder):
+    """Return the names in a folder, hidden ones too."""
+    return sorted(path.name for path in folder.iterdir())
+
+
+def column(text, number):
+    """Return a column (from 0) of text in CoNLL columns, a list per sentence."""
+    blocks = text.strip("\n").split("\n\n")
+    return [[line.split()[number] for line in block.split("\n")] for block in blocks]
+
+
+def conllu(words, tags, *, comments=False):
+    """Return sentences as CoNLL-U, optionally with comments, a range and an empty node in each."""
+    lines = []
+    for number, (sentence, labels) in enumerate(zip(words, tags, strict=True)):
+        if comments:
+            lines += [f"# sent_id = {number}", "# text = " + " ".join(sentence)]
+            lines.append("\t".join(["1-2", "".join(sentence[:2]), *["_"] * 8]))
+        for place, (word, label) in enumerate(zip(sentence, labels, strict=True), start=1):
+            lines.append("\t".join([str(place), word, word.lower(), label, "_", "_", "0", "dep", "_", "_"]))
+        if comments:
+            lines.append("\t".join([f"{len(sentence)}.1", "empty", *["_"] * 8]))
+        lines.append("")
+    return "\n".join(lines) + "\n"
