@@ -112,8 +112,16 @@ nb::object encode_strings(Vocabulary& vocabulary, nb::handle strings, bool grow)
 nb::object encode_column(Vocabulary& vocabulary, const ColumnTable& table, std::size_t column, bool grow) {
   if (column >= table.columns() && table.tokens() > 0) throw std::invalid_argument("there is no such column");
   std::vector<std::uint32_t> numbers(table.tokens());
-  for (std::size_t t = 0; t < numbers.size(); ++t) {
-    numbers[t] = number_of(vocabulary, table.cell(t, column), grow);
+  const auto encode = [&] {
+    for (std::size_t t = 0; t < numbers.size(); ++t) {
+      numbers[t] = number_of(vocabulary, table.cell(t, column), grow);
+    }
+  };
+  if (grow) {
+    encode();
+  } else {  // a vocabulary that does not grow may serve several threads at once
+    const nb::gil_scoped_release release;
+    encode();
   }
   return nb::cast(to_numpy(std::move(numbers)));
 }
@@ -127,7 +135,11 @@ nb::object with_labels(const ColumnTable& table, const Vocabulary& labels, const
     if (number >= labels.size()) throw std::invalid_argument("a label is beyond the vocabulary");
     names.push_back(labels.name(number));
   }
-  const std::string text = table.with_labels(names, column);
+  std::string text;
+  {
+    const nb::gil_scoped_release release;
+    text = table.with_labels(names, column);
+  }
   return nb::bytes(text.data(), text.size());
 }
 
@@ -162,8 +174,10 @@ void bind_text(nb::module_& module) {
   nb::class_<ColumnTable>(module, "ColumnTable")
       .def("__init__",
            [](ColumnTable* self, const nb::bytes& text, bool conllu, const std::string& name, std::size_t first_line) {
+             std::string owned = as_string(text);
+             const nb::gil_scoped_release release;
              new (self)
-                 ColumnTable(as_string(text), conllu ? ColumnFormat::conllu : ColumnFormat::conll, name, first_line);
+                 ColumnTable(std::move(owned), conllu ? ColumnFormat::conllu : ColumnFormat::conll, name, first_line);
            })
       .def_prop_ro("name", &ColumnTable::name)
       .def_prop_ro("columns", &ColumnTable::columns)

@@ -1,8 +1,11 @@
 // A learner's or engine's state as named arrays of numbers: what a checkpoint holds and a warm start takes.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <variant>
@@ -21,6 +24,10 @@ template <class T>
   const auto* values = std::get_if<std::vector<T>>(&found->second);
   if (!values) throw std::invalid_argument("'" + name + "' of the state has the wrong type");
   return *values;
+}
+
+[[nodiscard]] inline bool all_finite(std::span<const double> values) {
+  return std::ranges::all_of(values, [](double value) { return std::isfinite(value); });
 }
 
 }  // namespace marginloom

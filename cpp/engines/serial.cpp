@@ -42,10 +42,6 @@ Random restored_random(const StateArrays& state) {
   return Random(words[0]);
 }
 
-bool all_finite(std::span<const double> values) {
-  return std::ranges::all_of(values, [](double value) { return std::isfinite(value); });
-}
-
 }  // namespace
 
 SerialOnline::SerialOnline(std::shared_ptr<const Task> task, std::shared_ptr<OnlineLearner> learner,
@@ -95,7 +91,8 @@ StateArrays SerialOnline::export_state() const {
 
 void SerialOnline::import_state(const StateArrays& state) {
   const auto& weights = state_array<double>(state, "weights");
-  if (weights.size() != weights_.size() || !all_finite(weights)) {
+  if (!all_finite(weights)) throw std::invalid_argument("'weights' of the state has NaN or infinite values");
+  if (weights.size() != weights_.size()) {
     throw std::invalid_argument("the state has " + std::to_string(weights.size()) + " weights, the task " +
                                 std::to_string(weights_.size()));
   }
@@ -157,7 +154,6 @@ void SerialDual::search_pass(PassReport& report, StopRequest& stop) {
 }
 
 void SerialDual::inner_passes(PassReport& report, StopRequest& stop) {
-  constexpr std::size_t ahead = 4;
   const PlainWeights w{weights_.values().data()};
   Stopwatch watch;
   for (int pass = 0; pass < learner_->inner_passes() && !report.stopped; ++pass) {
@@ -170,7 +166,7 @@ void SerialDual::inner_passes(PassReport& report, StopRequest& stop) {
         report.stopped = true;
         break;
       }
-      if (j + ahead < order.size()) learner_->prefetch(order[j + ahead]);
+      learner_->prefetch(std::span(order).subspan(j + 1));
       learner_->improve(order[j], w, lane_);
     }
   }

@@ -102,6 +102,8 @@ std::string ColumnTable::with_labels(const std::vector<std::string_view>& labels
   std::size_t token = 0;
   for (std::size_t position = 0; position < text_.size();) {
     std::string_view line = line_at(position);
+    const char* end = line.data() + line.size();
+    const bool has_carriage_return = end < text_.data() + text_.size() && *end == '\r';
     const Line kind = classify(line);
     if (kind == Line::token && format_ == ColumnFormat::conllu) {
       for (std::size_t c = 0; c < columns_; ++c) {
@@ -116,6 +118,7 @@ std::string ColumnTable::with_labels(const std::vector<std::string_view>& labels
       if (kind == Line::token) (result += separator) += labels[token++];
       if (kind == Line::document_start) (result += separator) += 'O';
     }
+    if (has_carriage_return) result.push_back('\r');
     result.push_back('\n');
   }
   return result;

@@ -22,16 +22,6 @@ void Dcd::absorb(const Candidate& candidate) {
   blocks_[candidate.example].put_first(candidate);
 }
 
-void Dcd::prefetch(std::size_t i) const {
-  const WorkingSet& block = blocks_[i];
-  if (block.empty()) return;
-  const auto* first = &block.members().front();
-  __builtin_prefetch(first);
-  __builtin_prefetch(first + 1);
-  const auto entries = block.difference(*first);
-  if (!entries.empty()) __builtin_prefetch(entries.data());
-}
-
 void Dcd::note_gap(double primal, double dual) {
   constexpr double share = 0.1;
   double cost_sum = 0;
@@ -62,13 +52,16 @@ StateArrays Dcd::export_state() const {
 void Dcd::import_state(const StateArrays& state) {
   const auto& delta = state_array<double>(state, "dcd_delta");
   if (delta.size() != 1 || !(delta[0] >= 0)) throw std::invalid_argument("'dcd_delta' of the state is broken");
-  blocks_.import_state(state);
-  for (std::size_t i = 0; i < sums_.size(); ++i) {
-    sums_[i] = blocks_[i].dual_sum();
-    if (sums_[i] > 0 && !(costs_[i] > 0)) {
+  DualBlocks blocks = blocks_.imported(state);
+  std::vector<double> sums(sums_.size());
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    sums[i] = blocks[i].dual_sum();
+    if (sums[i] > 0 && !(costs_[i] > 0)) {
       throw std::invalid_argument("example " + std::to_string(i) + " has duals in the state but a weight of 0 here");
     }
   }
+  blocks_ = std::move(blocks);
+  sums_ = std::move(sums);
   delta_ = std::min(delta[0], parameters_.delta);
 }
 

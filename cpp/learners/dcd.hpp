@@ -43,7 +43,7 @@ class Dcd final : public DualLearnerBase<Dcd> {
   double threshold(std::size_t i) const override;
   void absorb(const Candidate& candidate) override;
   bool has_candidates(std::size_t i) const override { return !blocks_[i].empty(); }
-  void prefetch(std::size_t i) const override;
+  void prefetch(std::span<const std::size_t> coming) const override { blocks_.prefetch(coming); }
   int inner_passes() const override { return parameters_.inner_passes; }
   void note_gap(double primal, double dual) override;
   double dual(double squared_norm) const override;

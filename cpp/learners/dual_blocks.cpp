@@ -58,7 +58,7 @@ StateArrays DualBlocks::export_state() const {
           {"dual_outputs", std::move(outputs)}};
 }
 
-void DualBlocks::import_state(const StateArrays& state) {
+DualBlocks DualBlocks::imported(const StateArrays& state) const {
   const auto& examples = state_array<std::uint64_t>(state, "dual_examples");
   const auto& duals = state_array<double>(state, "duals");
   const auto& offsets = state_array<std::uint64_t>(state, "dual_output_offsets");
@@ -66,7 +66,8 @@ void DualBlocks::import_state(const StateArrays& state) {
   if (duals.size() != examples.size() || offsets.size() != examples.size() + 1) {
     throw std::invalid_argument("the arrays of dual variables differ in length");
   }
-  std::vector<WorkingSet> sets(sets_.size());
+  DualBlocks result(task_);
+  std::vector<WorkingSet>& sets = result.sets_;
   const auto scratch = task_->make_scratch();
   for (std::size_t j = 0; j < examples.size(); ++j) {
     if (examples[j] >= sets.size() || offsets[j] > offsets[j + 1] || offsets[j + 1] > outputs.size() ||
@@ -81,7 +82,7 @@ void DualBlocks::import_state(const StateArrays& state) {
     const ByteView output = ByteView(outputs).subspan(offsets[j], offsets[j + 1] - offsets[j]);
     task_->candidate(examples[j], output, *scratch, sink);
   }
-  sets_ = std::move(sets);
+  return result;
 }
 
 }  // namespace marginloom

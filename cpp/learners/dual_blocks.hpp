@@ -37,14 +37,22 @@ class DualBlocks {
     }
   }
 
+  // Fetches the memory of blocks that come soon: first where it is, some blocks later the memory itself.
+  void prefetch(std::span<const std::size_t> coming) const {
+    constexpr std::size_t near = 3;
+    constexpr std::size_t far = 8;
+    if (coming.size() > far) __builtin_prefetch(&sets_[coming[far]]);
+    if (coming.size() > near) sets_[coming[near]].prefetch();
+  }
+
   void write_weights(std::span<double> w) const;  // w = sum of dual * difference
   [[nodiscard]] double weighted_loss() const;     // sum of dual * loss
   [[nodiscard]] std::size_t active() const;
   [[nodiscard]] std::size_t memory() const;
 
-  // The duals with the outputs they belong to. Importing rebuilds every candidate through the task.
+  // The duals with the outputs they belong to, and blocks made of them: every candidate is rebuilt through the task.
   [[nodiscard]] StateArrays export_state() const;
-  void import_state(const StateArrays& state);
+  [[nodiscard]] DualBlocks imported(const StateArrays& state) const;
 
  private:
   std::shared_ptr<const Task> task_;

@@ -61,8 +61,8 @@ class DualLearner {
   virtual double improve(std::size_t i, const AtomicWeights& w, Lane& lane) = 0;
   virtual double improve(std::size_t i, const PrivateWeights& w, Lane& lane) = 0;
 
-  // Hints that example i comes soon, so that its memory can be fetched.
-  virtual void prefetch(std::size_t) const {}
+  // Tells which examples will be improved next, so that their memory can be fetched meanwhile.
+  virtual void prefetch(std::span<const std::size_t>) const {}
 
   // How often an engine should improve all blocks between two passes of inference.
   [[nodiscard]] virtual int inner_passes() const { return 0; }

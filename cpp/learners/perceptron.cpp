@@ -46,6 +46,7 @@ void Perceptron::import_state(const StateArrays& state) {
     throw std::invalid_argument("the state is not one of this perceptron: it averages " + std::to_string(late_.size()) +
                                 " weights, the state " + std::to_string(late.size()));
   }
+  if (!all_finite(late)) throw std::invalid_argument("'perceptron_late' of the state has NaN or infinite values");
   late_ = late;
   clock_ = clock[0];
 }

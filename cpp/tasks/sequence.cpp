@@ -29,12 +29,17 @@ void require_offsets(std::span<const T> offsets, std::size_t end, const char* wh
 }
 
 void check(const SequenceData& data, const SequenceOptions& options) {
+  require(data.feature_count <= std::numeric_limits<WeightIndex>::max(),
+          "a task has at most 4,294,967,295 features and as many weights");
   require(data.label_count >= 1 && data.label_count <= 65536, "a sequence task needs 1 to 65,536 labels");
   require(!data.sentences.empty(), "sentence offsets must start with 0 and ascend");
   const std::size_t token_count = data.sentences.back();
   require_offsets(data.sentences, token_count, "sentence offsets must start with 0 and ascend");
   if (data.dense) {
-    require(data.values.size() == token_count * data.feature_count, "a dense array needs a row for every token");
+    require(data.feature_count == 0 ? data.values.empty()
+                                    : data.values.size() % data.feature_count == 0 &&
+                                          data.values.size() / data.feature_count == token_count,
+            "a dense array needs a row for every token");
   } else {
     require(data.tokens.size() == token_count + 1, "token offsets must be one more than there are tokens");
     require_offsets(data.tokens, data.features.size(),
@@ -59,9 +64,10 @@ void coalesce(std::vector<Entry>& entries) {
   std::ranges::sort(entries, {}, &Entry::index);
   std::size_t kept = 0;
   for (std::size_t j = 0; j < entries.size();) {
-    Entry sum = entries[j++];
-    for (; j < entries.size() && entries[j].index == sum.index; ++j) sum.value += entries[j].value;
-    if (sum.value != 0) entries[kept++] = sum;
+    const WeightIndex index = entries[j].index;
+    double sum = 0;
+    for (; j < entries.size() && entries[j].index == index; ++j) sum += entries[j].value;
+    if (sum != 0) entries[kept++] = {index, static_cast<float>(sum)};
   }
   entries.resize(kept);
 }

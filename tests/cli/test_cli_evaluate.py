@@ -1,6 +1,7 @@
 """`marginloom evaluate`, `inspect` and `algorithms`."""
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -26,7 +27,7 @@ def test_scores_are_those_of_the_predictions(corpus, model):
     tagger = Tagger.load(model)
     offsets, numbers = tagger.tag(words)
     labels = tagger.labels.decode(numbers).tolist()
-    predicted = [labels[a:b] for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    predicted = [labels[a:b] for a, b in pairwise(offsets)]
     assert summary["scores"] == sequence_scores(tags, predicted)
     assert summary["sentences"] == 40
     assert summary["tokens"] == sum(map(len, words))

@@ -71,9 +71,7 @@ def test_interrupted_training_can_be_continued(large, tmp_path):
         trace=trace, lines=6,
     )  # fmt: skip
     reached = json_lines(trace)[-1]["dual"]
-    done = run(
-        "train", "tag", large, "--model", tmp_path / "rest", "--warm-start", model, "--max-iter", "1", "--json"
-    )
+    done = run("train", "tag", large, "--model", tmp_path / "rest", "--warm-start", model, "--max-iter", "1", "--json")
     assert last_json(done)["dual"] >= reached * (1 - 1e-9)
 
 

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import threading
+from itertools import pairwise
 
 import pytest
 from program import PROGRAM, TIMEOUT, column, conllu, last_json, names_in, run, start
@@ -28,7 +29,7 @@ def predicted_by_python(model, words):
     tagger = Tagger.load(model)
     offsets, numbers = tagger.tag(words)
     labels = tagger.labels.decode(numbers).tolist()
-    return [labels[a:b] for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    return [labels[a:b] for a, b in pairwise(offsets)]
 
 
 @pytest.fixture

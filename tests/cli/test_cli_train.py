@@ -3,6 +3,7 @@
 import gzip
 import lzma
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -80,9 +81,7 @@ def test_json_is_alone_on_standard_output(corpus, tmp_path):
 @pytest.mark.parametrize("algorithm", ["dcd-ssvm", "dcd-light"])
 def test_numbers_of_a_certified_run_agree_with_each_other(corpus, tmp_path, algorithm):
     model = tmp_path / "m"
-    summary = last_json(
-        train(corpus, model, "--algorithm", algorithm, "--tol", "0.02", "--max-iter", "1000", "--json")
-    )
+    summary = last_json(train(corpus, model, "--algorithm", algorithm, "--tol", "0.02", "--max-iter", "1000", "--json"))
     assert summary["stopped"] == "tolerance"
     assert summary["loss"] == "squared_hinge"
     assert 0 < summary["dual"] <= summary["primal"]
@@ -126,7 +125,7 @@ def test_trace_has_the_settings_and_a_line_per_iteration(corpus, tmp_path):
     assert (settings["C"], settings["tol"], settings["seed"], settings["threads"]) == (0.1, 0.01, 0, 1)
     assert settings["examples"] == TRAINING_SENTENCES
     assert [row["iteration"] for row in rows] == list(range(1, summary["iterations"] + 1))
-    for before, after in zip(rows, rows[1:], strict=False):
+    for before, after in pairwise(rows):
         assert after["seconds"] >= before["seconds"]
         assert after["inferences"] > before["inferences"]
         assert after["updates"] >= before["updates"]
@@ -207,9 +206,7 @@ def test_column_option_chooses_the_labels(tmp_path):
 @pytest.mark.parametrize("algorithm", ["dcd-ssvm", "averaged-perceptron"])
 def test_same_seed_gives_the_same_bytes_and_another_does_not(corpus, tmp_path, algorithm):
     for name, seed in (("a", "7"), ("b", "7"), ("c", "8")):
-        train(
-            corpus, tmp_path / name, "--algorithm", algorithm, "--seed", seed, "--max-iter", "4", "--save-state"
-        )
+        train(corpus, tmp_path / name, "--algorithm", algorithm, "--seed", seed, "--max-iter", "4", "--save-state")
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     assert not np.array_equal(weights_of(tmp_path / "a"), weights_of(tmp_path / "c"))
 
@@ -258,12 +255,8 @@ def test_min_count_start_end_and_label_costs_change_the_model(corpus, tmp_path):
 
 def test_patience_stops_early_and_keeps_the_best_pass(corpus, tmp_path):
     trace = tmp_path / "trace.jsonl"
-    summary = last_json(
-        train(
-            corpus, tmp_path / "m", "--dev", corpus / "dev.conll", "--patience", "2", "--tol", "1e-9",
-            "--max-iter", "500", "--trace", trace, "--json",
-        )  # fmt: skip
-    )
+    options = ["--patience", "2", "--tol", "1e-9", "--max-iter", "500", "--trace", trace, "--json"]
+    summary = last_json(train(corpus, tmp_path / "m", "--dev", corpus / "dev.conll", *options))
     assert summary["stopped"] == "early"
     scores = [row["scores"]["dev"]["accuracy"] for row in json_lines(trace)[1:]]
     assert len(scores) == summary["iterations"] < 500

@@ -107,9 +107,7 @@ def test_plain_perceptron_does_not_continue_an_averaged_one(corpus, tmp_path):
 
 
 def test_model_to_start_from_is_not_there(corpus, tmp_path):
-    said = fails(
-        "train", "tag", corpus / "train.conll", "--model", tmp_path / "m", "--warm-start", tmp_path / "gone"
-    )
+    said = fails("train", "tag", corpus / "train.conll", "--model", tmp_path / "m", "--warm-start", tmp_path / "gone")
     assert str(tmp_path / "gone") in said
     assert names_in(tmp_path) == []
 

@@ -62,7 +62,7 @@ TEST("column_table: carriage returns are no part of cells or blank lines") {
   const ColumnTable table = conll("a X\r\n\r\nb Y\r\n");
   CHECK(table.sentences() == Offsets{0, 1, 2});
   CHECK(table.cell(0, 1) == "X");
-  CHECK(table.with_labels({"P", "Q"}, 0) == "a X P\n\nb Y Q\n");
+  CHECK(table.with_labels({"P", "Q"}, 0) == "a X P\r\n\r\nb Y Q\r\n");
   const ColumnTable units = conllu("# text\r\n1\ta\tb\tc\td\te\tf\tg\th\ti\r\n\r\n");
   CHECK(units.tokens() == 1);
   CHECK(units.cell(0, 9) == "i");

@@ -1,6 +1,7 @@
 #include "learners/dcd.hpp"
 
 #include <algorithm>
+#include <latch>
 #include <limits>
 #include <stdexcept>
 #include <thread>
@@ -199,9 +200,11 @@ TEST("dcd: threads that improve disjoint examples on shared weights lose nothing
     for (std::size_t thread = 0; thread < threads; ++thread) lanes.push_back({Random(thread)});
     for (int pass = 0; pass < 5; ++pass) {
       find_and_absorb(problem, learner, w);
+      std::latch start(threads);
       std::vector<std::jthread> team;
       for (std::size_t thread = 0; thread < threads; ++thread) {
         team.emplace_back([&, thread] {
+          start.arrive_and_wait();
           for (int round = 0; round < 10; ++round) {
             for (std::size_t i = thread; i < problem.size(); i += threads) {
               learner.improve(i, AtomicWeights{w.data()}, lanes[thread]);

@@ -86,6 +86,19 @@ TEST("serial_dual: the certified gap is never negative and falls below 1e-4") {
   }
 }
 
+TEST("serial_dual: the estimates of a pass close in on the certificate, and the threshold follows them") {
+  const Problem problem = training_problem(40, 30, Kind::values);
+  SerialDual engine = make_engine(problem, 1);
+  run_passes(engine, 60);
+  StopRequest never;
+  const auto report = engine.run_pass(never);
+  const StateArrays state = engine.export_state();
+  CHECK(marginloom::state_array<double>(state, "dcd_delta").at(0) < 0.001);  // 0.01 at the start
+  const Certificate certificate = engine.certify(1, never).value();
+  CHECK_NEAR(report.primal_estimate.value(), certificate.primal, 1e-3 * certificate.primal);
+  CHECK_NEAR(report.dual.value(), certificate.dual, 1e-9);
+}
+
 TEST("serial_dual: the certificate is the same on 1 and on 4 threads") {
   const Problem problem = training_problem(41, 300, Kind::values);
   SerialDual engine = make_engine(problem, 1);
@@ -97,6 +110,7 @@ TEST("serial_dual: the certificate is the same on 1 and on 4 threads") {
     CHECK(one.primal == four.primal);
     CHECK(one.dual == four.dual);
     CHECK(one.complete && four.complete);
+    CHECK_NEAR(four.primal, primal_by_definition(problem, engine.weights().values(), 0.02), 1e-9 * one.primal);
   }
 }
 

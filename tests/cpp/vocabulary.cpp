@@ -36,11 +36,11 @@ TEST("vocabulary: names may hold any byte") {
   CHECK(names.name(2) == "a\0\0"sv);
 }
 
-TEST("vocabulary: thousands of names keep their numbers while it grows") {
+TEST("vocabulary: names keep their numbers while it grows, even if hashes clash") {
   marginloom::Random random(10);
   Vocabulary names;
   std::vector<std::string> model;
-  for (std::size_t id = 0; id < 20000; ++id) {
+  for (std::size_t id = 0; id < 400000; ++id) {  // so many that some twenty pairs share a hash of 32 bits
     model.push_back(std::to_string(id) + std::string(random.below(20), 'x'));
     CHECK(names.intern(model.back()) == id);
     const std::size_t earlier = random.below(model.size());
@@ -50,8 +50,8 @@ TEST("vocabulary: thousands of names keep their numbers while it grows") {
   for (std::size_t id = 0; id < model.size(); ++id) {
     CHECK(names.find(model[id]) == id);
     CHECK(names.name(id) == model[id]);
-    CHECK(names.find(model[id] + "y") == Vocabulary::unknown);
   }
+  for (std::size_t id = 0; id < model.size(); id += 7) CHECK(names.find(model[id] + "y") == Vocabulary::unknown);
 }
 
 TEST("vocabulary: text and offsets make the same vocabulary again") {

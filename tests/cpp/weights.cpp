@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <latch>
 #include <thread>
 #include <vector>
 
@@ -113,13 +114,15 @@ TEST("weights: two buffers share nothing") {
 
 TEST("weights: atomic adds of several threads lose nothing") {
   constexpr int threads = 4;
-  constexpr int rounds = 20000;
+  constexpr int rounds = 100000;
   std::vector<double> w(3, 0.0);
+  std::latch start(threads);
   {
     std::vector<std::jthread> team;
     for (int thread = 0; thread < threads; ++thread) {
       team.emplace_back([&] {
         const AtomicWeights shared{w.data()};
+        start.arrive_and_wait();
         for (int round = 0; round < rounds; ++round) shared.add(static_cast<WeightIndex>(round % 3 == 0), 1);
         shared.add(2, shared.read(2) >= 0 ? 1 : 0);
       });
