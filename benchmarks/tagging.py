@@ -1,4 +1,4 @@
-"""How fast does a tagger train on one thread, to which certified gap and which accuracy? How fast does it tag?
+"""Measure how fast a tagger trains on one thread, to which certified gap and accuracy, and how fast it tags.
 
 Part-of-speech tags of CoNLL-2000 from words alone (feature set `words`), one thread. Every line is repeated and the
 fastest run is shown with the spread, because machines are noisy; seconds are `seconds.train` and leave out reading
@@ -59,7 +59,9 @@ def main() -> None:
     print_table(["algorithm", "seconds", "spread", "passes", "primal", "dual", "gap", "test accuracy"], rows)
     tagger, _ = train_tagger(training, make_feature_set("words"), C=0.1)
     print("\ntagging the training sentences\n")
-    print_table(["threads", "native, tokens a second", "Python threads, tokens a second"], tagging_rows(tagger, training))
+    print_table(
+        ["threads", "native, tokens a second", "Python threads, tokens a second"], tagging_rows(tagger, training)
+    )
 
 
 def measure(line: Line, training: Labelled, test: Labelled, repeat: int) -> list[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 PROGRAM = Path(sys.executable).with_name("marginloom")
 TIMEOUT = 120
+TRAINING_SENTENCES = 120
 
 
 def environment():

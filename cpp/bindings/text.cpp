@@ -173,11 +173,12 @@ void bind_text(nb::module_& module) {
 
   nb::class_<ColumnTable>(module, "ColumnTable")
       .def("__init__",
-           [](ColumnTable* self, const nb::bytes& text, bool conllu, const std::string& name, std::size_t first_line) {
+           [](ColumnTable* self, const nb::bytes& text, bool conllu, const std::string& name, std::size_t first_line,
+              std::size_t columns) {
              std::string owned = as_string(text);
              const nb::gil_scoped_release release;
-             new (self)
-                 ColumnTable(std::move(owned), conllu ? ColumnFormat::conllu : ColumnFormat::conll, name, first_line);
+             new (self) ColumnTable(std::move(owned), conllu ? ColumnFormat::conllu : ColumnFormat::conll, name,
+                                    first_line, columns);
            })
       .def_prop_ro("name", &ColumnTable::name)
       .def_prop_ro("columns", &ColumnTable::columns)

@@ -31,8 +31,9 @@ std::string_view take_cell(std::string_view& line, bool tabs_only) {
 
 }  // namespace
 
-ColumnTable::ColumnTable(std::string text, ColumnFormat format, std::string name, std::size_t first_line)
-    : text_(std::move(text)), format_(format), name_(std::move(name)), first_line_(first_line) {
+ColumnTable::ColumnTable(std::string text, ColumnFormat format, std::string name, std::size_t first_line,
+                         std::size_t columns)
+    : text_(std::move(text)), format_(format), name_(std::move(name)), first_line_(first_line), columns_(columns) {
   const auto end_sentence = [&] {
     if (lines_.size() > sentences_.back()) sentences_.push_back(lines_.size());
   };

@@ -16,9 +16,9 @@ enum class ColumnFormat {
 
 class ColumnTable {
  public:
-  // Throws std::invalid_argument, with `name` and the line, if a line does not have as many columns as the
-  // others.
-  ColumnTable(std::string text, ColumnFormat format, std::string name, std::size_t first_line);
+  // Throws std::invalid_argument, with `name` and the line, if a line does not have `columns` columns; 0 means as many
+  // as the first one.
+  ColumnTable(std::string text, ColumnFormat format, std::string name, std::size_t first_line, std::size_t columns = 0);
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::size_t columns() const { return columns_; }  // 0 if there is no token
@@ -43,7 +43,7 @@ class ColumnTable {
   ColumnFormat format_;
   std::string name_;
   std::size_t first_line_;
-  std::size_t columns_ = 0;
+  std::size_t columns_;
   std::vector<std::uint64_t> lines_;  // where the line of each token begins
   std::vector<std::uint64_t> sentences_{0};
 };

@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from marginloom.errors import InputError
+from marginloom.parameters import checked
 from marginloom.state import State
 from marginloom.trace import Row
 
@@ -76,9 +77,7 @@ class EarlyStopping(Callback):
         min_delta: float = 0.0,
         restore_best: bool = True,
     ) -> None:
-        if patience < 1:
-            raise InputError(f"patience must be a whole number from 1, not {patience!r}")
-        self.patience = patience
+        self.patience: int = checked("patience", patience, "positive count")
         self.evaluation_set = evaluation_set
         self.metric = metric
         self.min_delta = min_delta

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from marginloom.callbacks import Callback, ProgressBar
 from marginloom.engines import Engine
 from marginloom.errors import InputError
-from marginloom.features import FeatureSet, MatrixFeatures, NamedFeatures, make_feature_set
+from marginloom.features import FEATURE_SETS, FeatureSet, MatrixFeatures, NamedFeatures, make_feature_set
 from marginloom.io.files import StrPath
 from marginloom.learners import Learner
-from marginloom.parameters import check_value
+from marginloom.parameters import checked
 from marginloom.tagging import Evaluator, Labelled, Tagger, train_tagger
 from marginloom.training import Certificate
 
@@ -147,9 +147,8 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         SequenceTagger
             The estimator itself.
         """
-        check_value("min_count", self.min_count, "positive count")
         training = _labelled(X, y, lengths)
-        evaluation_sets = {} if eval_set is None else {"dev": _labelled(*eval_set)}
+        evaluation_sets = {} if eval_set is None else {"dev": _evaluation_set(eval_set)}
         fitted: Tagger | None = getattr(self, "tagger_", None)
         previous = fitted.state if fitted is not None and self.warm_start else None
         tagger, result = train_tagger(
@@ -217,9 +216,16 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         """Read a model that `save` or the command line has written."""
         tagger = Tagger.load(path)
         settings = tagger.settings
-        named = {name: settings[name] for name in ("algorithm", "C", "tol", "max_iter", "loss") if name in settings}
-        features = tagger.features.name if tagger.features.name == "words" else None
-        estimator = cls(features=features, start_end=tagger.start_end, **named)
+        named = ("algorithm", "C", "tol", "max_iter", "loss", "min_count")
+        estimator = cls(
+            features=tagger.features.name if tagger.features.name in FEATURE_SETS else None,
+            start_end=tagger.start_end,
+            label_costs=dict(settings.get("label_costs", [])) or None,
+            random_state=settings.get("seed", 0),
+            learner=_own_parameters(settings.get("learner", {})),
+            engine=_own_parameters(settings.get("engine", {})),
+            **{name: settings[name] for name in named if name in settings},
+        )
         estimator.tagger_ = tagger
         estimator.classes_ = list(tagger.labels.names)
         estimator.certificate_ = tagger.certificate
@@ -229,15 +235,20 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         return estimator
 
     def _new_features(self, source: Any) -> FeatureSet:
+        min_count = checked("min_count", self.min_count, "positive count")
         if self.features is not None:
-            return make_feature_set(self.features, self.min_count)
-        if isinstance(source, tuple) or any(_is_matrix(sentence) for sentence in source[:1]):
+            return make_feature_set(self.features, min_count)
+        if isinstance(source, tuple) or (source and _is_matrix(source[0])):
             return MatrixFeatures()
-        return NamedFeatures(self.min_count)
+        return NamedFeatures(min_count)
 
 
 def _is_matrix(thing: Any) -> bool:
     return hasattr(thing, "tocsr") or (isinstance(thing, np.ndarray) and thing.dtype != object)
+
+
+def _own_parameters(stored: Mapping[str, Any]) -> dict[str, Any] | None:
+    return {name: value for name, value in stored.items() if name != "name"} or None
 
 
 def _source(X: Any, lengths: ArrayLike | None) -> Any:
@@ -246,27 +257,40 @@ def _source(X: Any, lengths: ArrayLike | None) -> Any:
         return X, lengths
     if _is_matrix(X) and getattr(X, "ndim", 2) == 2:
         raise InputError("X is one matrix, so lengths= must say how long its sentences are")
-    if isinstance(X, str):
-        raise InputError("X is a string; it must be a list of sentences")
-    try:
-        return list(X)
-    except TypeError as error:
-        raise InputError(f"X must be a list of sentences, not {type(X).__name__}") from error
+    return _as_list(X, "X must be a list of sentences")
+
+
+def _as_list(items: Any, wanted: str) -> list[Any]:
+    if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
+        raise InputError(f"{wanted}, not {items!r}"[:300])
+    return list(items)
 
 
 def _labelled(X: Any, y: Any, lengths: ArrayLike | None = None) -> Labelled:
     source = _source(X, lengths)
     if lengths is not None:
-        return Labelled(source, y)
-    if len(source) != len(y):
-        raise InputError(f"X has {len(source)} sentences, and y has {len(y)}")
+        return Labelled(source, y if isinstance(y, np.ndarray) else _as_list(y, "y must be a list of labels"))
+    sequences = _as_list(y, "y must be a list with the labels of each sentence")
+    if len(source) != len(sequences):
+        raise InputError(f"X has {len(source)} sentences, and y has {len(sequences)}")
     flat: list[Any] = []
-    for i, (sentence, labels) in enumerate(zip(source, y, strict=True)):
-        tokens = sentence.shape[0] if hasattr(sentence, "shape") else len(sentence)
-        if isinstance(labels, str) or len(labels) != tokens:
-            raise InputError(f"sentence {i} has {tokens} tokens, and its labels are {labels!r}"[:300])
-        flat.extend(labels.tolist() if isinstance(labels, np.ndarray) else labels)
+    for i, (sentence, labels) in enumerate(zip(source, sequences, strict=True)):
+        tokens = (
+            sentence.shape[0] if hasattr(sentence, "shape") else len(_as_list(sentence, f"sentence {i} must be a list"))
+        )
+        labels = (
+            labels.tolist() if isinstance(labels, np.ndarray) else _as_list(labels, f"y[{i}] must be a list of labels")
+        )
+        if len(labels) != tokens:
+            raise InputError(f"sentence {i} has {tokens} tokens and {len(labels)} labels")
+        flat.extend(labels)
     return Labelled(source, flat)
+
+
+def _evaluation_set(given: Any) -> Labelled:
+    if not isinstance(given, (tuple, list)) or len(given) not in (2, 3):
+        raise InputError("eval_set must be a tuple (X, y), or (X, y, lengths) with matrices")
+    return _labelled(*given)
 
 
 def _seed(random_state: int | None) -> int:

@@ -105,9 +105,15 @@ class LabelSet:
     def load(cls, tensors: dict[str, NDArray[Any]]) -> LabelSet:
         """Make the set from its arrays."""
         if "labels" in tensors:
-            return cls(tensors["labels"].tolist())
+            numbers = tensors["labels"]
+            if numbers.dtype != np.int64 or numbers.ndim != 1 or (np.diff(numbers) <= 0).any():
+                raise ValueError("the labels are not whole numbers in order")
+            return cls(numbers.tolist())
         vocabulary = load_vocabulary(tensors, "labels")
-        return cls([vocabulary.name(number) for number in range(len(vocabulary))])
+        names = [vocabulary.name(number) for number in range(len(vocabulary))]
+        if names != sorted(names):
+            raise ValueError("the labels are not in order")
+        return cls(names)
 
 
 def _encode_strings(vocabulary: _core.Vocabulary, labels: Iterable[Any], grow: bool) -> NDArray[np.uint32]:
@@ -124,7 +130,7 @@ def _narrow(numbers: NDArray[np.uint32]) -> NDArray[np.uint16]:
 def _as_integers(labels: Any) -> NDArray[np.int64]:
     try:
         values = np.asarray(labels)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise InputError("labels must be all strings or all whole numbers") from error
     if values.ndim != 1 or values.dtype.kind not in "iub":
         found = next((label for label in labels if not isinstance(label, (int, np.integer))), labels[0])

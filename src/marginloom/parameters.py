@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import numbers
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
+import numpy as np
+
 from marginloom.errors import InputError
 
-Check = Callable[[Any], bool]
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """What a parameter accepts, in words and as a check, and the plain type that it becomes."""
+
+    wanted: str
+    accepts: Callable[[Any], bool]
+    convert: Callable[[Any], Any]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,22 +30,25 @@ class Parameter:
     default: Any
     help: str
     wanted: str
-    accepts: Check
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _is_integer(value: Any) -> bool:
-    return hasattr(value, "__index__") and not isinstance(value, bool)
+def _is_integer(value: Any, lowest: int, highest: int) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool) and lowest <= int(value) <= highest
 
 
-KINDS: dict[str, tuple[str, Check]] = {
-    "positive": ("a positive number", lambda value: _is_number(value) and value > 0),
-    "count": ("a whole number, 0 or more", lambda value: _is_integer(value) and value >= 0),
-    "positive count": ("a whole number, 1 or more", lambda value: _is_integer(value) and value >= 1),
-    "switch": ("true or false", lambda value: isinstance(value, bool)),
+_MOST = 2**31 - 1
+
+KINDS = {
+    "positive": Kind("a positive number", lambda value: _is_number(value) and value > 0, float),
+    "not negative": Kind("a number, 0 or more", lambda value: _is_number(value) and value >= 0, float),
+    "count": Kind(f"a whole number from 0 to {_MOST:,}", lambda value: _is_integer(value, 0, _MOST), int),
+    "positive count": Kind(f"a whole number from 1 to {_MOST:,}", lambda value: _is_integer(value, 1, _MOST), int),
+    "seed": Kind("a whole number from 0 to 2^64 - 1", lambda value: _is_integer(value, 0, 2**64 - 1), int),
+    "switch": Kind("true or false", lambda value: isinstance(value, (bool, np.bool_)), bool),
 }
 
 
@@ -44,11 +57,17 @@ def parameter(default: Any, kind: str, help: str) -> Any:
     return dataclasses.field(default=default, metadata={"kind": kind, "help": help})
 
 
-def check_value(name: str, value: Any, kind: str) -> None:
-    """Raise `InputError`, in one sentence, unless the value is of that kind."""
-    wanted, accepts = KINDS[kind]
-    if not accepts(value):
-        raise InputError(f"{name} must be {wanted}, not {value!r}")
+def checked(name: str, value: Any, kind: str) -> Any:
+    """Return the value as a plain number or bool; raise `InputError`, in one sentence, if it is not of that kind.
+
+    Examples
+    --------
+    >>> checked("C", np.float32(0.5), "positive")
+    0.5
+    """
+    if not KINDS[kind].accepts(value):
+        raise InputError(f"{name} must be {KINDS[kind].wanted}, not {value!r}")
+    return KINDS[kind].convert(value)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,11 +78,12 @@ class Configured:
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
-            check_value(field.name, getattr(self, field.name), field.metadata["kind"])
+            value = checked(field.name, getattr(self, field.name), field.metadata["kind"])
+            object.__setattr__(self, field.name, value)
 
     @classmethod
     def parameters(cls) -> Iterator[Parameter]:
         """Yield the declared parameters in order."""
         for field in dataclasses.fields(cls):
-            wanted, accepts = KINDS[field.metadata["kind"]]
-            yield Parameter(field.name, field.default, field.metadata["help"], wanted, accepts)
+            wanted = KINDS[field.metadata["kind"]].wanted
+            yield Parameter(field.name, field.default, field.metadata["help"], wanted)

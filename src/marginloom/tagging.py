@@ -19,6 +19,7 @@ from marginloom.io.files import StrPath
 from marginloom.io.model import load_model, save_model
 from marginloom.labels import UNSEEN, LabelSet
 from marginloom.metrics import sequence_scores
+from marginloom.parameters import checked
 from marginloom.state import State
 from marginloom.tasks.sequence import SequenceTask
 from marginloom.threads import resolve_threads
@@ -125,7 +126,7 @@ class Tagger:
             return cls._from_parts(*load_model(path, TASK))
         except ModelFileError:
             raise
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
             raise ModelFileError(f"{path}: the parts of the model do not fit together ({error})") from error
 
     def _parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -147,13 +148,15 @@ class Tagger:
 
     @classmethod
     def _from_parts(cls, header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Tagger:
+        if not isinstance(header["start_end"], bool):
+            raise ValueError("start_end is neither true nor false")
         tagger = cls(
             STORED[header["features"]].load(tensors),
             LabelSet.load(tensors),
             tensors["weights"],
-            bool(header["start_end"]),
+            header["start_end"],
             dict(header["settings"]),
-            Certificate(**header["certificate"]) if header["certificate"] else None,
+            _load_certificate(header["certificate"]),
             _load_state(header, tensors),
         )
         tagger._check_weights()
@@ -170,6 +173,16 @@ class Tagger:
             raise ValueError(f"{dimension} weights were expected")
         if not np.isfinite(self.weights).all():
             raise ValueError("a weight is NaN or infinite")
+
+
+def _load_certificate(stored: dict[str, Any] | None) -> Certificate | None:
+    if stored is None:
+        return None
+    certificate = Certificate(**stored)
+    numbers = (certificate.primal, certificate.dual, certificate.gap)
+    if not all(isinstance(number, float) for number in numbers) or not isinstance(certificate.exact, bool):
+        raise ValueError("the certificate does not hold numbers")
+    return certificate
 
 
 def _load_state(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> State | None:
@@ -234,7 +247,8 @@ def train_tagger(
     tagger.state = result.state
     tagger.settings = {
         **result.trace.settings,
-        "label_costs": {str(label): cost for label, cost in (label_costs or {}).items()},
+        "label_costs": [[label, cost] for label, cost in zip(labels.names, costs, strict=False) if cost != 1],
+        "min_count": getattr(features, "min_count", 1),
         "iterations": result.iterations,
         "stopped": result.stopped,
         **(settings or {}),
@@ -245,9 +259,11 @@ def train_tagger(
 def _label_costs(labels: LabelSet, given: Mapping[Any, float] | None) -> list[float]:
     if not given:
         return []
+    if not isinstance(given, Mapping):
+        raise InputError(f"label_costs must be a dict from label to cost, not {given!r}")
     costs = [1.0] * len(labels.names)
     for label, cost in given.items():
-        costs[labels.find(label)] = cost
+        costs[labels.find(label)] = checked(f"the cost of label {label!r}", cost, "not negative")
     return costs
 
 

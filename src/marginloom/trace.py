@@ -15,7 +15,7 @@ Row = dict[str, Any]
 
 
 class Trace:
-    """Settings of a run and its rows; also written to a JSON-lines file as it goes, if one is named.
+    """Settings of a run and its rows.
 
     A row has the keys ``iteration``, ``seconds`` (since the start of training), ``primal``, ``dual``, ``gap`` (null
     where the learner has none), ``certified`` (whether those three are a certificate or an estimate from the slacks
@@ -27,8 +27,6 @@ class Trace:
     ----------
     settings : mapping
         What the run was asked to do.
-    path : path, optional
-        The JSON-lines file: the settings first, then a row a line.
 
     Examples
     --------
@@ -38,16 +36,18 @@ class Trace:
     0.5
     """
 
-    def __init__(self, settings: Mapping[str, Any], path: StrPath | None = None) -> None:
+    def __init__(self, settings: Mapping[str, Any]) -> None:
         self.settings = dict(settings)
         self.rows: list[Row] = []
         self._file: IO[str] | None = None
-        if path is not None:
-            try:
-                self._file = Path(path).open("w", encoding="utf-8")
-            except OSError as error:
-                raise InputError(f"the trace {path} cannot be written: {error.strerror}") from error
-            self._write(self.settings)
+
+    def record_to(self, path: StrPath) -> None:
+        """Write the settings and from now on every row to a file, as lines of JSON."""
+        try:
+            self._file = Path(path).open("w", encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"the trace {path} cannot be written: {error.strerror}") from error
+        self._write(self.settings)
 
     def append(self, row: Row) -> None:
         """Add the row of an iteration."""

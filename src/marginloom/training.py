@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,9 +16,10 @@ from marginloom.algorithms import Algorithm, find_algorithm
 from marginloom.callbacks import Callback
 from marginloom.engines import Engine, Job
 from marginloom.errors import InputError
+from marginloom.io.files import StrPath
 from marginloom.learners import Learner, Objective
 from marginloom.learners.base import NEEDS
-from marginloom.parameters import check_value
+from marginloom.parameters import checked
 from marginloom.state import State
 from marginloom.tasks.base import Task
 from marginloom.threads import resolve_threads
@@ -129,7 +131,7 @@ class Run:
                 if row is None:
                     return "interrupted"
                 stopping = [callback for callback in callbacks if callback.after_iteration(self, row)]
-                if self._within_tolerance():
+                if self.within_tolerance():
                     return "tolerance"
                 if stopping:
                     return stopping[0].stop_reason
@@ -180,7 +182,7 @@ class Run:
         estimate = row["gap"]
         certificate = self._certify()
         row.update(primal=certificate.primal, dual=certificate.dual, gap=certificate.gap, certified=True)
-        if not self._within_tolerance():  # an ordinary part of training, then
+        if not self.within_tolerance():  # an ordinary part of training, then
             self.seconds["train"] += self.seconds["certify"]
             self.seconds["certify"] = 0.0
             row["seconds"] = self.seconds["train"]
@@ -197,7 +199,8 @@ class Run:
         self.certificate = Certificate(found["primal"], found["dual"], gap, found["exact"])
         return self.certificate
 
-    def _within_tolerance(self) -> bool:
+    def within_tolerance(self) -> bool:
+        """Tell whether the current weights are certified to be close enough to the optimum."""
         return self.certificate is not None and self.certificate.gap <= self.tol
 
     @contextmanager
@@ -219,6 +222,8 @@ def relative_gap(primal: float | None, dual: float | None) -> float | None:
     """
     if primal is None or dual is None:
         return None
+    if not (math.isfinite(primal) and math.isfinite(dual)):
+        raise InputError("the objective is beyond the range of numbers; scale the features or C down")
     return (primal - dual) / primal if primal > 0 else 0.0
 
 
@@ -239,7 +244,7 @@ def train(
     callbacks: Sequence[Callback] = (),
     warm_start: State | None = None,
     keep_state: bool = False,
-    trace_path: str | None = None,
+    trace_path: StrPath | None = None,
 ) -> Result:
     """Train on a task.
 
@@ -273,7 +278,7 @@ def train(
         Start from there instead of from nothing.
     keep_state : bool
         Put the final `State` into the result.
-    trace_path : str, optional
+    trace_path : path, optional
         JSON-lines file for the trace.
 
     Returns
@@ -290,17 +295,16 @@ def train(
     """
     chosen = find_algorithm(algorithm, learner, engine)
     loss = check_loss(chosen.learner, loss)
-    max_iter = chosen.learner.default_max_iter if max_iter is None else max_iter
-    check_value("C", C, "positive")
-    check_value("tol", tol, "positive")
-    check_value("max_iter", max_iter, "positive count")
-    check_value("random_state", random_state, "count")
+    C = checked("C", C, "positive")
+    tol = checked("tol", tol, "positive")
+    passes = checked("max_iter", chosen.learner.default_max_iter if max_iter is None else max_iter, "positive count")
+    seed = checked("random_state", random_state, "seed")
     threads = resolve_threads(n_threads)
     check_needs(task, chosen, threads)
-    instance_weights = _checked_sample_weight(sample_weight, task.core.size)
+    instance_weights = _checked_sample_weight(sample_weight, task.core.size, C)
     native_learner = chosen.learner.build(task.core, Objective(C, loss or "", instance_weights))
     examples = np.flatnonzero(instance_weights).astype(np.uint64)
-    native_engine = chosen.engine.build(Job(task.core, native_learner, examples, threads, random_state % 2**64))
+    native_engine = chosen.engine.build(Job(task.core, native_learner, examples, threads, seed))
     settings = {
         "algorithm": algorithm,
         "learner": {"name": chosen.learner.name, **dataclasses.asdict(chosen.learner)},
@@ -308,18 +312,18 @@ def train(
         "loss": loss,
         "C": C,
         "tol": tol,
-        "max_iter": max_iter,
+        "max_iter": passes,
         "threads": threads,
-        "seed": random_state,
+        "seed": seed,
         "examples": int(examples.size),
         "weights": task.core.dimension,
     }
-    with Trace(settings, trace_path) as trace:
+    with Trace(settings) as trace:
         run = Run(
             task,
             chosen,
             native_engine,
-            max_iter=max_iter,
+            max_iter=passes,
             tol=tol,
             n_threads=threads,
             evaluations=evaluations or {},
@@ -327,7 +331,7 @@ def train(
         )
         if warm_start is not None:
             run.restore(warm_start)
-        stopped = _run_with_callbacks(run, callbacks)
+        stopped = _run_with_callbacks(run, callbacks, trace_path)
         if stopped != "interrupted":
             stopped = _certified_end(run, stopped)
         return Result(
@@ -347,12 +351,14 @@ def train(
         )
 
 
-def _run_with_callbacks(run: Run, callbacks: Sequence[Callback]) -> str:
+def _run_with_callbacks(run: Run, callbacks: Sequence[Callback], trace_path: StrPath | None) -> str:
     started = []
     try:
         for callback in callbacks:
             callback.before_training(run)
             started.append(callback)
+        if trace_path is not None:
+            run.trace.record_to(trace_path)
         return run.train(callbacks)
     finally:
         for callback in started:
@@ -364,8 +370,10 @@ def _certified_end(run: Run, stopped: str) -> str:
         run.certify()
     except KeyboardInterrupt:
         return "interrupted"
-    if stopped == "iterations" and run.certificate is not None and run.certificate.gap <= run.tol:
+    if stopped == "iterations" and run.within_tolerance():
         return "tolerance"
+    if stopped == "tolerance" and not run.within_tolerance():  # a callback has gone back to an earlier pass
+        return "early"
     return stopped
 
 
@@ -408,9 +416,22 @@ def check_loss(learner: Learner, loss: str | None) -> str | None:
     return loss or learner.losses[0]
 
 
-def _checked_sample_weight(sample_weight: ArrayLike | None, size: int) -> NDArray[np.float64]:
-    if sample_weight is None:
-        return np.ones(size)
+_COST_RANGE = (1e-100, 1e100)
+
+
+def _checked_sample_weight(sample_weight: ArrayLike | None, size: int, C: float) -> NDArray[np.float64]:
+    weights = np.ones(size) if sample_weight is None else _as_weights(sample_weight, size)
+    with np.errstate(over="ignore", under="ignore"):
+        costs = C * weights[weights > 0]
+    if costs.size and not _COST_RANGE[0] <= costs.min() <= costs.max() <= _COST_RANGE[1]:
+        raise InputError(
+            f"C times the weight of an example must lie between {_COST_RANGE[0]} and {_COST_RANGE[1]}, "
+            f"and here it reaches from {costs.min()} to {costs.max()}"
+        )
+    return weights
+
+
+def _as_weights(sample_weight: ArrayLike, size: int) -> NDArray[np.float64]:
     try:
         weights = np.ascontiguousarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -1,11 +1,9 @@
 from pathlib import Path
 
 import pytest
-from program import run
+from program import TRAINING_SENTENCES, run
 
 from marginloom.datasets import make_tagging, write_conll
-
-TRAINING_SENTENCES = 120
 
 
 @pytest.fixture(scope="session")

@@ -7,8 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from conftest import TRAINING_SENTENCES
-from program import conllu, json_lines, last_json, names_in, run
+from program import TRAINING_SENTENCES, conllu, json_lines, last_json, names_in, run
 
 from marginloom.datasets import make_tagging, write_conll
 from marginloom.io.model import load_model
@@ -249,7 +248,7 @@ def test_min_count_start_end_and_label_costs_change_the_model(corpus, tmp_path):
     assert np.count_nonzero(ends[0]) > 0
     assert np.count_nonzero(ends[1]) > 0
     costs = Tagger.load(tmp_path / "costs")
-    assert costs.settings["label_costs"] == {"NOUN": 5.0, "VERB": 0.5}
+    assert costs.settings["label_costs"] == [["NOUN", 5.0], ["VERB", 0.5]]
     assert not np.array_equal(costs.weights, plain.weights)
 
 

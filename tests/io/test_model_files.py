@@ -168,10 +168,9 @@ def test_flipped_bit_anywhere_in_the_header_is_found_or_has_no_meaning(tmp_path,
 def test_changed_digit_in_the_certificate_or_the_settings_is_found(tmp_path, content):
     """What a bad disk makes of a certificate must not be shown as one."""
     for name in ("gap", "C", "primal", "iterations"):
-        found = re.search(rf'{name}\\*":\s*[0-9.]*([2-9])'.encode(), content)
-        place = found.start(1)
+        place = re.search(rf'{name}\\*": ([0-9])'.encode(), content).start(1)
         damaged = bytearray(content)
-        damaged[place] = ord("1")
+        damaged[place] ^= 1
         (tmp_path / "m").write_bytes(damaged)
         with pytest.raises(ModelFileError):
             Tagger.load(tmp_path / "m")

@@ -21,9 +21,6 @@ def main() -> None:
     except KeyboardInterrupt:
         print("marginloom: interrupted", file=sys.stderr)
         sys.exit(130)
-    except BrokenPipeError:  # whoever read our output has had enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     except MemoryError:
         _fail("there is not enough memory")
     except OSError as error:

@@ -16,7 +16,7 @@ from marginloom.cli.common import (
     note,
     score_lines,
 )
-from marginloom.cli.predict import file_setting
+from marginloom.cli.predict import file_settings
 from marginloom.io.conll import read_corpus
 from marginloom.tagging import Evaluator, Labelled, Tagger
 
@@ -32,8 +32,8 @@ def evaluate(
     """Score a model's predictions; the labels are by default in the column that the model was trained on."""
     tagger = Tagger.load(model)
     corpus = read_corpus([input], format)
-    label_column = column or int(file_setting(tagger, "label_column", model))
-    labelled = Labelled.from_corpus(corpus, corpus.label_column(label_column))
+    _, trained_column = file_settings(tagger, model)
+    labelled = Labelled.from_corpus(corpus, corpus.label_column(trained_column if column is None else column))
     evaluator = Evaluator(tagger, labelled, threads)
     if evaluator.unseen:
         shown = ", ".join(f"{label} ({count})" for label, count in list(evaluator.unseen.items())[:10])

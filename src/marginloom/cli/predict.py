@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ import typer
 
 from marginloom.cli.common import FormatOption, ModelArgument, ThreadsOption
 from marginloom.errors import InputError
-from marginloom.io.conll import ColumnCorpus, format_of, stream_tables
+from marginloom.io.conll import FORMATS, ColumnCorpus, format_of, stream_tables
 from marginloom.io.files import atomic_write, open_binary
 from marginloom.tagging import Tagger
 
@@ -29,26 +30,29 @@ def predict(
     Columns get one more with the predicted labels; CoNLL-U gets them in the column that the model was trained on.
     """
     tagger = Tagger.load(model)
-    trained_format = file_setting(tagger, "format", model)
+    trained_format, column = file_settings(tagger, model)
     chosen = trained_format if input == "-" and format is None else format_of(input, format)
-    column = int(file_setting(tagger, "label_column", model)) - 1
-    with open_binary(input) as stream, _open_output(output) as out, _progress(input, output) as advance:
-        for table in stream_tables(stream, chosen, input):
-            corpus = ColumnCorpus(chosen, [table])
-            _, numbers = tagger.tag(corpus, threads)
-            out.write(table.with_labels(tagger.labels.vocabulary, numbers, column))
-            out.flush()
-            advance(table)
+    try:
+        with open_binary(input) as stream, _open_output(output) as out, _progress(input, output) as advance:
+            for table in stream_tables(stream, chosen, input):
+                _, numbers = tagger.tag(ColumnCorpus(chosen, [table]), threads)
+                out.write(table.with_labels(tagger.labels.vocabulary, numbers, column - 1))
+                out.flush()
+                advance(table)
+    except BrokenPipeError as error:  # whoever reads our output has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(0) from error
 
 
-def file_setting(tagger: Tagger, name: str, model: str) -> str:
-    """Return a setting that models trained on files have."""
-    if name not in tagger.settings:
+def file_settings(tagger: Tagger, model: str) -> tuple[str, int]:
+    """Return the format and the label's column, from 1, of the files that a model was trained on."""
+    format, column = tagger.settings.get("format"), tagger.settings.get("label_column")
+    if format not in FORMATS or not isinstance(column, int) or column < 1:
         raise InputError(
             f"{model}: this model was trained from Python on features, not on columns of a file; use it from Python "
             "with SequenceTagger.load"
         )
-    return str(tagger.settings[name])
+    return format, column
 
 
 @contextmanager

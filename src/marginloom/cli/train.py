@@ -27,10 +27,9 @@ from marginloom.features import make_feature_set
 from marginloom.io.conll import read_corpus
 from marginloom.io.files import check_writable_target
 from marginloom.learners import DCD, Perceptron
-from marginloom.parameters import Configured, check_value
+from marginloom.parameters import Configured, checked
 from marginloom.state import State
 from marginloom.tagging import Labelled, Tagger, train_tagger
-from marginloom.threads import resolve_threads
 from marginloom.training import Result, check_loss
 
 train = typer.Typer(help="Train a model.", no_args_is_help=True)
@@ -67,7 +66,7 @@ def _train() -> None:
 
 @train.command(no_args_is_help=True)
 def tag(
-    training: Annotated[list[str], typer.Argument(metavar="TRAIN...", help="Training files; plain, .gz or .xz.")],
+    training: Annotated[list[str], typer.Argument(metavar="TRAIN", help="Training files; plain, .gz or .xz.")],
     model: Annotated[str, typer.Option("--model", metavar="OUT", help="Where to write the model.")],
     dev: Annotated[str | None, typer.Option("--dev", metavar="F", help="Scored after every pass.")] = None,
     test: Annotated[str | None, typer.Option("--test", metavar="F", help="Scored at the end.")] = None,
@@ -124,9 +123,8 @@ def tag(
         common = _common_options(chosen, {"C": C, "tol": tol, "loss": loss}, quiet)
         for name, value in (("max_iter", max_iter), ("min_count", min_count), ("patience", patience)):
             if value is not None:
-                check_value(name, value, "positive count")
-        check_value("seed", seed, "count")
-        resolve_threads(threads)
+                checked(name, value, "positive count")
+        checked("seed", seed, "seed")
         costs = _label_costs(label_cost or [])
         feature_set = make_feature_set(features, min_count)
     except InputError as error:
@@ -153,7 +151,7 @@ def tag(
         start_end=start_end,
         label_costs=costs,
         evaluation_sets={"dev": labelled["dev"]} if "dev" in labelled else {},
-        settings={"format": corpus.format, "label_column": label_column + 1, "min_count": min_count},
+        settings={"format": corpus.format, "label_column": label_column + 1},
         algorithm=algorithm,
         max_iter=max_iter,
         n_threads=threads,
@@ -203,7 +201,7 @@ def _common_options(chosen: Algorithm, given: dict[str, Any], quiet: bool) -> di
         if name == "loss":
             check_loss(chosen.learner, value)
         else:
-            check_value(name, value, "positive")
+            checked(name, value, "positive")
         used[name] = value
     return used
 
@@ -211,13 +209,13 @@ def _common_options(chosen: Algorithm, given: dict[str, Any], quiet: bool) -> di
 def _label_costs(given: list[str]) -> dict[str, float]:
     costs = {}
     for item in given:
-        label, equals, cost = item.rpartition("=")
+        label, _, cost = item.rpartition("=")
         try:
-            costs[label] = float(cost)
-        except ValueError:
-            equals = ""
-        if not equals or not label or not costs[label] >= 0:
-            raise InputError(f"--label-cost must look like LABEL=2.5, with a number that is not negative, not {item!r}")
+            costs[label] = checked("the cost", float(cost), "not negative")
+        except ValueError as error:
+            raise InputError(f"--label-cost must look like LABEL=2.5, a finite cost, not {item!r}") from error
+        if not label:
+            raise InputError(f"--label-cost must name a label, as in LABEL=2.5, not {item!r}")
     return costs
 
 

@@ -100,4 +100,12 @@ def vocabulary_tensors(vocabulary: _core.Vocabulary, name: str) -> dict[str, NDA
 
 def load_vocabulary(tensors: dict[str, NDArray[Any]], name: str) -> _core.Vocabulary:
     """Return the vocabulary that `vocabulary_tensors` stored."""
-    return _core.Vocabulary(tensors[f"{name}_text"].tobytes(), tensors[f"{name}_offsets"])
+    text, offsets = tensors[f"{name}_text"], tensors[f"{name}_offsets"]
+    if text.dtype != np.uint8 or offsets.dtype != np.uint64 or text.ndim != 1 or offsets.ndim != 1:
+        raise ValueError(f"the vocabulary of {name} has the wrong type")
+    vocabulary = _core.Vocabulary(text.tobytes(), offsets)
+    text.tobytes().decode("utf-8")
+    starts = offsets[offsets < text.size].astype(np.int64)
+    if ((text[starts] & 0xC0) == 0x80).any():
+        raise ValueError(f"the vocabulary of {name} is cut within a letter")
+    return vocabulary

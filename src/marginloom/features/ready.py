@@ -39,13 +39,13 @@ class NamedFeatures:
     name = "named"
 
     def __init__(self, min_count: int = 1) -> None:
-        self._min_count = min_count
+        self.min_count = min_count
         self._vocabulary = _core.Vocabulary()
 
     def fit(self, source: Any) -> Encoded:
         """Learn the names and encode the training sentences."""
         sentences, tokens, features, values = self._encode(source, grow=True)
-        self._vocabulary, features = keep_frequent(self._vocabulary, features, self._min_count)
+        self._vocabulary, features = keep_frequent(self._vocabulary, features, self.min_count)
         tokens, features, values = drop_unknown(tokens, features, values)
         return Encoded(sentences, tokens, features, values, len(self._vocabulary))
 
@@ -115,8 +115,11 @@ class MatrixFeatures:
     @classmethod
     def load(cls, tensors: dict[str, NDArray[Any]]) -> MatrixFeatures:
         """Make the feature set from its arrays."""
+        columns = tensors["features_columns"]
+        if columns.dtype != np.uint64 or columns.shape != (1,) or columns[0] > MAX_FEATURES:
+            raise ValueError("the number of columns is damaged")
         features = cls()
-        features._feature_count = int(tensors["features_columns"][0])
+        features._feature_count = int(columns[0])
         return features
 
     def describe(self, feature: int) -> str:
@@ -128,7 +131,9 @@ class MatrixFeatures:
             values = _single_precision(matrix).reshape(-1)
             return Encoded(sentences, None, None, values, self._feature_count)
         rows = matrix.tocsr()
-        rows.sum_duplicates()
+        if not rows.has_canonical_format:
+            rows = rows.copy()  # the caller's stays as it is
+            rows.sum_duplicates()
         values = _single_precision(rows.data)
         return Encoded(
             sentences,
@@ -164,15 +169,17 @@ def _stacked(source: Any, columns: int | None = None) -> tuple[NDArray[np.uint64
     parts = list(source)
     if not parts:
         return np.zeros(1, dtype=np.uint64), np.zeros((0, columns or 0), dtype=np.float32)
-    widths = {part.shape[1] if part.ndim == 2 else None for part in parts}
+    widths = {part.shape[1] if getattr(part, "ndim", 0) == 2 else None for part in parts}
     if len(widths) != 1 or None in widths:
-        raise InputError("the matrices of all sentences must have two dimensions and the same number of columns")
+        raise InputError(
+            "every sentence must be a matrix with two dimensions, all with the same number of columns, as in training"
+        )
     offsets = np.concatenate([[0], np.cumsum([part.shape[0] for part in parts])]).astype(np.uint64)
-    if isinstance(parts[0], np.ndarray):
+    if all(isinstance(part, np.ndarray) for part in parts):
         return offsets, np.concatenate(parts)
-    from scipy.sparse import vstack
+    from scipy.sparse import csr_matrix, vstack
 
-    return offsets, vstack(parts, format="csr")
+    return offsets, vstack([csr_matrix(part) for part in parts], format="csr")
 
 
 def sentence_offsets(lengths: Any, token_count: int) -> NDArray[np.uint64]:
@@ -183,7 +190,7 @@ def sentence_offsets(lengths: Any, token_count: int) -> NDArray[np.uint64]:
     >>> sentence_offsets([2, 1], 3).tolist()
     [0, 2, 3]
     """
-    counts = np.asarray(lengths)
+    counts = np.asarray(lengths if len(lengths) else [], dtype=None if len(lengths) else np.int64)
     if counts.ndim != 1 or not np.issubdtype(counts.dtype, np.integer) or (counts < 0).any():
         raise InputError("lengths must be a list of whole numbers, 0 or more")
     if int(counts.sum()) != token_count:

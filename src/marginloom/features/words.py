@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,13 +38,13 @@ class Words:
     name = "words"
 
     def __init__(self, min_count: int = 1) -> None:
-        self._min_count = min_count
+        self.min_count = min_count
         self._vocabulary = _core.Vocabulary()
 
     def fit(self, source: Any) -> Encoded:
         """Learn the words and encode the training sentences."""
         sentences, numbers = _encode(source, self._vocabulary, grow=True)
-        self._vocabulary, numbers = keep_frequent(self._vocabulary, numbers, self._min_count)
+        self._vocabulary, numbers = keep_frequent(self._vocabulary, numbers, self.min_count)
         return self._encoded(sentences, numbers)
 
     def transform(self, source: Any) -> Encoded:
@@ -78,11 +78,14 @@ def _encode(source: Any, vocabulary: _core.Vocabulary, grow: bool) -> tuple[NDAr
     words: list[str] = []
     offsets = [0]
     for i, sentence in enumerate(source):
-        if isinstance(sentence, str):
-            raise InputError(f"sentence {i} is a string; a sentence must be a list of words or of rows of columns")
+        if isinstance(sentence, str) or not isinstance(sentence, Iterable):
+            raise InputError(f"sentence {i} must be a list of words or of rows of columns, not {sentence!r}")
         words.extend(_word(token, i) for token in sentence)
         offsets.append(len(words))
-    return np.array(offsets, dtype=np.uint64), vocabulary.encode_strings(words, grow)
+    try:
+        return np.array(offsets, dtype=np.uint64), vocabulary.encode_strings(words, grow)
+    except ValueError as error:
+        raise InputError(f"a word cannot be encoded: {error}") from error
 
 
 def _word(token: str | Sequence[str], sentence: int) -> str:

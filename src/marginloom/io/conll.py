@@ -97,8 +97,8 @@ def format_of(path: StrPath, given: str | None = None) -> str:
     return "conllu" if name.endswith((".conllu", ".conll-u")) else "conll"
 
 
-def parse(data: bytes, format: str, name: str, first_line: int = 1) -> _core.ColumnTable:
-    r"""Parse text in columns.
+def parse(data: bytes, format: str, name: str, first_line: int = 1, columns: int = 0) -> _core.ColumnTable:
+    r"""Parse text in columns, of which every line must have as many as `columns` says, or else as the first line has.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def parse(data: bytes, format: str, name: str, first_line: int = 1) -> _core.Col
     """
     text = decode_utf8(data, name, first_line).encode()
     try:
-        return _core.ColumnTable(text, format == "conllu", name, first_line)
+        return _core.ColumnTable(text, format == "conllu", name, first_line, columns)
     except ValueError as error:
         raise InputError(str(error)) from error
 
@@ -144,6 +144,7 @@ def stream_tables(stream: BinaryIO, format: str, name: str) -> Iterator[_core.Co
     """Yield a stream's sentences piece by piece, as soon as they are complete, in bounded memory."""
     pending = b""
     line = 1
+    columns = 0
     while True:
         block = stream.read1(_STREAM_BYTES) if hasattr(stream, "read1") else stream.read(_STREAM_BYTES)
         pending += block
@@ -156,7 +157,9 @@ def stream_tables(stream: BinaryIO, format: str, name: str) -> Iterator[_core.Co
             cut = len(pending)
         piece, pending = pending[:cut], pending[cut:]
         if piece:
-            yield parse(piece, format, name, line)
+            table = parse(piece, format, name, line, columns)
+            yield table
+            columns = columns or table.columns
             line += piece.count(b"\n")
         if not block:
             return

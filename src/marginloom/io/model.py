@@ -36,15 +36,15 @@ def save_model(path: StrPath, task: str, header: dict[str, Any], tensors: Tensor
     from safetensors.numpy import save
 
     arrays = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
-    metadata = {
-        "format": FORMAT,
-        "version": str(FORMAT_VERSION),
+    content = {
+        "version": FORMAT_VERSION,
         "task": task,
-        "header": json.dumps(header),
-        "checksums": json.dumps({name: checksum(array) for name, array in arrays.items()}),
+        "header": header,
+        "checksums": {name: checksum(array) for name, array in arrays.items()},
     }
-    with atomic_write(path) as file:
-        file.write(save(arrays, metadata))
+    content["checksum"] = _text_checksum(content)
+    with atomic_write(path) as file:  # one metadata entry: the order of several would differ from run to run
+        file.write(save(arrays, {FORMAT: json.dumps(content)}))
 
 
 def load_model(path: StrPath, task: str) -> tuple[dict[str, Any], Tensors]:
@@ -57,20 +57,23 @@ def load_model(path: StrPath, task: str) -> tuple[dict[str, Any], Tensors]:
     """
     name = os.fspath(path)
     metadata, tensors = _read(name)
-    if metadata.get("format") != FORMAT:
+    if FORMAT not in metadata:
         raise ModelFileError(f"{name}: this is a safetensors file, but not a marginloom model")
-    _check_version(name, metadata)
-    if metadata.get("task") != task:
-        raise ModelFileError(f"{name}: this is a model of the task {metadata.get('task')!r}, expected {task!r}")
+    damaged = ModelFileError(f"{name}: the content does not match its checksum, so the file is damaged")
     try:
-        header = json.loads(metadata["header"])
-        checksums = json.loads(metadata["checksums"])
-        if not isinstance(header, dict) or not isinstance(checksums, dict):
-            raise TypeError
-    except (KeyError, TypeError, ValueError) as error:
-        raise ModelFileError(f"{name}: the header is damaged; train the model again") from error
-    if checksums != {key: checksum(array) for key, array in tensors.items()}:
-        raise ModelFileError(f"{name}: the content does not match its checksum, so the file is damaged")
+        content = json.loads(metadata[FORMAT])
+        _check_version(name, content["version"])
+        if content.pop("checksum") != _text_checksum(content):
+            raise damaged
+        if content["task"] != task:
+            raise ModelFileError(f"{name}: this is a model of the task {content['task']!r}, expected {task!r}")
+        header, checksums = content["header"], content["checksums"]
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise damaged from error
+    if not isinstance(header, dict) or checksums != {key: checksum(array) for key, array in tensors.items()}:
+        raise damaged
     return header, tensors
 
 
@@ -96,11 +99,14 @@ def _read(name: str) -> tuple[dict[str, str], Tensors]:
         ) from error
 
 
-def _check_version(name: str, metadata: dict[str, str]) -> None:
-    version = metadata.get("version", "")
-    if not version.isdigit():
+def _text_checksum(content: dict[str, Any]) -> int:
+    return zlib.crc32(json.dumps(content, sort_keys=True).encode())
+
+
+def _check_version(name: str, version: Any) -> None:
+    if not isinstance(version, int):
         raise ModelFileError(f"{name}: the format version is {version!r}, expected a number; the file is damaged")
-    if int(version) > FORMAT_VERSION:
+    if version > FORMAT_VERSION:
         raise ModelFileError(
             f"{name}: this model has the format version {version}, and this marginloom reads up to {FORMAT_VERSION}; "
             "install a newer marginloom"
