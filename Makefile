@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 SOURCES := pyproject.toml CMakeLists.txt $(shell find cpp src -type f -not -name '*.pyc')
-DEMO_SENTENCES ?= 20000
+DEMO_SENTENCES ?= 100000
 
 .PHONY: demo test test-all sanitize lint format clean
 

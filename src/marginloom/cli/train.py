@@ -166,7 +166,10 @@ def tag(
     )
     tagger.save(model)
     scores = tagger.scores({name: labelled[name] for name in parts}, threads)
-    _report(tagger, result, model, {**seconds, **result.seconds}, scores, quiet=quiet, as_json=as_json)
+    if as_json:
+        print(json.dumps(_summary(tagger, result, {**seconds, **result.seconds}, scores)), flush=True)
+    elif not quiet:
+        _report(result, {"model": model, "trace": trace}, scores)
     if result.stopped == "interrupted":
         note(f"interrupted after {result.iterations} passes; the model in {model} is usable, but not certified")
         raise typer.Exit(130)
@@ -226,48 +229,40 @@ def _state_of(path: str) -> State:
     return state
 
 
-def _report(
-    tagger: Tagger,
-    result: Result,
-    model: str,
-    seconds: dict[str, float],
-    scores: dict[str, Any],
-    *,
-    quiet: bool,
-    as_json: bool,
-) -> None:
-    certificate = result.certificate
-    if as_json:
-        names = ("primal", "dual", "gap")
-        values = dataclasses.asdict(certificate) if certificate else dict.fromkeys(names)
-        summary = {
-            "algorithm": result.algorithm.name,
-            "learner": result.algorithm.learner.name,
-            "engine": result.algorithm.engine.name,
-            "loss": result.loss,
-            "iterations": result.iterations,
-            "threads": result.n_threads,
-            "stopped": result.stopped,
-            "seconds": {name: seconds[name] for name in ("read", "features", "train", "certify")},
-            **{name: values[name] for name in names},
-            "weights": int(tagger.weights.size),
-            "nonzero": int((tagger.weights != 0).sum()),
-            "active": result.active,
-            "inferences": result.inferences,
-            "updates": result.updates,
-            "peak_memory_mb": peak_memory_mb(),
-            "scores": scores,
-        }
-        print(json.dumps(summary), flush=True)
-    elif not quiet:
-        passes = f"{result.iterations} pass{'' if result.iterations == 1 else 'es'}"
-        print(f"{result.algorithm.name}: {passes} in {seconds['train']:.2f} s, stopped by {result.stopped}")
-        if certificate:
-            proof = "certified" if certificate.exact else "not certified (inference is inexact)"
-            print(
-                f"primal {certificate.primal:.6g}, dual {certificate.dual:.6g}: "
-                f"relative gap {100 * certificate.gap:.3g} %, {proof}"
-            )
-        for name, values in scores.items():
-            print("\n".join(score_lines(name, values)))
-        print(f"model  {model}")
+def _summary(tagger: Tagger, result: Result, seconds: dict[str, float], scores: dict[str, Any]) -> dict[str, Any]:
+    names = ("primal", "dual", "gap")
+    certificate = dataclasses.asdict(result.certificate) if result.certificate else dict.fromkeys(names)
+    return {
+        "algorithm": result.algorithm.name,
+        "learner": result.algorithm.learner.name,
+        "engine": result.algorithm.engine.name,
+        "loss": result.loss,
+        "iterations": result.iterations,
+        "threads": result.n_threads,
+        "stopped": result.stopped,
+        "seconds": {name: seconds[name] for name in ("read", "features", "train", "certify")},
+        **{name: certificate[name] for name in names},
+        "weights": int(tagger.weights.size),
+        "nonzero": int((tagger.weights != 0).sum()),
+        "active": result.active,
+        "inferences": result.inferences,
+        "updates": result.updates,
+        "peak_memory_mb": peak_memory_mb(),
+        "scores": scores,
+    }
+
+
+def _report(result: Result, files: dict[str, str | None], scores: dict[str, Any]) -> None:
+    passes = f"{result.iterations} pass{'' if result.iterations == 1 else 'es'}"
+    print(f"{result.algorithm.name}: {passes} in {result.seconds['train']:.2f} s, stopped by {result.stopped}")
+    if result.certificate:
+        proof = "certified" if result.certificate.exact else "not certified (inference is inexact)"
+        print(
+            f"primal {result.certificate.primal:.6g}, dual {result.certificate.dual:.6g}: "
+            f"relative gap {100 * result.certificate.gap:.3g} %, {proof}"
+        )
+    for name, values in scores.items():
+        print("\n".join(score_lines(name, values)))
+    for name, path in files.items():
+        if path is not None:
+            print(f"{name:<6} {path}")
