@@ -13,13 +13,13 @@ demo: $(VENV)/.installed
 	$(BIN)/marginloom train tag demo/train.conll --dev demo/dev.conll --test demo/test.conll \
 		--model demo/model.safetensors --trace demo/trace.jsonl --threads -1
 
-test: $(VENV)/.installed-test build/tests/core_tests
-	build/tests/core_tests
+test: $(VENV)/.installed-test build/tests-plain/core_tests
+	build/tests-plain/core_tests
 	$(BIN)/python -m pytest -n auto
 	$(BIN)/python -m pytest --doctest-modules --pyargs marginloom -p no:cacheprovider
 
-test-all: $(VENV)/.installed-test build/tests/core_tests sanitize
-	build/tests/core_tests
+test-all: $(VENV)/.installed-test build/tests-plain/core_tests sanitize
+	build/tests-plain/core_tests
 	$(BIN)/python -m pytest -n auto -m ''
 	$(BIN)/python -m pytest --doctest-modules --pyargs marginloom -p no:cacheprovider
 
@@ -58,8 +58,9 @@ $(VENV)/.installed-lint: $(VENV)/.installed-test
 	touch $@
 
 # The core's own tests: plain, and under the sanitizers that the folder's name says.
-build/tests%/core_tests: $(SOURCES) $(wildcard tests/cpp/*) $(VENV)/.installed-test
-	$(BIN)/cmake -S . -B build/tests$* -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DMARGINLOOM_TESTS=ON \
-		-DCMAKE_BUILD_TYPE=$(if $*,Debug,Release) -DMARGINLOOM_SANITIZE=$(patsubst -%,%,$*) -Wno-dev --log-level=WARNING
-	$(BIN)/cmake --build build/tests$* -- --quiet
+build/tests-%/core_tests: $(SOURCES) $(wildcard tests/cpp/*) $(VENV)/.installed-test
+	$(BIN)/cmake -S . -B build/tests-$* -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DMARGINLOOM_TESTS=ON \
+		-DCMAKE_BUILD_TYPE=$(if $(filter plain,$*),Release,Debug) -DMARGINLOOM_SANITIZE=$(filter-out plain,$*) \
+		-Wno-dev --log-level=WARNING
+	$(BIN)/cmake --build build/tests-$* -- --quiet
 	touch $@
