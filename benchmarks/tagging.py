@@ -18,7 +18,7 @@ from typing import Any
 
 from common import data_folder, machine, print_table, required
 
-from marginloom.features import make_feature_set
+from marginloom.features import ExtractedFeatures
 from marginloom.io.conll import read_corpus
 from marginloom.tagging import Labelled, Tagger, train_tagger
 from marginloom.threads import available_cores
@@ -57,7 +57,7 @@ def main() -> None:
     print(f"{datetime.date.today()}, {machine()}\n")
     rows = [measure(line, training, test, arguments.repeat) for line in LINES if arguments.only in line.name]
     print_table(["algorithm", "seconds", "spread", "passes", "primal", "dual", "gap", "test accuracy"], rows)
-    tagger, _ = train_tagger(training, make_feature_set("words"), C=0.1)
+    tagger, _ = train_tagger(training, ExtractedFeatures("words"), C=0.1)
     print("\ntagging the training sentences\n")
     print_table(
         ["threads", "native, tokens a second", "Python threads, tokens a second"], tagging_rows(tagger, training)
@@ -67,7 +67,7 @@ def main() -> None:
 def measure(line: Line, training: Labelled, test: Labelled, repeat: int) -> list[str]:
     seconds = []
     for _ in range(repeat):
-        tagger, result = train_tagger(training, make_feature_set("words"), **line.options)
+        tagger, result = train_tagger(training, ExtractedFeatures("words"), **line.options)
         seconds.append(result.seconds["train"] + result.seconds["certify"])
     proof = result.certificate
     return [

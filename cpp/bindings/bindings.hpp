@@ -52,6 +52,7 @@ class PythonSignals {
 [[nodiscard]] std::string_view text_of(nb::handle text);
 
 void bind_text(nb::module_& module);
+void bind_features(nb::module_& module);
 void bind_tasks(nb::module_& module);
 void bind_training(nb::module_& module);
 

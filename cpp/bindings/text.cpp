@@ -171,7 +171,10 @@ void bind_text(nb::module_& module) {
       .def("encode_strings", &encode_strings, nb::arg("strings"), nb::arg("grow"))
       .def("encode_column", &encode_column, nb::arg("table"), nb::arg("column"), nb::arg("grow"));
 
-  nb::class_<ColumnTable>(module, "ColumnTable")
+  nb::class_<TokenColumns>(module, "TokenColumns").def("sentences", [](const TokenColumns& self) {
+    return to_numpy(self.sentences());
+  });
+  nb::class_<ColumnTable, TokenColumns>(module, "ColumnTable")
       .def("__init__",
            [](ColumnTable* self, const nb::bytes& text, bool conllu, const std::string& name, std::size_t first_line,
               std::size_t columns) {
@@ -184,7 +187,6 @@ void bind_text(nb::module_& module) {
       .def_prop_ro("columns", &ColumnTable::columns)
       .def_prop_ro("tokens", &ColumnTable::tokens)
       .def_prop_ro("bytes", &ColumnTable::bytes)
-      .def("sentences", [](const ColumnTable& self) { return to_numpy(self.sentences()); })
       .def("cell",
            [](const ColumnTable& self, std::size_t token, std::size_t column) {
              if (token >= self.tokens() || column >= self.columns()) throw nb::index_error("beyond the table");

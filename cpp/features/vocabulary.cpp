@@ -6,9 +6,7 @@
 #include <utility>
 
 namespace marginloom {
-namespace {
-
-std::uint32_t hash_of(std::string_view text) {
+std::uint32_t key_hash(std::string_view text) {
   std::uint64_t hash = 0x9E3779B97F4A7C15ULL + text.size();
   while (!text.empty()) {
     std::uint64_t word = 0;
@@ -20,8 +18,6 @@ std::uint32_t hash_of(std::string_view text) {
   }
   return static_cast<std::uint32_t>(hash ^ (hash >> 15));
 }
-
-}  // namespace
 
 Vocabulary::Vocabulary(std::string text, std::vector<std::uint64_t> offsets) {
   if (offsets.empty() || offsets.front() != 0 || offsets.back() != text.size() || !std::ranges::is_sorted(offsets)) {
@@ -44,12 +40,12 @@ std::size_t Vocabulary::slot_of(std::string_view wanted, std::uint32_t hash) con
 }
 
 std::uint32_t Vocabulary::find(std::string_view wanted) const {
-  return slots_.empty() ? unknown : slots_[slot_of(wanted, hash_of(wanted))].id;
+  return slots_.empty() ? unknown : slots_[slot_of(wanted, key_hash(wanted))].id;
 }
 
 std::uint32_t Vocabulary::intern(std::string_view wanted) {
   if (2 * (size() + 1) > slots_.size()) grow();
-  const std::uint32_t hash = hash_of(wanted);
+  const std::uint32_t hash = key_hash(wanted);
   Slot& slot = slots_[slot_of(wanted, hash)];
   if (slot.id == unknown) {
     if (size() >= unknown) throw std::length_error("a vocabulary holds at most 4,294,967,295 names");

@@ -9,6 +9,9 @@
 
 namespace marginloom {
 
+// A hash of a string, the same on every machine.
+[[nodiscard]] std::uint32_t key_hash(std::string_view text);
+
 // All strings lie in one buffer, so that a vocabulary is two arrays in a file. Lookups are thread-safe while
 // nothing is added.
 class Vocabulary {

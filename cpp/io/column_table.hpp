@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "features/extractor.hpp"
+
 namespace marginloom {
 
 enum class ColumnFormat {
@@ -14,18 +16,20 @@ enum class ColumnFormat {
            // tokens
 };
 
-class ColumnTable {
+class ColumnTable final : public TokenColumns {
  public:
   // Throws std::invalid_argument, with `name` and the line, if a line does not have `columns` columns; 0 means as many
   // as the first one.
   ColumnTable(std::string text, ColumnFormat format, std::string name, std::size_t first_line, std::size_t columns = 0);
 
   [[nodiscard]] const std::string& name() const { return name_; }
-  [[nodiscard]] std::size_t columns() const { return columns_; }  // 0 if there is no token
+  [[nodiscard]] std::size_t columns() const override { return columns_; }  // 0 if there is no token
   [[nodiscard]] std::size_t tokens() const { return lines_.size(); }
   [[nodiscard]] std::size_t bytes() const { return text_.size(); }
-  [[nodiscard]] const std::vector<std::uint64_t>& sentences() const { return sentences_; }  // offsets into tokens
-  [[nodiscard]] std::string_view cell(std::size_t token, std::size_t column) const;
+  [[nodiscard]] const std::vector<std::uint64_t>& sentences() const override {
+    return sentences_;
+  }  // offsets into tokens
+  [[nodiscard]] std::string_view cell(std::size_t token, std::size_t column) const override;
   [[nodiscard]] std::size_t line_number(std::size_t token) const;
 
   // The text with one more cell a token: labels[token], in a new last column (conll) or instead of `column`

@@ -15,11 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 from marginloom.callbacks import Callback, ProgressBar
 from marginloom.engines import Engine
 from marginloom.errors import InputError
-from marginloom.features import FEATURE_SETS, FeatureSet, MatrixFeatures, NamedFeatures, make_feature_set
+from marginloom.features import ExtractedFeatures, FeatureSet, Lists, MatrixFeatures, NamedFeatures
 from marginloom.io.files import StrPath
 from marginloom.learners import Learner
 from marginloom.parameters import checked
 from marginloom.tagging import Evaluator, Labelled, Tagger, train_tagger
+from marginloom.threads import resolve_threads
 from marginloom.training import Certificate
 
 
@@ -40,9 +41,18 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         Loss of the slack; by default the learner's own.
     features : str, optional
         None: X holds features, per token a list of strings or a dict of name and value, or X is a matrix with a row
-        per token. A feature set's name (``"words"``): X holds words, or tuples of columns.
+        per token. A feature set's name (``"words"``, ``"tagging"``, ``"chunking"``, ``"ner"``) or a file of
+        templates: X holds words, or tuples of columns.
     min_count : int
         Features seen less often in training are left out.
+    hash_bits : int, optional
+        Number extracted features by a hash of so many bits instead of keeping a vocabulary.
+    pos_column : int, optional
+        Column of the parts of speech, from 1, for the feature sets that can use it.
+    clusters : path, optional
+        File of Brown clusters for the feature set ``ner`` and templates.
+    gazetteers : mapping, optional
+        From a name to a file with an entry a line, for the feature set ``ner`` and templates.
     start_end : bool
         Give the first and the last label weights of their own.
     label_costs : mapping, optional
@@ -90,6 +100,10 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         loss: str | None = None,
         features: str | None = None,
         min_count: int = 1,
+        hash_bits: int | None = None,
+        pos_column: int | None = None,
+        clusters: StrPath | None = None,
+        gazetteers: Mapping[str, StrPath] | None = None,
         start_end: bool = False,
         label_costs: Mapping[Any, float] | None = None,
         n_threads: int = 1,
@@ -106,6 +120,10 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         self.loss = loss
         self.features = features
         self.min_count = min_count
+        self.hash_bits = hash_bits
+        self.pos_column = pos_column
+        self.clusters = clusters
+        self.gazetteers = gazetteers
         self.start_end = start_end
         self.label_costs = label_costs
         self.n_threads = n_threads
@@ -218,7 +236,9 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         settings = tagger.settings
         named = ("algorithm", "C", "tol", "max_iter", "loss", "min_count")
         estimator = cls(
-            features=tagger.features.name if tagger.features.name in FEATURE_SETS else None,
+            features=tagger.features.name if tagger.features.kind == "extracted" else None,
+            hash_bits=getattr(tagger.features, "hash_bits", None),
+            pos_column=getattr(tagger.features, "pos_column", None),
             start_end=tagger.start_end,
             label_costs=dict(settings.get("label_costs", [])) or None,
             random_state=settings.get("seed", 0),
@@ -237,7 +257,16 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
     def _new_features(self, source: Any) -> FeatureSet:
         min_count = checked("min_count", self.min_count, "positive count")
         if self.features is not None:
-            return make_feature_set(self.features, min_count)
+            return ExtractedFeatures(
+                self.features,
+                min_count=min_count,
+                hash_bits=None if self.hash_bits is None else checked("hash_bits", self.hash_bits, "hash bits"),
+                pos_column=None
+                if self.pos_column is None
+                else checked("pos_column", self.pos_column, "positive count"),
+                lists=Lists.read(self.clusters, self.gazetteers),
+                n_threads=resolve_threads(self.n_threads),
+            )
         if isinstance(source, tuple) or (source and _is_matrix(source[0])):
             return MatrixFeatures()
         return NamedFeatures(min_count)

@@ -86,7 +86,7 @@ class Tagger:
     @property
     def feature_count(self) -> int:
         """Number of emission features."""
-        return self.weights.size // self._stride - len(self.labels.names) - 2
+        return self.features.feature_count
 
     def strongest(self, count: int) -> list[dict[str, Any]]:
         """Return the weights that are largest in size, with what they connect."""
@@ -131,7 +131,7 @@ class Tagger:
 
     def _parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         header = {
-            "features": self.features.name,
+            "features": self.features.kind,
             "start_end": self.start_end,
             "settings": self.settings,
             "certificate": dataclasses.asdict(self.certificate) if self.certificate else None,
@@ -167,7 +167,9 @@ class Tagger:
         return Tagger._from_parts, self._parts()
 
     def _check_weights(self) -> None:
-        empty = self.features.transform(ColumnCorpus("conll", []) if self.features.name == "words" else [])
+        empty = Encoded(
+            np.zeros(1, np.uint64), np.zeros(1, np.uint64), np.zeros(0, np.uint32), None, self.feature_count
+        )
         dimension = self._task(empty).core.dimension
         if self.weights.dtype != np.float64 or self.weights.shape != (dimension,):
             raise ValueError(f"{dimension} weights were expected")

@@ -23,13 +23,14 @@ from marginloom.cli.common import (
 )
 from marginloom.engines import Serial
 from marginloom.errors import InputError
-from marginloom.features import make_feature_set
+from marginloom.features import ExtractedFeatures, Lists
 from marginloom.io.conll import read_corpus
 from marginloom.io.files import check_writable_target
 from marginloom.learners import DCD, Perceptron
 from marginloom.parameters import Configured, checked
 from marginloom.state import State
 from marginloom.tagging import Labelled, Tagger, train_tagger
+from marginloom.threads import resolve_threads
 from marginloom.training import Result, check_loss
 
 train = typer.Typer(help="Train a model.", no_args_is_help=True)
@@ -79,8 +80,26 @@ def tag(
     seed: SeedOption = 0,
     column: ColumnOption = None,
     features: Annotated[
-        str, typer.Option("--features", metavar="SET", help="Feature set: words (the word, nothing else).")
-    ] = "words",
+        str,
+        typer.Option("--features", metavar="SET", help="words, tagging, chunking, ner, or a file of templates."),
+    ] = "tagging",
+    pos_column: Annotated[
+        int | None,
+        typer.Option(
+            "--pos-column", metavar="N", min=1, help="Column of the parts of speech, for features that use it."
+        ),
+    ] = None,
+    gazetteer: Annotated[
+        list[str] | None,
+        typer.Option("--gazetteer", metavar="NAME=FILE", help="A list of names, an entry a line; may be repeated."),
+    ] = None,
+    clusters: Annotated[
+        str | None, typer.Option("--clusters", metavar="FILE", help="Brown clusters: path, word and count a line.")
+    ] = None,
+    hash_bits: Annotated[
+        int | None,
+        typer.Option("--hash-bits", metavar="N", min=1, max=31, help="Hash features instead of keeping a vocabulary."),
+    ] = None,
     min_count: Annotated[
         int, typer.Option("--min-count", metavar="N", help="Leave out features seen less often in training.")
     ] = 1,
@@ -126,11 +145,19 @@ def tag(
                 checked(name, value, "positive count")
         checked("seed", seed, "seed")
         costs = _label_costs(label_cost or [])
-        feature_set = make_feature_set(features, min_count)
+        gazetteers = _gazetteers(gazetteer or [])
     except InputError as error:
         raise usage_error(str(error)) from error
     if patience is not None and dev is None:
         raise usage_error("--patience watches the score on --dev, which is not given")
+    feature_set = ExtractedFeatures(
+        features,
+        min_count=min_count,
+        hash_bits=hash_bits,
+        pos_column=pos_column,
+        lists=Lists.read(clusters, gazetteers),
+        n_threads=resolve_threads(threads),
+    )
     check_writable_target(model)
     if trace is not None:
         check_writable_target(trace)
@@ -220,6 +247,16 @@ def _label_costs(given: list[str]) -> dict[str, float]:
         if not label:
             raise InputError(f"--label-cost must name a label, as in LABEL=2.5, not {item!r}")
     return costs
+
+
+def _gazetteers(given: list[str]) -> dict[str, str]:
+    files = {}
+    for item in given:
+        name, equals, path = item.partition("=")
+        if not (name and equals and path) or name in files:
+            raise InputError(f"--gazetteer must look like NAME=FILE, every name once, not {item!r}")
+        files[name] = path
+    return files
 
 
 def _state_of(path: str) -> State:

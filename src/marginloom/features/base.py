@@ -39,8 +39,16 @@ class FeatureSet(Protocol):
     """Turns a kind of source into arrays, learns its vocabulary when fitted, and can be stored in a model."""
 
     @property
+    def kind(self) -> str:
+        """The kind that a model file names, a key of `STORED`."""
+
+    @property
     def name(self) -> str:
-        """The name that a model file has."""
+        """The name that users see."""
+
+    @property
+    def feature_count(self) -> int:
+        """Number of features."""
 
     def fit(self, source: Any) -> Encoded:
         """Learn what features there are and encode the training sentences."""

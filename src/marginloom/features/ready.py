@@ -36,6 +36,7 @@ class NamedFeatures:
     [1.0, 1.0, 0.5]
     """
 
+    kind = "named"
     name = "named"
 
     def __init__(self, min_count: int = 1) -> None:
@@ -64,6 +65,11 @@ class NamedFeatures:
         features._vocabulary = load_vocabulary(tensors, "features")
         return features
 
+    @property
+    def feature_count(self) -> int:
+        """Number of features."""
+        return len(self._vocabulary)
+
     def describe(self, feature: int) -> str:
         """Name a feature."""
         return self._vocabulary.name(feature)
@@ -88,6 +94,7 @@ class MatrixFeatures:
     ([0, 2, 3], 2)
     """
 
+    kind = "matrix"
     name = "matrix"
 
     def __init__(self) -> None:
@@ -121,6 +128,11 @@ class MatrixFeatures:
         features = cls()
         features._feature_count = int(columns[0])
         return features
+
+    @property
+    def feature_count(self) -> int:
+        """Number of columns."""
+        return self._feature_count
 
     def describe(self, feature: int) -> str:
         """Name a feature."""

@@ -1,0 +1,120 @@
+// Feature extraction by templates.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "bindings/bindings.hpp"
+#include "features/extractor.hpp"
+#include "io/row_table.hpp"
+
+namespace marginloom::python {
+namespace {
+
+nb::object to_tuple(SparseRows rows) {
+  return nb::make_tuple(to_numpy(std::move(rows.tokens)), to_numpy(std::move(rows.features)));
+}
+
+std::size_t token_count(std::string_view phrase) {
+  return 1 + static_cast<std::size_t>(std::ranges::count(phrase, ' '));
+}
+
+void make_extractor(Extractor* self, const std::string& templates, std::size_t word_column,
+                    std::optional<std::size_t> pos_column, const Vocabulary& cluster_words,
+                    std::vector<std::string> cluster_paths,
+                    const std::vector<std::pair<std::string, const Vocabulary*>>& gazetteers) {
+  Resources resources;
+  resources.cluster_words = cluster_words;
+  resources.cluster_paths = std::move(cluster_paths);
+  for (const auto& [name, phrases] : gazetteers) {
+    Resources::Gazetteer gazetteer{name, *phrases, 0};
+    for (std::size_t id = 0; id < phrases->size(); ++id) {
+      gazetteer.longest = std::max(gazetteer.longest, token_count(phrases->name(id)));
+    }
+    resources.gazetteers.push_back(std::move(gazetteer));
+  }
+  new (self) Extractor(parse_templates(templates), {word_column, pos_column}, std::move(resources));
+}
+
+// A token is a string, or a sequence of `columns` strings.
+void add_token(RowTable& table, nb::handle token) {
+  if (PyUnicode_Check(token.ptr())) {
+    if (table.columns() != 1) throw std::invalid_argument("a token has 1 column, others have more");
+    table.add_cell(text_of(token));
+    return;
+  }
+  if (!PySequence_Check(token.ptr()) || nb::len(token) != table.columns()) {
+    throw std::invalid_argument("a token must be a word or a row of " + std::to_string(table.columns()) +
+                                " columns, as the first one is");
+  }
+  for (const nb::handle cell : token) {
+    if (!PyUnicode_Check(cell.ptr())) throw std::invalid_argument("a column is not a string");
+    table.add_cell(text_of(cell));
+  }
+}
+
+std::size_t columns_of_first(nb::handle sentences) {
+  for (const nb::handle sentence : sentences) {
+    for (const nb::handle token : sentence) {
+      const bool row = !PyUnicode_Check(token.ptr()) && PySequence_Check(token.ptr());
+      return row ? std::max<std::size_t>(nb::len(token), 1) : 1;
+    }
+  }
+  return 1;
+}
+
+void make_row_table(RowTable* self, nb::handle sentences) {
+  RowTable table(columns_of_first(sentences));
+  std::size_t i = 0;
+  for (const nb::handle sentence : sentences) {
+    try {
+      if (PyUnicode_Check(sentence.ptr())) throw std::invalid_argument("it is a string, expected a list of tokens");
+      for (const nb::handle token : sentence) add_token(table, token);
+    } catch (const std::invalid_argument& error) {
+      throw std::invalid_argument("sentence " + std::to_string(i) + ": " + error.what());
+    }
+    table.end_sentence();
+    ++i;
+  }
+  new (self) RowTable(std::move(table));
+}
+
+}  // namespace
+
+void bind_features(nb::module_& module) {
+  nb::class_<RowTable, TokenColumns>(module, "RowTable").def("__init__", &make_row_table);
+
+  nb::class_<Extractor>(module, "Extractor")
+      .def("__init__", &make_extractor, nb::arg("templates"), nb::arg("word_column"), nb::arg("pos_column").none(),
+           nb::arg("cluster_words"), nb::arg("cluster_paths"), nb::arg("gazetteers"))
+      .def("templates",
+           [](const Extractor& self) {
+             std::vector<std::string> names;
+             for (const Template& line : self.templates()) names.push_back(line.name);
+             return names;
+           })
+      .def("encode",
+           [](const Extractor& self, const TokenColumns& table, const Vocabulary& vocabulary, int threads) {
+             SparseRows rows;
+             {
+               const nb::gil_scoped_release release;
+               rows = self.encode(table, vocabulary, threads);
+             }
+             return to_tuple(std::move(rows));
+           })
+      .def("learn", [](const Extractor& self, const TokenColumns& table, Vocabulary& vocabulary,
+                       int threads) { return to_tuple(self.learn(table, vocabulary, threads)); })
+      .def("hash", [](const Extractor& self, const TokenColumns& table, int bits, int threads) {
+        SparseRows rows;
+        {
+          const nb::gil_scoped_release release;
+          rows = self.hash(table, bits, threads);
+        }
+        return to_tuple(std::move(rows));
+      });
+}
+
+}  // namespace marginloom::python

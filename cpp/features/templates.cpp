@@ -1,0 +1,113 @@
+#include "features/templates.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <stdexcept>
+
+namespace marginloom {
+namespace {
+
+struct AtomForm {
+  std::string_view name;
+  Atom::Kind kind;
+  int arguments;  // in brackets
+};
+
+constexpr std::array forms{
+    AtomForm{"bias", Atom::Kind::bias, 0},
+    AtomForm{"word", Atom::Kind::word, 1},
+    AtomForm{"lower", Atom::Kind::lower, 1},
+    AtomForm{"prefix", Atom::Kind::prefix, 2},
+    AtomForm{"suffix", Atom::Kind::suffix, 2},
+    AtomForm{"shape", Atom::Kind::shape, 1},
+    AtomForm{"shortshape", Atom::Kind::shortshape, 1},
+    AtomForm{"pos", Atom::Kind::pos, 1},
+    AtomForm{"column", Atom::Kind::column, 2},
+    AtomForm{"cluster", Atom::Kind::cluster, 2},
+    AtomForm{"gazetteer", Atom::Kind::gazetteer, 1},
+};
+
+constexpr int farthest = 1000;
+
+[[noreturn]] void fail(std::size_t line, std::string_view found, const std::string& expected) {
+  throw std::invalid_argument("line " + std::to_string(line) + ": found '" + std::string(found) + "', expected " +
+                              expected);
+}
+
+std::optional<int> take_number(std::string_view& text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || std::abs(number) > farthest) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return number;
+}
+
+bool take(std::string_view& text, char c) {
+  if (!text.starts_with(c)) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+Atom parse_atom(std::string_view written, std::size_t line) {
+  std::string_view rest = written;
+  const std::string_view name = rest.substr(0, std::min(rest.find('['), rest.size()));
+  rest.remove_prefix(name.size());
+  const auto* form = std::ranges::find(forms, name, &AtomForm::name);
+  if (form == forms.end()) {
+    std::string names;
+    for (const AtomForm& known : forms) (names += names.empty() ? "" : ", ") += known.name;
+    fail(line, written, "one of " + names);
+  }
+  Atom atom{form->kind};
+  if (form->arguments == 0) {
+    if (!rest.empty()) fail(line, written, std::string(name) + " without brackets");
+    return atom;
+  }
+  const std::string usage = std::string(name) + (form->arguments == 1 ? "[-1]" : "[-1,3]");
+  if (!take(rest, '[')) fail(line, written, "something like " + usage);
+  const auto offset = take_number(rest);
+  if (!offset) fail(line, written, "something like " + usage);
+  atom.offset = *offset;
+  if (form->arguments == 2) {
+    const auto argument = take(rest, ',') ? take_number(rest) : std::nullopt;
+    if (!argument || *argument < 1) fail(line, written, "something like " + usage);
+    atom.argument = static_cast<std::size_t>(*argument) - (atom.kind == Atom::Kind::column ? 1 : 0);
+  }
+  if (!take(rest, ']') || !rest.empty()) fail(line, written, "something like " + usage);
+  return atom;
+}
+
+}  // namespace
+
+std::vector<Template> parse_templates(std::string_view text) {
+  std::vector<Template> templates;
+  for (std::size_t line = 1; !text.empty(); ++line) {
+    std::string_view rest = text.substr(0, std::min(text.find('\n'), text.size()));
+    text.remove_prefix(std::min(rest.size() + 1, text.size()));
+    rest = rest.substr(0, rest.find('#'));
+    Template result;
+    while (true) {
+      rest.remove_prefix(std::min(rest.find_first_not_of(" \t\r"), rest.size()));
+      if (rest.empty()) break;
+      const std::string_view written = rest.substr(0, rest.find_first_of(" \t\r"));
+      rest.remove_prefix(written.size());
+      result.atoms.push_back(parse_atom(written, line));
+      (result.name += result.name.empty() ? "" : " ") += written;
+    }
+    if (result.atoms.empty()) continue;
+    if (std::ranges::count(result.atoms, Atom::Kind::gazetteer, &Atom::kind) > 1) {
+      fail(line, result.name, "at most one gazetteer atom on a line");
+    }
+    if (std::ranges::find(templates, result.name, &Template::name) != templates.end()) {
+      fail(line, result.name, "every template once");
+    }
+    templates.push_back(std::move(result));
+  }
+  if (templates.empty()) throw std::invalid_argument("found no template, expected one a line, such as word[0]");
+  return templates;
+}
+
+}  // namespace marginloom

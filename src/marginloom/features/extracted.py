@@ -1,0 +1,242 @@
+"""Features that are extracted from columns by templates: the named sets and the user's own."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marginloom import _core
+from marginloom.errors import InputError
+from marginloom.features.base import (
+    Encoded,
+    drop_unknown,
+    keep_frequent,
+    load_vocabulary,
+    vocabulary_tensors,
+)
+from marginloom.features.sets import FEATURE_SETS, templates_of
+from marginloom.io.conll import ColumnCorpus
+from marginloom.io.files import StrPath, decode_utf8, read_bytes
+
+_SEPARATOR = "\x1f"
+
+
+@dataclasses.dataclass(frozen=True)
+class Lists:
+    """Word clusters and gazetteers that templates can look up."""
+
+    cluster_words: _core.Vocabulary = dataclasses.field(default_factory=_core.Vocabulary)
+    cluster_paths: Sequence[str] = ()
+    gazetteers: Mapping[str, _core.Vocabulary] = dataclasses.field(default_factory=dict)
+
+    @classmethod
+    def read(cls, clusters: StrPath | None = None, gazetteers: Mapping[str, StrPath] | None = None) -> Lists:
+        """Read a file of Brown clusters (path, word, count a line) and gazetteers (an entry a line)."""
+        words, paths = _read_clusters(clusters) if clusters is not None else (_core.Vocabulary(), [])
+        return cls(words, paths, {name: _read_gazetteer(path) for name, path in (gazetteers or {}).items()})
+
+
+class ExtractedFeatures:
+    """Indicators by templates, see docs/features.md.
+
+    Parameters
+    ----------
+    name : str
+        A named set (``words``, ``tagging``, ``chunking``, ``ner``), or a file of templates.
+    min_count : int
+        Features seen less often in training are left out.
+    hash_bits : int, optional
+        Number features by a hash of so many bits instead of keeping a vocabulary.
+    pos_column : int, optional
+        Column of the parts of speech, from 1.
+    lists : Lists, optional
+        Word clusters and gazetteers.
+    n_threads : int
+        Threads for the extraction.
+
+    Examples
+    --------
+    >>> words = ExtractedFeatures("words")
+    >>> words.fit([["the", "end"], ["the"]]).features.tolist()
+    [0, 1, 0]
+    """
+
+    kind = "extracted"
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        min_count: int = 1,
+        hash_bits: int | None = None,
+        pos_column: int | None = None,
+        lists: Lists | None = None,
+        n_threads: int = 1,
+    ) -> None:
+        self.name = name
+        self.min_count = min_count
+        self.hash_bits = hash_bits
+        self.pos_column = pos_column
+        self.n_threads = n_threads
+        self._lists = lists or Lists()
+        self._templates = self._find_templates()
+        self._vocabulary = _core.Vocabulary()
+        self._extractors: dict[int, _core.Extractor] = {}
+        self._extractor(0)
+
+    def _find_templates(self) -> str:
+        if self.name in FEATURE_SETS:
+            return templates_of(
+                self.name,
+                with_pos=self.pos_column is not None,
+                with_clusters=bool(self._lists.cluster_paths),
+                with_gazetteers=bool(self._lists.gazetteers),
+            )
+        if not Path(self.name).exists():
+            raise InputError(
+                f"there is no feature set {self.name!r}, nor a file of that name; the sets are: "
+                f"{', '.join(FEATURE_SETS)}"
+            )
+        return decode_utf8(read_bytes(self.name), self.name)
+
+    def _extractor(self, word_column: int) -> _core.Extractor:
+        """Return the native extractor for sources whose words are in that column."""
+        if word_column not in self._extractors:
+            try:
+                self._extractors[word_column] = _core.Extractor(
+                    self._templates,
+                    word_column,
+                    None if self.pos_column is None else self.pos_column - 1,
+                    self._lists.cluster_words,
+                    list(self._lists.cluster_paths),
+                    list(self._lists.gazetteers.items()),
+                )
+            except ValueError as error:
+                raise InputError(f"{self.name}, {error}; name the column with --pos-column if one is meant") from error
+        return self._extractors[word_column]
+
+    def fit(self, source: Any) -> Encoded:
+        """Learn the features and encode the training sentences."""
+        if self.hash_bits is not None:
+            return self.transform(source)
+        sentences, tokens, features = self._extract(source, learn=True)
+        self._vocabulary, features = keep_frequent(self._vocabulary, features, self.min_count)
+        tokens, features, _ = drop_unknown(tokens, features, None)
+        return Encoded(sentences, tokens, features, None, self.feature_count)
+
+    def transform(self, source: Any) -> Encoded:
+        """Encode other sentences; features that training did not see are left out."""
+        sentences, tokens, features = self._extract(source, learn=False)
+        return Encoded(sentences, tokens, features, None, self.feature_count)
+
+    @property
+    def feature_count(self) -> int:
+        """Number of features."""
+        return len(self._vocabulary) if self.hash_bits is None else 1 << self.hash_bits
+
+    def _extract(self, source: Any, learn: bool) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint32]]:
+        tables, word_column = _tables(source)
+        extractor = self._extractor(word_column)
+        sentences, tokens, features = [np.zeros(1, np.uint64)], [np.zeros(1, np.uint64)], [np.zeros(0, np.uint32)]
+        for table in tables:
+            try:
+                if learn:
+                    rows = extractor.learn(table, self._vocabulary, self.n_threads)
+                elif self.hash_bits is not None:
+                    rows = extractor.hash(table, self.hash_bits, self.n_threads)
+                else:
+                    rows = extractor.encode(table, self._vocabulary, self.n_threads)
+            except ValueError as error:
+                raise InputError(f"{getattr(table, 'name', 'X')}: {error}") from error
+            sentences.append(table.sentences()[1:] + sentences[-1][-1])
+            tokens.append(rows[0][1:] + tokens[-1][-1])
+            features.append(rows[1])
+        return np.concatenate(sentences), np.concatenate(tokens), np.concatenate(features)
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Return everything that extraction needs as arrays."""
+        options = {
+            "name": self.name,
+            "templates": self._templates,
+            "min_count": self.min_count,
+            "hash_bits": self.hash_bits,
+            "pos_column": self.pos_column,
+            "cluster_paths": list(self._lists.cluster_paths),
+            "gazetteers": list(self._lists.gazetteers),
+        }
+        tensors = {"features_options": np.frombuffer(json.dumps(options).encode(), dtype=np.uint8)}
+        tensors |= vocabulary_tensors(self._vocabulary, "features")
+        tensors |= vocabulary_tensors(self._lists.cluster_words, "clusters")
+        for number, phrases in enumerate(self._lists.gazetteers.values()):
+            tensors |= vocabulary_tensors(phrases, f"gazetteer{number}")
+        return tensors
+
+    @classmethod
+    def load(cls, tensors: dict[str, NDArray[Any]]) -> ExtractedFeatures:
+        """Make the feature set from its arrays."""
+        options = json.loads(tensors["features_options"].tobytes())
+        features = cls.__new__(cls)
+        features.name = str(options["name"])
+        features.min_count = int(options["min_count"])
+        features.hash_bits = None if options["hash_bits"] is None else int(options["hash_bits"])
+        features.pos_column = None if options["pos_column"] is None else int(options["pos_column"])
+        features.n_threads = 1
+        gazetteers = [str(name) for name in options["gazetteers"]]
+        features._lists = Lists(
+            load_vocabulary(tensors, "clusters"),
+            [str(path) for path in options["cluster_paths"]],
+            {name: load_vocabulary(tensors, f"gazetteer{number}") for number, name in enumerate(gazetteers)},
+        )
+        features._templates = str(options["templates"])
+        features._vocabulary = load_vocabulary(tensors, "features")
+        features._extractors = {}
+        features._extractor(0)
+        return features
+
+    def describe(self, feature: int) -> str:
+        """Name a feature."""
+        if self.hash_bits is not None:
+            return f"hash {feature}"
+        number, _, values = self._vocabulary.name(feature).partition(":")
+        template = self._extractor(0).templates()[int(number)]
+        return template if template == "bias" else f"{template}={values.replace(_SEPARATOR, ' ')}"
+
+
+def _tables(source: Any) -> tuple[Sequence[_core.TokenColumns], int]:
+    if isinstance(source, ColumnCorpus):
+        return source.tables, source.word_column
+    try:
+        return [_core.RowTable(source)], 0
+    except (TypeError, ValueError) as error:
+        raise InputError(f"X: {error}") from error
+
+
+def _read_clusters(path: StrPath) -> tuple[_core.Vocabulary, list[str]]:
+    words, paths = _core.Vocabulary(), []
+    for number, line in enumerate(decode_utf8(read_bytes(path), str(path)).splitlines(), start=1):
+        if not line.strip():
+            continue
+        cells = line.split("\t")
+        if len(cells) not in (2, 3) or not cells[0] or set(cells[0]) - {"0", "1"}:
+            raise InputError(
+                f"{path}, line {number}: found {line[:80]!r}, expected a path of 0 and 1, a tab, a word, a tab and a count"
+            )
+        if words.find(cells[1]) < 0:
+            words.encode_strings([cells[1]], grow=True)
+            paths.append(cells[0])
+    return words, paths
+
+
+def _read_gazetteer(path: StrPath) -> _core.Vocabulary:
+    lines = decode_utf8(read_bytes(path), str(path)).splitlines()
+    phrases = _core.Vocabulary()
+    phrases.encode_strings([" ".join(line.split()) for line in lines if line.strip()], grow=True)
+    if len(phrases) == 0:
+        raise InputError(f"{path}: found no entry, expected one a line")
+    return phrases
