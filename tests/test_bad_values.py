@@ -68,7 +68,7 @@ def test_value_that_is_neither_number_nor_string():
         ({"loss": "log"}, "loss must be 'hinge' or 'squared_hinge'"),
         ({"algorithm": "dcd-svm"}, "there is no algorithm 'dcd-svm' .did you mean 'dcd-ssvm'"),
         ({"algorithm": None}, "there is no algorithm None"),
-        ({"features": "letters"}, "there is no feature set 'letters'; there are: words"),
+        ({"features": "letters"}, "there is no feature set 'letters', nor a file of that name; the sets are: words"),
         ({"learner": {"inner_pass": 3}}, "no parameter 'inner_pass' .did you mean 'inner_passes'"),
         ({"learner": {"delta": -1}}, "delta must be a positive number"),
         ({"learner": {"inner_passes": 2**40}}, "inner_passes"),

@@ -61,7 +61,7 @@ def build(problem, representation):
 @settings(max_examples=60, deadline=None)
 def test_prediction_has_the_highest_score_of_all_outputs(representation, problem):
     chains, task, w, weights = build(problem, representation)
-    outputs, offsets, scores = task.core.predict(weights, 1)
+    outputs, offsets, scores, _ = task.core.predict(weights, 1)
     for i in range(len(chains.X)):
         predicted = outputs[int(offsets[i]) : int(offsets[i + 1])]
         best = max(float(w @ chains.phi(i, y)) for y in chains.outputs(i))
@@ -106,7 +106,7 @@ def test_all_instruction_sets_predict_the_same_bits():
             assert _core.simd_select(name)
             task = make_task(chains, "dense")
             w = chains.to_core(np.random.default_rng(3).normal(size=chains.dimension), task.core.stride)
-            outputs, _, scores = task.core.predict(w, 1)
+            outputs, _, scores, _ = task.core.predict(w, 1)
             results.append((outputs.tobytes(), scores.tobytes()))
         assert len(set(results)) == 1
     finally:
@@ -127,7 +127,7 @@ def test_long_sentences_and_single_tokens():
     delta = single[0]
     for t in range(1, 5000):
         delta = single[t] + (delta[:, None] + rows[:labels, :labels]).max(axis=0)
-    _, _, scores = task.core.predict(rows.ravel(), 1)
+    _, _, scores, _ = task.core.predict(rows.ravel(), 1)
     assert scores[0] == pytest.approx(delta.max(), rel=1e-12)
     assert numbers[5000] == single[5000].argmax()
     assert numbers.size == sum(lengths)

@@ -1,5 +1,6 @@
 // Tasks, and prediction with them.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -25,7 +26,8 @@ void make_sequence_task(SequenceTask* self, const InputArray<std::uint64_t>& sen
                         const OptionalArray<std::uint64_t>& tokens, const OptionalArray<std::uint32_t>& features,
                         const OptionalArray<float>& values, const OptionalArray<std::uint16_t>& gold,
                         std::size_t feature_count, std::size_t label_count, bool start_end,
-                        std::vector<double> label_costs) {
+                        std::vector<double> label_costs,
+                        std::vector<std::pair<std::uint32_t, std::uint32_t>> forbidden) {
   SequenceData data;
   data.sentences = view(sentences);
   data.tokens = view_or_empty(tokens);
@@ -35,7 +37,8 @@ void make_sequence_task(SequenceTask* self, const InputArray<std::uint64_t>& sen
   data.feature_count = feature_count;
   data.label_count = label_count;
   data.dense = !tokens.has_value();
-  new (self) SequenceTask(data, {.start_end = start_end, .label_costs = std::move(label_costs)});
+  new (self) SequenceTask(
+      data, {.start_end = start_end, .label_costs = std::move(label_costs), .forbidden = std::move(forbidden)});
 }
 
 std::vector<std::string> capability_names(const Task& task) {
@@ -61,9 +64,11 @@ void require_weights(const Task& task, const InputArray<double>& weights) {
   }
 }
 
-// The best output of every example: all bytes, where each example's begin, and the scores.
-nb::object predict(const Task& task, const InputArray<double>& weights, int threads) {
+// The k best outputs of every example: all bytes, where each output's begin, the scores, and where each example's
+// outputs begin.
+nb::object predict(const Task& task, const InputArray<double>& weights, int threads, int k) {
   require_weights(task, weights);
+  if (k < 1 || (k > 1 && !task.capabilities().k_best)) throw std::invalid_argument("this task has no k-best inference");
   constexpr std::size_t chunk = 64;
   std::vector<std::vector<Output>> outputs(task.size());
   PythonSignals signals;
@@ -77,7 +82,7 @@ nb::object predict(const Task& task, const InputArray<double>& weights, int thre
       if (!own) own = task.make_scratch();
       std::vector<std::size_t> examples;
       for (std::size_t i = begin; i < end; ++i) examples.push_back(i);
-      task.predict_batch(examples, view(weights), 1, *own, std::span(outputs).subspan(begin, end - begin));
+      task.predict_batch(examples, view(weights), k, *own, std::span(outputs).subspan(begin, end - begin));
     });
   }
   signals.finish();
@@ -88,12 +93,17 @@ nb::object predict(const Task& task, const InputArray<double>& weights, int thre
   std::vector<std::uint8_t> bytes;
   std::vector<std::uint64_t> offsets{0};
   std::vector<double> scores;
+  std::vector<std::uint64_t> examples{0};
   for (const auto& best : outputs) {
-    bytes.insert(bytes.end(), best.at(0).bytes.begin(), best[0].bytes.end());
-    offsets.push_back(bytes.size());
-    scores.push_back(best[0].score);
+    for (const Output& output : best) {
+      bytes.insert(bytes.end(), output.bytes.begin(), output.bytes.end());
+      offsets.push_back(bytes.size());
+      scores.push_back(output.score);
+    }
+    examples.push_back(scores.size());
   }
-  return nb::make_tuple(to_numpy(std::move(bytes)), to_numpy(std::move(offsets)), to_numpy(std::move(scores)));
+  return nb::make_tuple(to_numpy(std::move(bytes)), to_numpy(std::move(offsets)), to_numpy(std::move(scores)),
+                        to_numpy(std::move(examples)));
 }
 
 nb::dict to_dict(const Candidate& candidate) {
@@ -118,12 +128,12 @@ void require_example(const Task& task, std::size_t i) {
   if (!task.capabilities().gold) throw std::invalid_argument("the examples have no gold outputs");
 }
 
-nb::object find(const Task& task, std::size_t i, const InputArray<double>& weights, double loss_scale) {
+nb::object find(const Task& task, std::size_t i, const InputArray<double>& weights, double loss_scale, int k) {
   require_weights(task, weights);
   require_example(task, i);
   nb::list candidates;
   FunctionSink sink([&](const Candidate& candidate) { candidates.append(to_dict(candidate)); });
-  const double bound = task.find(i, view(weights), {.k = 1, .loss_scale = loss_scale}, *task.make_scratch(), sink);
+  const double bound = task.find(i, view(weights), {.k = k, .loss_scale = loss_scale}, *task.make_scratch(), sink);
   return nb::make_tuple(bound, candidates);
 }
 
@@ -148,15 +158,15 @@ void bind_tasks(nb::module_& module) {
              if (i >= self.size()) throw nb::index_error("there is no such example");
              return self.work(i);
            })
-      .def("predict", &predict, nb::arg("weights"), nb::arg("threads") = 1)
-      .def("find", &find, nb::arg("example"), nb::arg("weights"), nb::arg("loss_scale") = 1.0)
+      .def("predict", &predict, nb::arg("weights"), nb::arg("threads") = 1, nb::arg("k") = 1)
+      .def("find", &find, nb::arg("example"), nb::arg("weights"), nb::arg("loss_scale") = 1.0, nb::arg("k") = 1)
       .def("candidate", &candidate, nb::arg("example"), nb::arg("output"));
 
   nb::class_<SequenceTask, Task>(module, "SequenceTask")
       .def("__init__", &make_sequence_task, nb::arg("sentences"), nb::arg("tokens").none(), nb::arg("features").none(),
            nb::arg("values").none(), nb::arg("gold").none(), nb::arg("feature_count"), nb::arg("label_count"),
-           nb::arg("start_end"), nb::arg("label_costs"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
-           nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>())
+           nb::arg("start_end"), nb::arg("label_costs"), nb::arg("forbidden"), nb::keep_alive<1, 2>(),
+           nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>())
       .def_prop_ro("stride", &SequenceTask::stride)
       .def_prop_ro("bytes_per_label", &SequenceTask::bytes_per_label);
 }

@@ -127,18 +127,19 @@ nb::object encode_column(Vocabulary& vocabulary, const ColumnTable& table, std::
 }
 
 nb::object with_labels(const ColumnTable& table, const Vocabulary& labels, const InputArray<std::uint16_t>& numbers,
-                       std::size_t column) {
-  if (numbers.size() != table.tokens()) throw std::invalid_argument("there must be one label per token");
+                       std::size_t column, std::size_t k) {
+  constexpr std::uint16_t none = 0xFFFF;
+  if (numbers.size() != table.tokens() * k) throw std::invalid_argument("there must be k labels per token");
   std::vector<std::string_view> names;
   names.reserve(numbers.size());
   for (const std::uint16_t number : view(numbers)) {
-    if (number >= labels.size()) throw std::invalid_argument("a label is beyond the vocabulary");
-    names.push_back(labels.name(number));
+    if (number >= labels.size() && number != none) throw std::invalid_argument("a label is beyond the vocabulary");
+    names.push_back(number == none ? "_" : labels.name(number));
   }
   std::string text;
   {
     const nb::gil_scoped_release release;
-    text = table.with_labels(names, column);
+    text = table.with_labels(names, column, k);
   }
   return nb::bytes(text.data(), text.size());
 }
@@ -197,7 +198,7 @@ void bind_text(nb::module_& module) {
              if (token >= self.tokens()) throw nb::index_error("beyond the table");
              return self.line_number(token);
            })
-      .def("with_labels", &with_labels, nb::arg("labels"), nb::arg("numbers"), nb::arg("column"));
+      .def("with_labels", &with_labels, nb::arg("labels"), nb::arg("numbers"), nb::arg("column"), nb::arg("k") = 1);
 }
 
 }  // namespace marginloom::python

@@ -218,7 +218,8 @@ std::size_t Extractor::columns_needed() const {
 template <class MakeNumbering>
 std::vector<SparseRows> Extractor::by_threads(const TokenColumns& table, int threads,
                                               const MakeNumbering& numbering) const {
-  if (!table.sentences().empty() && table.sentences().back() > 0 && table.columns() < columns_needed()) {
+  if (table.sentences().back() == 0) return std::vector<SparseRows>(1);
+  if (table.columns() < columns_needed()) {
     throw std::invalid_argument("found " + std::to_string(table.columns()) + " columns, and the features read column " +
                                 std::to_string(columns_needed()));
   }

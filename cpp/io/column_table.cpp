@@ -97,7 +97,8 @@ std::size_t ColumnTable::line_number(std::size_t token) const {
                            std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(lines_[token]), '\n'));
 }
 
-std::string ColumnTable::with_labels(const std::vector<std::string_view>& labels, std::size_t column) const {
+std::string ColumnTable::with_labels(const std::vector<std::string_view>& labels, std::size_t column,
+                                     std::size_t k) const {
   std::string result;
   result.reserve(text_.size() + 8 * labels.size());
   std::size_t token = 0;
@@ -116,8 +117,11 @@ std::string ColumnTable::with_labels(const std::vector<std::string_view>& labels
     } else {
       result.append(line);
       const char separator = line.find('\t') == std::string_view::npos ? ' ' : '\t';
-      if (kind == Line::token) (result += separator) += labels[token++];
-      if (kind == Line::document_start) (result += separator) += 'O';
+      for (std::size_t rank = 0; rank < k; ++rank) {
+        if (kind == Line::token) (result += separator) += labels[token * k + rank];
+        if (kind == Line::document_start) (result += separator) += 'O';
+      }
+      token += kind == Line::token;
     }
     if (has_carriage_return) result.push_back('\r');
     result.push_back('\n');

@@ -32,9 +32,11 @@ class ColumnTable final : public TokenColumns {
   [[nodiscard]] std::string_view cell(std::size_t token, std::size_t column) const override;
   [[nodiscard]] std::size_t line_number(std::size_t token) const;
 
-  // The text with one more cell a token: labels[token], in a new last column (conll) or instead of `column`
-  // (conllu). Everything that is not a token stays as it is; -DOCSTART- lines get "O", to keep columns even.
-  [[nodiscard]] std::string with_labels(const std::vector<std::string_view>& labels, std::size_t column) const;
+  // The text with more cells a token: labels[token * k] to labels[token * k + k - 1], in new last columns (conll) or
+  // instead of `column` (conllu, k = 1). Everything that is not a token stays as it is; -DOCSTART- lines get "O", to
+  // keep columns even.
+  [[nodiscard]] std::string with_labels(const std::vector<std::string_view>& labels, std::size_t column,
+                                        std::size_t k = 1) const;
 
  private:
   enum class Line { blank, other, document_start, token };

@@ -1,5 +1,7 @@
 #include "tasks/sequence.hpp"
 
+#include "tasks/k_best.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -10,7 +12,9 @@
 namespace marginloom {
 
 struct SequenceTask::Buffers final : Scratch {
-  std::vector<double> scores;        // tokens times stride: emission scores, then best scores of prefixes
+  std::vector<double> scores;       // tokens times stride: emission scores, then best scores of prefixes
+  std::vector<double> transitions;  // with what is forbidden at minus infinity
+  KBestPaths k_best;
   std::vector<LabelIndex> labels;    // the decoded path
   std::vector<std::uint8_t> output;  // the same, encoded
   std::vector<Entry> difference;
@@ -72,6 +76,10 @@ void coalesce(std::vector<Entry>& entries) {
   entries.resize(kept);
 }
 
+[[noreturn]] void no_labelling(std::size_t i) {
+  throw std::invalid_argument("no labelling of sentence " + std::to_string(i) + " satisfies the constraints");
+}
+
 std::size_t first_maximum(const double* values, std::size_t count) {
   return static_cast<std::size_t>(std::max_element(values, values + count) - values);
 }
@@ -85,10 +93,36 @@ SequenceTask::SequenceTask(const SequenceData& data, SequenceOptions options)
     throw std::invalid_argument("features times labels make " + std::to_string(dimension()) +
                                 " weights, more than the 4,294,967,295 that are possible");
   }
+  for (const auto& [from, to] : options_.forbidden) {
+    const auto known = [&](std::uint32_t label) {
+      return label < data_.label_count || label == SequenceOptions::boundary;
+    };
+    require(known(from) && known(to), "a forbidden pair has a label beyond the number of labels");
+  }
+  check_gold();
+}
+
+void SequenceTask::check_gold() const {
+  if (data_.gold.empty() || options_.forbidden.empty()) return;
+  const std::size_t side = data_.label_count + 1;
+  const auto place = [&](std::uint32_t from, std::uint32_t to) {
+    return std::min<std::size_t>(from, side - 1) * side + std::min<std::size_t>(to, side - 1);
+  };
+  std::vector<bool> table(side * side);
+  for (const auto& [from, to] : options_.forbidden) table[place(from, to)] = true;
+  const auto forbidden = [&](std::uint32_t from, std::uint32_t to) { return table[place(from, to)]; };
+  for (std::size_t i = 0; i < size(); ++i) {
+    std::uint32_t previous = SequenceOptions::boundary;
+    for (const LabelIndex label : gold(i)) {
+      require(!forbidden(previous, label), "the gold labels break the constraints");
+      previous = label;
+    }
+    require(length(i) == 0 || !forbidden(previous, SequenceOptions::boundary), "the gold labels break the constraints");
+  }
 }
 
 Capabilities SequenceTask::capabilities() const {
-  return {.gold = !data_.gold.empty(), .implicit = data_.dense};
+  return {.gold = !data_.gold.empty(), .k_best = true, .implicit = data_.dense};
 }
 
 std::unique_ptr<Scratch> SequenceTask::make_scratch() const {
@@ -136,25 +170,48 @@ void SequenceTask::score_tokens(std::size_t i, WeightView w, Buffers& buffers) c
   }
 }
 
-// Viterbi over buffers.scores: fills buffers.labels and returns the score of the best path. Of equal scores
-// the lowest label wins, from the last token backwards. Only the best scores are kept on the way forward; the
+// The transitions to decode with: those of w, or a copy in which what is forbidden scores minus infinity; what must not
+// come first or last is marked in buffers.scores.
+const double* SequenceTask::apply_constraints(std::size_t i, WeightView w, Buffers& buffers) const {
+  if (options_.forbidden.empty()) return w.data();
+  constexpr double never = -std::numeric_limits<double>::infinity();
+  constexpr std::uint32_t boundary = SequenceOptions::boundary;
+  buffers.transitions.assign(w.begin(), w.begin() + static_cast<std::ptrdiff_t>(data_.label_count * stride_));
+  double* last = buffers.scores.data() + (length(i) - 1) * stride_;
+  for (const auto& [from, to] : options_.forbidden) {
+    if (from == boundary && to == boundary) continue;
+    if (from == boundary) {
+      buffers.scores[to] = never;
+    } else if (to == boundary) {
+      last[from] = never;
+    } else {
+      buffers.transitions[from * stride_ + to] = never;
+    }
+  }
+  return buffers.transitions.data();
+}
+
+// Viterbi over buffers.scores: fills buffers.labels and returns the score of the best path. Of equal scores the
+// lowest label wins, from the last token backwards. Only the best scores are kept on the way forward; the
 // labels are found again on the way back, which is one row of work per token instead of a square.
 double SequenceTask::decode(std::size_t i, WeightView w, Buffers& buffers) const {
   const std::size_t count = length(i);
   const std::size_t labels = data_.label_count;
   const Kernels& kernel = kernels();
+  const double* transitions = apply_constraints(i, w, buffers);
   double* scores = buffers.scores.data();
   for (std::size_t t = 1; t < count; ++t) {
-    kernel.max_plus(scores + (t - 1) * stride_, w.data(), labels, stride_, scores + t * stride_);
+    kernel.max_plus(scores + (t - 1) * stride_, transitions, labels, stride_, scores + t * stride_);
   }
   buffers.labels.resize(count);
   std::size_t label = first_maximum(scores + (count - 1) * stride_, labels);
   const double best = scores[(count - 1) * stride_ + label];
+  if (!std::isfinite(best)) no_labelling(i);
   for (std::size_t t = count - 1;; --t) {
     buffers.labels[t] = static_cast<LabelIndex>(label);
     if (t == 0) return best;
     const double* previous = scores + (t - 1) * stride_;
-    const double* into = w.data() + label;
+    const double* into = transitions + label;
     std::size_t from = 0;
     double highest = previous[0] + into[0];
     for (std::size_t p = 1; p < labels; ++p) {
@@ -168,6 +225,25 @@ double SequenceTask::decode(std::size_t i, WeightView w, Buffers& buffers) const
   }
 }
 
+// Calls take(score) for the k best paths, best first, each in buffers.labels; returns the best score.
+template <class Take>
+double SequenceTask::decode_best(std::size_t i, WeightView w, int k, Buffers& buffers, Take take) const {
+  if (k <= 1) {
+    const double score = decode(i, w, buffers);
+    take(score);
+    return score;
+  }
+  const double* transitions = apply_constraints(i, w, buffers);
+  const auto& paths = buffers.k_best.find({buffers.scores.data(), transitions, length(i), data_.label_count, stride_},
+                                          static_cast<std::size_t>(k));
+  if (paths.empty()) no_labelling(i);
+  for (const KBestPaths::Path& path : paths) {
+    buffers.labels.assign(path.labels.begin(), path.labels.end());
+    take(path.score);
+  }
+  return paths.front().score;
+}
+
 double SequenceTask::gold_score(std::size_t i, WeightView w, const Buffers& buffers) const {
   const auto truth = gold(i);
   double score = buffers.scores[truth[0]];
@@ -177,15 +253,20 @@ double SequenceTask::gold_score(std::size_t i, WeightView w, const Buffers& buff
   return score;
 }
 
-void SequenceTask::predict(std::size_t i, WeightView w, int, Scratch& scratch, std::vector<Output>& outputs) const {
+void SequenceTask::predict(std::size_t i, WeightView w, int k, Scratch& scratch, std::vector<Output>& outputs) const {
   auto& buffers = static_cast<Buffers&>(scratch);
-  outputs.resize(1);
-  outputs[0].bytes.clear();
-  outputs[0].score = outputs[0].upper_bound = 0;
-  if (length(i) == 0) return;
+  outputs.clear();
+  if (length(i) == 0) {
+    outputs.emplace_back();
+    return;
+  }
   score_tokens(i, w, buffers);
-  outputs[0].score = outputs[0].upper_bound = decode(i, w, buffers);
-  encode(buffers.labels, outputs[0].bytes);
+  decode_best(i, w, k, buffers, [&](double score) {
+    Output& output = outputs.emplace_back();
+    output.score = score;
+    output.upper_bound = outputs.front().score;
+    encode(buffers.labels, output.bytes);
+  });
 }
 
 double SequenceTask::find(std::size_t i, WeightView w, const FindOptions& options, Scratch& scratch,
@@ -204,9 +285,11 @@ double SequenceTask::find(std::size_t i, WeightView w, const FindOptions& option
       greatest_loss += cost;
     }
   }
-  const double violation = decode(i, w, buffers) + greatest_loss - right;
-  if (violation >= options.min_violation && !std::ranges::equal(buffers.labels, truth)) emit(i, buffers, sink);
-  return std::max(violation, 0.0);
+  const double shift = greatest_loss - right;
+  const double best = decode_best(i, w, options.k, buffers, [&](double score) {
+    if (score + shift >= options.min_violation && !std::ranges::equal(buffers.labels, truth)) emit(i, buffers, sink);
+  });
+  return std::max(best + shift, 0.0);
 }
 
 // Hands over buffers.labels as a candidate.

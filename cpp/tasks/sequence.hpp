@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/implicit_task.hpp"
@@ -35,6 +36,9 @@ struct SequenceData {
 struct SequenceOptions {
   bool start_end = false;
   std::vector<double> label_costs;  // loss of a wrong label where this one is right; empty: all 1
+  // Pairs (from, to) of labels that must not be neighbours; `boundary` as one of them is the start or the end.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> forbidden;
+  static constexpr std::uint32_t boundary = 0xFFFFFFFF;
 };
 
 class SequenceTask final : public ImplicitTask<SequenceTask> {
@@ -74,7 +78,11 @@ class SequenceTask final : public ImplicitTask<SequenceTask> {
   }
   void encode(std::span<const LabelIndex> labels, std::vector<std::uint8_t>& bytes) const;
   void score_tokens(std::size_t i, WeightView w, Buffers& buffers) const;
+  [[nodiscard]] const double* apply_constraints(std::size_t i, WeightView w, Buffers& buffers) const;
   double decode(std::size_t i, WeightView w, Buffers& buffers) const;
+  template <class Take>
+  double decode_best(std::size_t i, WeightView w, int k, Buffers& buffers, Take take) const;
+  void check_gold() const;
   [[nodiscard]] double gold_score(std::size_t i, WeightView w, const Buffers& buffers) const;
   void emit(std::size_t i, Buffers& buffers, CandidateSink& sink) const;
   template <class Visit>

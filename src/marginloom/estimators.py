@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from marginloom.callbacks import Callback, ProgressBar
+from marginloom.constraints import Pair
 from marginloom.engines import Engine
 from marginloom.errors import InputError
 from marginloom.features import ExtractedFeatures, FeatureSet, Lists, MatrixFeatures, NamedFeatures
@@ -57,6 +58,8 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         Give the first and the last label weights of their own.
     label_costs : mapping, optional
         From a label to what a wrong prediction costs where it is right (Hamming loss: 1 for all).
+    constraints : {"none", "bio", "bioes"} or list of pairs, optional
+        Labels that must not follow each other; in a pair, ``"<s>"`` and ``"</s>"`` are the start and the end.
     n_threads : int
         Threads for what the algorithm can share out, for evaluation and prediction; -1 for all cores.
     random_state : int, optional
@@ -106,6 +109,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         gazetteers: Mapping[str, StrPath] | None = None,
         start_end: bool = False,
         label_costs: Mapping[Any, float] | None = None,
+        constraints: str | Iterable[Pair] | None = None,
         n_threads: int = 1,
         random_state: int | None = 0,
         learner: Mapping[str, Any] | Learner | None = None,
@@ -126,6 +130,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         self.gazetteers = gazetteers
         self.start_end = start_end
         self.label_costs = label_costs
+        self.constraints = constraints
         self.n_threads = n_threads
         self.random_state = random_state
         self.learner = learner
@@ -174,6 +179,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
             self._new_features(training.source),
             start_end=self.start_end,
             label_costs=self.label_costs,
+            constraints=self.constraints,
             evaluation_sets=evaluation_sets,
             algorithm=self.algorithm,
             C=self.C,
@@ -215,6 +221,18 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         bounds = offsets.tolist()
         return [items[start:end] for start, end in itertools.pairwise(bounds)]
 
+    def predict_k_best(
+        self, X: Any, k: int = 3, lengths: ArrayLike | None = None
+    ) -> list[list[tuple[list[Any], float]]]:
+        """Return for every sentence its k best labellings with their scores, best first (fewer if there are fewer)."""
+        check_is_fitted(self, "tagger_")
+        k = checked("k", k, "positive count")
+        decode = self.tagger_.labels.decode
+        return [
+            [(decode(numbers).tolist(), score) for numbers, score in labellings]
+            for labellings in self.tagger_.tag_k_best(_source(X, lengths), k, self.n_threads)
+        ]
+
     def score(self, X: Any, y: Any, lengths: ArrayLike | None = None) -> float:
         """Return the share of tokens that get the right label."""
         return float(self.evaluate(X, y, lengths)["accuracy"])
@@ -234,7 +252,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         """Read a model that `save` or the command line has written."""
         tagger = Tagger.load(path)
         settings = tagger.settings
-        named = ("algorithm", "C", "tol", "max_iter", "loss", "min_count")
+        named = ("constraints", "algorithm", "C", "tol", "max_iter", "loss", "min_count")
         estimator = cls(
             features=tagger.features.name if tagger.features.kind == "extracted" else None,
             hash_bits=getattr(tagger.features, "hash_bits", None),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from marginloom import _core
+from marginloom.constraints import BOUNDARY, START, Pair, forbidden_pairs
 from marginloom.errors import InputError, ModelFileError
 from marginloom.features import STORED, Encoded, FeatureSet
 from marginloom.io.conll import ColumnCorpus
@@ -60,6 +61,8 @@ class Tagger:
         Whether the first and the last label have weights of their own.
     settings : dict
         How it was trained, and for files which columns hold what.
+    forbidden : list of pairs
+        Numbers of labels that must not follow each other.
     certificate : Certificate or None
         How far from the optimum the weights can be.
     state : State or None
@@ -71,6 +74,7 @@ class Tagger:
     weights: NDArray[np.float64]
     start_end: bool
     settings: dict[str, Any]
+    forbidden: list[tuple[int, int]] = dataclasses.field(default_factory=list)
     certificate: Certificate | None = None
     state: State | None = None
 
@@ -78,6 +82,16 @@ class Tagger:
         """Return sentence offsets and the number of the best label of every token."""
         encoded = self.features.transform(source)
         return encoded.sentences, self._task(encoded).predict(self.weights, resolve_threads(n_threads))
+
+    def tag_k_best(self, source: Any, k: int, n_threads: int = 1) -> list[list[tuple[NDArray[np.uint16], float]]]:
+        """Return for every sentence its k best labellings, as numbers of labels with their score, best first."""
+        encoded = self.features.transform(source)
+        labels, scores, labellings = self._task(encoded).predict_k_best(self.weights, k, resolve_threads(n_threads))
+        lengths = np.diff(encoded.sentences.astype(np.int64))
+        counts = labellings[1:].astype(np.int64) - labellings[:-1].astype(np.int64)
+        parts = np.split(labels, np.cumsum(np.repeat(lengths, counts))[:-1]) if scores.size else []
+        found = list(zip(parts, scores.tolist(), strict=True))
+        return [found[start:end] for start, end in itertools.pairwise(labellings.tolist())]
 
     def scores(self, sets: Mapping[str, Labelled], n_threads: int = 1) -> dict[str, dict[str, Any]]:
         """Return the scores on every set of labelled sentences."""
@@ -113,7 +127,7 @@ class Tagger:
         return empty.core.stride
 
     def _task(self, encoded: Encoded) -> SequenceTask:
-        return SequenceTask(encoded, None, len(self.labels.names), start_end=self.start_end)
+        return SequenceTask(encoded, None, len(self.labels.names), start_end=self.start_end, forbidden=self.forbidden)
 
     def save(self, path: StrPath) -> None:
         """Write the tagger to one file."""
@@ -133,6 +147,7 @@ class Tagger:
         header = {
             "features": self.features.kind,
             "start_end": self.start_end,
+            "forbidden": self.forbidden,
             "settings": self.settings,
             "certificate": dataclasses.asdict(self.certificate) if self.certificate else None,
         }
@@ -156,6 +171,7 @@ class Tagger:
             tensors["weights"],
             header["start_end"],
             dict(header["settings"]),
+            [(int(before), int(after)) for before, after in header["forbidden"]],
             _load_certificate(header["certificate"]),
             _load_state(header, tensors),
         )
@@ -200,6 +216,7 @@ def train_tagger(
     *,
     start_end: bool = False,
     label_costs: Mapping[Any, float] | None = None,
+    constraints: str | Iterable[Pair] | None = None,
     evaluation_sets: Mapping[str, Labelled] | None = None,
     settings: Mapping[str, Any] | None = None,
     warm_start: State | None = None,
@@ -217,6 +234,8 @@ def train_tagger(
         Give the first and the last label weights of their own.
     label_costs : mapping, optional
         From a label to what a wrong prediction costs where it is right; 1 for labels that are not named.
+    constraints : {"none", "bio", "bioes"} or iterable of pairs, optional
+        Labels that must not follow each other, see `marginloom.constraints.forbidden_pairs`.
     evaluation_sets : mapping, optional
         Sentences on which every iteration is scored.
     settings : mapping, optional
@@ -237,8 +256,10 @@ def train_tagger(
     if encoded.sentences[-1] != gold.size:
         raise InputError(f"there are {gold.size} labels for {encoded.sentences[-1]} tokens")
     costs = _label_costs(labels, label_costs)
-    task = SequenceTask(encoded, gold, len(labels.names), start_end=start_end, label_costs=costs)
-    tagger = Tagger(features, labels, np.zeros(0), start_end, {})
+    forbidden = forbidden_pairs(constraints, labels.names)
+    _check_gold(training, encoded, gold, labels, forbidden)
+    task = SequenceTask(encoded, gold, len(labels.names), start_end=start_end, label_costs=costs, forbidden=forbidden)
+    tagger = Tagger(features, labels, np.zeros(0), start_end, {}, forbidden)
     n_threads = options.get("n_threads", 1)
     evaluations = {name: Evaluator(tagger, labelled, n_threads) for name, labelled in (evaluation_sets or {}).items()}
     feature_seconds = time.perf_counter() - start
@@ -251,11 +272,50 @@ def train_tagger(
         **result.trace.settings,
         "label_costs": [[label, cost] for label, cost in zip(labels.names, costs, strict=False) if cost != 1],
         "min_count": getattr(features, "min_count", 1),
+        "constraints": constraints if constraints is None or isinstance(constraints, str) else list(constraints),
         "iterations": result.iterations,
         "stopped": result.stopped,
         **(settings or {}),
     }
     return tagger, result
+
+
+def _check_gold(
+    training: Labelled,
+    encoded: Encoded,
+    gold: NDArray[np.uint16],
+    labels: LabelSet,
+    forbidden: list[tuple[int, int]],
+) -> None:
+    """Raise `InputError`, naming the first places, if right labels break the constraints."""
+    if not forbidden:
+        return
+    starts = encoded.sentences[:-1][np.diff(encoded.sentences.astype(np.int64)) > 0].astype(np.int64)
+    before = np.concatenate([[BOUNDARY], gold[:-1]]).astype(np.int64)
+    before[starts] = BOUNDARY
+    after_end = np.concatenate([starts[1:] - 1, [gold.size - 1]])
+    side = len(labels.names)
+    banned = np.zeros((side + 1, side + 1), dtype=bool)
+    for first, second in forbidden:
+        banned[min(first, side), min(second, side)] = True
+    broken = np.union1d(
+        np.flatnonzero(banned[np.minimum(before, side), gold]), after_end[banned[gold[after_end], side]]
+    )
+    if broken.size:
+        names = [str(labels.names[before[t]]) if before[t] != BOUNDARY else START for t in broken[:3]]
+        shown = "; ".join(
+            f"{_place(training.source, encoded, int(t))}: {labels.names[gold[t]]} after {name}"
+            for t, name in zip(broken[:3], names, strict=True)
+        )
+        more = f" and {broken.size - 3} more" if broken.size > 3 else ""
+        raise InputError(f"right labels break the constraints: {shown}{more}; mend them, or train without constraints")
+
+
+def _place(source: Any, encoded: Encoded, token: int) -> str:
+    if isinstance(source, ColumnCorpus):
+        return source.place(token)
+    sentence = int(np.searchsorted(encoded.sentences, token, side="right")) - 1
+    return f"sentence {sentence}, token {token - int(encoded.sentences[sentence])}"
 
 
 def _label_costs(labels: LabelSet, given: Mapping[Any, float] | None) -> list[float]:

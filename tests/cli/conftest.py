@@ -20,5 +20,5 @@ def corpus(tmp_path_factory):
 def model(corpus) -> Path:
     """A model with its state, trained on the corpus."""
     path = corpus / "model.safetensors"
-    run("train", "tag", corpus / "train.conll", "--model", path, "--save-state", "--tol", "0.05")
+    run("train", "tag", corpus / "train.conll", "--model", path, "--save-state", "--tol", "0.05", "--features", "words")
     return path

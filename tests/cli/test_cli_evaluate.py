@@ -92,13 +92,24 @@ def test_inspect_json_describes_the_model(corpus, model):
 
 def test_inspect_names_what_the_strongest_weights_connect(tmp_path):
     (tmp_path / "t.conll").write_text("a X\n\na X\n\na X\n\nb Y\nb Y\n\nb Y\n\nb Y\n\n")
-    run("train", "tag", tmp_path / "t.conll", "--model", tmp_path / "m", "--C", "10", "--start-end")
+    run(
+        "train",
+        "tag",
+        tmp_path / "t.conll",
+        "--model",
+        tmp_path / "m",
+        "--C",
+        "10",
+        "--start-end",
+        "--features",
+        "words",
+    )
     strongest = last_json(run("inspect", tmp_path / "m", "--json", "--top", "1000"))["strongest"]
     weights = {(entry["feature"], entry["label"]): entry["weight"] for entry in strongest}
-    assert weights["word=a", "X"] > 0 > weights["word=a", "Y"]
-    assert weights["word=b", "Y"] > 0 > weights["word=b", "X"]
+    assert weights["word[0]=a", "X"] > 0 > weights["word[0]=a", "Y"]
+    assert weights["word[0]=b", "Y"] > 0 > weights["word[0]=b", "X"]
     assert {feature for feature, _ in weights} <= {
-        "word=a", "word=b", "after X", "after Y", "at the start", "at the end",
+        "word[0]=a", "word[0]=b", "after X", "after Y", "at the start", "at the end",
     }  # fmt: skip
 
 

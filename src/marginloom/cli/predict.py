@@ -9,12 +9,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Annotated, Any
 
+import numpy as np
 import typer
+from numpy.typing import NDArray
 
-from marginloom.cli.common import FormatOption, ModelArgument, ThreadsOption
+from marginloom.cli.common import FormatOption, ModelArgument, ThreadsOption, usage_error
 from marginloom.errors import InputError
 from marginloom.io.conll import FORMATS, ColumnCorpus, format_of, stream_tables
 from marginloom.io.files import atomic_write, open_binary
+from marginloom.labels import UNSEEN
 from marginloom.tagging import Tagger
 
 
@@ -22,6 +25,9 @@ def predict(
     model: ModelArgument,
     input: Annotated[str, typer.Argument(metavar="INPUT", help="Sentences; - is standard input.")],
     output: Annotated[str, typer.Option("-o", "--output", metavar="OUT", help="- is standard output.")] = "-",
+    k_best: Annotated[
+        int, typer.Option("--k-best", metavar="K", min=1, help="Write a column for each of the K best labellings.")
+    ] = 1,
     format: FormatOption = None,
     threads: ThreadsOption = 1,
 ) -> None:
@@ -32,16 +38,29 @@ def predict(
     tagger = Tagger.load(model)
     trained_format, column = file_settings(tagger, model)
     chosen = trained_format if input == "-" and format is None else format_of(input, format)
+    if k_best > 1 and chosen == "conllu":
+        raise usage_error("--k-best writes a column for each labelling, and CoNLL-U has no room for them")
     try:
         with open_binary(input) as stream, _open_output(output) as out, _progress(input, output) as advance:
             for table in stream_tables(stream, chosen, input):
-                _, numbers = tagger.tag(ColumnCorpus(chosen, [table]), threads)
-                out.write(table.with_labels(tagger.labels.vocabulary, numbers, column - 1))
+                numbers = _labels(tagger, ColumnCorpus(chosen, [table]), k_best, threads)
+                out.write(table.with_labels(tagger.labels.vocabulary, numbers, column - 1, k_best))
                 out.flush()
                 advance(table)
     except BrokenPipeError as error:  # whoever reads our output has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(0) from error
+
+
+def _labels(tagger: Tagger, corpus: ColumnCorpus, k: int, threads: int) -> NDArray[np.uint16]:
+    """Return the numbers of the k best labels of every token, `UNSEEN` where a sentence has fewer labellings."""
+    if k == 1:
+        return tagger.tag(corpus, threads)[1]
+    columns = np.full((int(corpus.sentences[-1]), k), UNSEEN)
+    for start, labellings in zip(corpus.sentences[:-1].tolist(), tagger.tag_k_best(corpus, k, threads), strict=True):
+        for rank, (numbers, _) in enumerate(labellings):
+            columns[start : start + numbers.size, rank] = numbers
+    return columns.reshape(-1)
 
 
 def file_settings(tagger: Tagger, model: str) -> tuple[str, int]:

@@ -23,7 +23,7 @@ from marginloom.cli.common import (
 )
 from marginloom.engines import Serial
 from marginloom.errors import InputError
-from marginloom.features import ExtractedFeatures, Lists
+from marginloom.features import ExtractedFeatures, Lists, check_feature_set
 from marginloom.io.conll import read_corpus
 from marginloom.io.files import check_writable_target
 from marginloom.learners import DCD, Perceptron
@@ -114,6 +114,17 @@ def tag(
             help="What a wrong label costs where LABEL is right; may be repeated.",
         ),
     ] = None,
+    constraints: Annotated[
+        str, typer.Option("--constraints", metavar="SCHEME", help="Keep labels well formed: none, bio or bioes.")
+    ] = "none",
+    forbid: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--forbid",
+            metavar="'A B'",
+            help="Label B never follows A; <s> and </s> are a sentence's start and end; may be repeated.",
+        ),
+    ] = None,
     format: FormatOption = None,
     patience: Annotated[
         int | None,
@@ -146,8 +157,13 @@ def tag(
         checked("seed", seed, "seed")
         costs = _label_costs(label_cost or [])
         gazetteers = _gazetteers(gazetteer or [])
+        check_feature_set(features)
     except InputError as error:
         raise usage_error(str(error)) from error
+    if constraints not in ("none", "bio", "bioes"):
+        raise usage_error(f"--constraints must be none, bio or bioes, not {constraints!r}")
+    if forbid and (constraints != "none" or any(len(pair.split()) != 2 for pair in forbid)):
+        raise usage_error("--forbid takes two labels, as in --forbid 'O I-PER', and no --constraints beside it")
     if patience is not None and dev is None:
         raise usage_error("--patience watches the score on --dev, which is not given")
     feature_set = ExtractedFeatures(
@@ -177,6 +193,7 @@ def tag(
         feature_set,
         start_end=start_end,
         label_costs=costs,
+        constraints=[(pair.split()[0], pair.split()[1]) for pair in forbid] if forbid else constraints,
         evaluation_sets={"dev": labelled["dev"]} if "dev" in labelled else {},
         settings={"format": corpus.format, "label_column": label_column + 1},
         algorithm=algorithm,

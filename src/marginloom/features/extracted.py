@@ -98,11 +98,7 @@ class ExtractedFeatures:
                 with_clusters=bool(self._lists.cluster_paths),
                 with_gazetteers=bool(self._lists.gazetteers),
             )
-        if not Path(self.name).exists():
-            raise InputError(
-                f"there is no feature set {self.name!r}, nor a file of that name; the sets are: "
-                f"{', '.join(FEATURE_SETS)}"
-            )
+        check_feature_set(self.name)
         return decode_utf8(read_bytes(self.name), self.name)
 
     def _extractor(self, word_column: int) -> _core.Extractor:
@@ -208,6 +204,14 @@ class ExtractedFeatures:
         return template if template == "bias" else f"{template}={values.replace(_SEPARATOR, ' ')}"
 
 
+def check_feature_set(name: str) -> None:
+    """Raise `InputError` unless there is a feature set or a file of that name."""
+    if name not in FEATURE_SETS and not Path(name).exists():
+        raise InputError(
+            f"there is no feature set {name!r}, nor a file of that name; the sets are: {', '.join(FEATURE_SETS)}"
+        )
+
+
 def _tables(source: Any) -> tuple[Sequence[_core.TokenColumns], int]:
     if isinstance(source, ColumnCorpus):
         return source.tables, source.word_column
@@ -225,7 +229,8 @@ def _read_clusters(path: StrPath) -> tuple[_core.Vocabulary, list[str]]:
         cells = line.split("\t")
         if len(cells) not in (2, 3) or not cells[0] or set(cells[0]) - {"0", "1"}:
             raise InputError(
-                f"{path}, line {number}: found {line[:80]!r}, expected a path of 0 and 1, a tab, a word, a tab and a count"
+                f"{path}, line {number}: found {line[:80]!r}, expected a path of 0 and 1, a word and a count, "
+                "with tabs between"
             )
         if words.find(cells[1]) < 0:
             words.encode_strings([cells[1]], grow=True)

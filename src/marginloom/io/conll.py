@@ -58,6 +58,14 @@ class ColumnCorpus:
             numbers.append(vocabulary.encode_column(table, column, grow))
         return np.concatenate(numbers)
 
+    def place(self, token: int) -> str:
+        """Name the file and line of a token, counted over all files."""
+        for table in self.tables:
+            if token < table.tokens:
+                return f"{table.name}, line {table.line_number(token)}"
+            token -= table.tokens
+        raise IndexError(token)
+
     def label_column(self, column: int | None) -> int:
         """Return the index of the label column for a number from 1 as users give it; None is the default."""
         if column is None:

@@ -29,6 +29,8 @@ class SequenceTask(Task):
         Whether the first and the last label have weights of their own.
     label_costs : sequence of float
         What a wrong label costs where this one is right; empty for 1 everywhere (Hamming loss).
+    forbidden : sequence of pairs
+        Labels that must not follow each other; `marginloom.constraints.BOUNDARY` as one of them is the start or end.
 
     Examples
     --------
@@ -47,6 +49,7 @@ class SequenceTask(Task):
         *,
         start_end: bool = False,
         label_costs: Sequence[float] = (),
+        forbidden: Sequence[tuple[int, int]] = (),
     ) -> None:
         self._encoded = encoded
         self._gold = gold
@@ -62,6 +65,7 @@ class SequenceTask(Task):
                 label_count,
                 start_end,
                 list(label_costs),
+                list(forbidden),
             )
         except ValueError as error:
             raise InputError(str(error)) from error
@@ -99,7 +103,19 @@ class SequenceTask(Task):
 
     def predict(self, weights: NDArray[np.float64], n_threads: int = 1) -> NDArray[np.uint16]:
         """Return the best label of every token, all sentences in a row."""
-        outputs, _, _ = self.core.predict(weights, n_threads)
-        if self.core.bytes_per_label == 2:
-            return outputs.view("<u2").astype(np.uint16, copy=False)
-        return outputs.astype(np.uint16)
+        return self.predict_k_best(weights, 1, n_threads)[0]
+
+    def predict_k_best(
+        self, weights: NDArray[np.float64], k: int, n_threads: int = 1
+    ) -> tuple[NDArray[np.uint16], NDArray[np.float64], NDArray[np.uint64]]:
+        """Return the labels of the k best labellings of every sentence in a row, their scores, and whose they are.
+
+        Sentence i has the labellings from the i-th number of the last array to the one before the next.
+        """
+        try:
+            outputs, _, scores, labellings = self.core.predict(weights, n_threads, k)
+        except ValueError as error:
+            raise InputError(str(error)) from error
+        wide = self.core.bytes_per_label == 2
+        labels = outputs.view("<u2").astype(np.uint16, copy=False) if wide else outputs.astype(np.uint16)
+        return labels, scores, labellings

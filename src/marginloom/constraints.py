@@ -1,0 +1,100 @@
+"""Which labels must not follow each other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from marginloom.errors import InputError
+
+#: Stands for the start and the end of a sentence in a pair of label numbers.
+BOUNDARY = 0xFFFFFFFF
+
+#: Stand for the start and the end of a sentence in a pair of labels.
+START, END = "<s>", "</s>"
+
+Pair = tuple[Any, Any]
+
+_SPAN_LABEL = re.compile(r"([BIES])-(.+)")
+
+
+def forbidden_pairs(constraints: str | Iterable[Pair] | None, labels: Sequence[Any]) -> list[tuple[int, int]]:
+    """Return the numbers of the labels that must not be neighbours.
+
+    Parameters
+    ----------
+    constraints : {"none", "bio", "bioes"} or iterable of pairs, optional
+        A scheme, or pairs (label, next label) to forbid; ``"<s>"`` first or ``"</s>"`` second is the sentence's start
+        or end.
+    labels : sequence
+        The labels in the order of their numbers.
+
+    Returns
+    -------
+    list of pairs of int
+        With `BOUNDARY` for the start and the end.
+
+    Examples
+    --------
+    >>> forbidden_pairs("bio", ["B-X", "I-X", "O"]) == [(2, 1), (BOUNDARY, 1)]
+    True
+    """
+    if constraints is None or constraints == "none":
+        return []
+    if isinstance(constraints, str):
+        if constraints not in _SCHEMES:
+            raise InputError(f"constraints must be none, bio, bioes or a list of pairs of labels, not {constraints!r}")
+        return _scheme_pairs(constraints, labels)
+    pairs = []
+    for pair in constraints:
+        if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+            raise InputError(f"a forbidden pair must be two labels, not {pair!r}")
+        pairs.append((_number(pair[0], labels, START), _number(pair[1], labels, END)))
+    return pairs
+
+
+def _number(label: Any, labels: Sequence[Any], boundary: str) -> int:
+    if label in labels:
+        return labels.index(label)
+    if label == boundary:
+        return BOUNDARY
+    raise InputError(f"the forbidden pair names {label!r}, which is not a label of the training data")
+
+
+def _bio(prefix: str, kind: str, next_prefix: str, next_kind: str) -> bool:
+    return next_prefix != "I" or (prefix in "BI" and kind == next_kind)
+
+
+def _bioes(prefix: str, kind: str, next_prefix: str, next_kind: str) -> bool:
+    inside = prefix in "BI"
+    return inside == (next_prefix in "IE") and (not inside or kind == next_kind)
+
+
+_SCHEMES = {"bio": (_bio, "BI"), "bioes": (_bioes, "BIES")}
+
+
+def _scheme_pairs(scheme: str, labels: Sequence[Any]) -> list[tuple[int, int]]:
+    allowed, prefixes = _SCHEMES[scheme]
+    parts = [_parts(label, prefixes, scheme) for label in labels]
+    outside = ("O", "")  # what comes before the start and after the end
+    places = [*range(len(parts)), BOUNDARY]
+    return [
+        (before, after)
+        for before in places
+        for after in places
+        if not (before == after == BOUNDARY)
+        and not allowed(
+            *(outside if before == BOUNDARY else parts[before]), *(outside if after == BOUNDARY else parts[after])
+        )
+    ]
+
+
+def _parts(label: Any, prefixes: str, scheme: str) -> tuple[str, str]:
+    if label == "O":
+        return "O", ""
+    matched = _SPAN_LABEL.fullmatch(label) if isinstance(label, str) else None
+    if matched is None or matched[1] not in prefixes:
+        wanted = ", ".join(f"{prefix}-TYPE" for prefix in prefixes)
+        raise InputError(f"the constraints {scheme} need labels O, {wanted}, and there is {label!r}")
+    return matched[1], matched[2]
