@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+from sklearn.exceptions import NotFittedError
 
 from marginloom.callbacks import Callback, ProgressBar
 from marginloom.constraints import Pair
@@ -211,7 +211,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any, lengths: ArrayLike | None = None) -> Any:
         """Return the best labels: a list of lists, or a flat array if `lengths` is given."""
-        check_is_fitted(self, "tagger_")
+        self._check_fitted()
         source = _source(X, lengths)
         offsets, numbers = self.tagger_.tag(source, self.n_threads)
         labels = self.tagger_.labels.decode(numbers)
@@ -225,7 +225,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         self, X: Any, k: int = 3, lengths: ArrayLike | None = None
     ) -> list[list[tuple[list[Any], float]]]:
         """Return for every sentence its k best labellings with their scores, best first (fewer if there are fewer)."""
-        check_is_fitted(self, "tagger_")
+        self._check_fitted()
         k = checked("k", k, "positive count")
         decode = self.tagger_.labels.decode
         return [
@@ -239,12 +239,12 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
 
     def evaluate(self, X: Any, y: Any, lengths: ArrayLike | None = None) -> dict[str, Any]:
         """Return all scores: accuracy, and for BIO labels precision, recall and f1 of spans."""
-        check_is_fitted(self, "tagger_")
+        self._check_fitted()
         return Evaluator(self.tagger_, _labelled(X, y, lengths), self.n_threads)(self.tagger_.weights)
 
     def save(self, path: StrPath) -> None:
         """Write the model to one file, which the command line can use too."""
-        check_is_fitted(self, "tagger_")
+        self._check_fitted()
         self.tagger_.save(path)
 
     @classmethod
@@ -271,6 +271,10 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         estimator.n_iter_ = settings.get("iterations", 0)
         estimator.stopped_ = settings.get("stopped", "")
         return estimator
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "tagger_"):
+            raise NotFittedError("this SequenceTagger is not fitted yet; call fit first")
 
     def _new_features(self, source: Any) -> FeatureSet:
         min_count = checked("min_count", self.min_count, "positive count")

@@ -2,6 +2,7 @@
 
 import json
 import math
+import mmap
 import os
 import re
 import signal
@@ -119,12 +120,23 @@ def test_saving_what_was_loaded_gives_the_same_file(tmp_path):
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
-def test_loaded_weights_are_not_tied_to_the_file(tmp_path):
+def test_loaded_weights_survive_the_file_being_replaced_or_removed(tmp_path):
+    """The file is mapped, so this holds for renaming, which is how models are written, and for removal."""
     words_tagger().save(tmp_path / "m")
     loaded = SequenceTagger.load(tmp_path / "m")
     expected = loaded.predict(DEV)
-    (tmp_path / "m").write_bytes(b"")
+    words_tagger(C=7.0).save(tmp_path / "m")
     assert loaded.predict(DEV) == expected
+    (tmp_path / "m").unlink()
+    assert loaded.predict(DEV) == expected
+
+
+def test_weights_are_mapped_and_not_copied(tmp_path):
+    words_tagger().save(tmp_path / "m")
+    base = SequenceTagger.load(tmp_path / "m").tagger_.weights
+    while getattr(base, "base", None) is not None:
+        base = base.base
+    assert isinstance(base, mmap.mmap)
 
 
 def test_file_cut_off_at_any_place_is_refused(tmp_path, content, header_size):

@@ -16,6 +16,8 @@ from marginloom.io.files import StrPath, atomic_write
 FORMAT = "marginloom"
 FORMAT_VERSION = 1
 
+_DTYPES = {"F64": "<f8", "I64": "<i8", "U64": "<u8", "U8": "u1"}
+
 Tensors = dict[str, NDArray[Any]]
 
 
@@ -44,7 +46,7 @@ def save_model(path: StrPath, task: str, header: dict[str, Any], tensors: Tensor
     }
     content["checksum"] = _text_checksum(content)
     with atomic_write(path) as file:  # one metadata entry: the order of several would differ from run to run
-        file.write(save(arrays, {FORMAT: json.dumps(content)}))
+        file.write(save(arrays, {FORMAT: json.dumps(content, sort_keys=True)}))
 
 
 def load_model(path: StrPath, task: str) -> tuple[dict[str, Any], Tensors]:
@@ -86,8 +88,9 @@ def _read(name: str) -> tuple[dict[str, str], Tensors]:
     from safetensors import SafetensorError, safe_open
 
     try:
-        with safe_open(name, framework="numpy") as file:
-            return dict(file.metadata() or {}), {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+        with safe_open(name, framework="numpy") as file:  # checks that the header fits the file
+            metadata = dict(file.metadata() or {})
+        return metadata, _map_tensors(name)
     except FileNotFoundError as error:
         raise ModelFileError(f"{name}: there is no such file") from error
     except IsADirectoryError as error:
@@ -97,6 +100,19 @@ def _read(name: str) -> tuple[dict[str, str], Tensors]:
             f"{name}: this is not a model file, or it is cut off or damaged ({error}); expected one that "
             "'marginloom train' has written"
         ) from error
+
+
+def _map_tensors(name: str) -> Tensors:
+    """Return the arrays of a file as views of its pages, which are read when they are used and shared by processes."""
+    pages = np.memmap(name, dtype=np.uint8, mode="r")
+    start = 8 + int.from_bytes(pages[:8].tobytes(), "little")
+    tensors = {}
+    for key, entry in json.loads(pages[8:start].tobytes()).items():
+        if key != "__metadata__":
+            first, last = entry["data_offsets"]
+            content = pages[start + first : start + last].view(_DTYPES[entry["dtype"]])
+            tensors[key] = np.asarray(content).reshape(entry["shape"])
+    return tensors
 
 
 def _text_checksum(content: dict[str, Any]) -> int:
