@@ -53,6 +53,7 @@ NB_MODULE(_core, module) {
   module.def("simd_selected", [] { return std::string(marginloom::kernels().name); });
   module.def("simd_select", [](const std::string& name) { return marginloom::select_kernels(name); });
   bind_text(module);
+  bind_attributes(module);
   bind_tasks(module);
   bind_training(module);
 }
