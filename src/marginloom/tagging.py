@@ -15,6 +15,7 @@ from marginloom import _core
 from marginloom.errors import InputError, ModelFileError
 from marginloom.features import STORED, Encoded, FeatureSet
 from marginloom.io.conll import ColumnCorpus
+from marginloom.io.corpus import Corpus
 from marginloom.io.files import StrPath
 from marginloom.io.model import load_model, save_model
 from marginloom.labels import UNSEEN, LabelSet
@@ -36,7 +37,7 @@ class Labelled:
     labels: Sequence[Any] | NDArray[Any]
 
     @classmethod
-    def from_corpus(cls, corpus: ColumnCorpus, column: int) -> Labelled:
+    def from_corpus(cls, corpus: Corpus, column: int) -> Labelled:
         """Take the labels from a column of files."""
         seen = _core.Vocabulary()
         numbers = corpus.encode_column(seen, column, grow=True)

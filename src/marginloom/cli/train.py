@@ -23,9 +23,10 @@ from marginloom.cli.common import (
 )
 from marginloom.engines import Serial
 from marginloom.errors import InputError
-from marginloom.features import make_feature_set
-from marginloom.io.conll import read_corpus
+from marginloom.features import FeatureSet, NamedFeatures, make_feature_set
+from marginloom.io.corpus import read_corpus
 from marginloom.io.files import check_writable_target
+from marginloom.io.formats import CRFSUITE, format_of
 from marginloom.learners import DCD, Perceptron
 from marginloom.parameters import Configured, checked
 from marginloom.state import State
@@ -59,6 +60,10 @@ AveragedOption = Annotated[bool | None, typer.Option("--averaged/--no-averaged",
 ShuffleOption = Annotated[bool | None, typer.Option("--shuffle/--no-shuffle", help=_help(Serial, "shuffle"))]
 
 
+#: What to do with columns, and so of no use where a file holds ready features.
+COLUMN_OPTIONS = ("features", "column")
+
+
 @train.callback()
 def _train() -> None:
     """Train a model."""
@@ -66,6 +71,7 @@ def _train() -> None:
 
 @train.command(no_args_is_help=True)
 def tag(
+    context: typer.Context,
     training: Annotated[list[str], typer.Argument(metavar="TRAIN", help="Training files; plain, .gz or .xz.")],
     model: Annotated[str, typer.Option("--model", metavar="OUT", help="Where to write the model.")],
     dev: Annotated[str | None, typer.Option("--dev", metavar="F", help="Scored after every pass.")] = None,
@@ -116,7 +122,7 @@ def tag(
     quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Train a sequence tagger on CoNLL columns or CoNLL-U."""
+    """Train a sequence tagger on CoNLL columns, CoNLL-U, or ready features in crfsuite's format."""
     specific = {"delta": delta, "inner_passes": inner_passes, "averaged": averaged, "shuffle": shuffle}
     try:
         chosen = _choose(algorithm, specific)
@@ -126,7 +132,11 @@ def tag(
                 checked(name, value, "positive count")
         checked("seed", seed, "seed")
         costs = _label_costs(label_cost or [])
-        feature_set = make_feature_set(features, min_count)
+        if any(format_of(path, format) == CRFSUITE for path in training):
+            _refuse(context, COLUMN_OPTIONS, "crfsuite files hold ready features with the label first")
+            feature_set: FeatureSet = NamedFeatures(min_count)
+        else:
+            feature_set = make_feature_set(features, min_count)
     except InputError as error:
         raise usage_error(str(error)) from error
     if patience is not None and dev is None:
@@ -138,7 +148,8 @@ def tag(
     state = _state_of(warm_start) if warm_start is not None else None
     corpus = read_corpus(training, format)
     label_column = corpus.label_column(column)
-    parts = {name: read_corpus([path], format) for name, path in (("dev", dev), ("test", test)) if path is not None}
+    given = {name: path for name, path in (("dev", dev), ("test", test)) if path is not None}
+    parts = {name: read_corpus([path], format, corpus.format) for name, path in given.items()}
     labelled = {name: Labelled.from_corpus(part, part.label_column(label_column + 1)) for name, part in parts.items()}
     labelled["train"] = Labelled.from_corpus(corpus, label_column)
     seconds = {"read": time.perf_counter() - start}
@@ -173,6 +184,14 @@ def tag(
     if result.stopped == "interrupted":
         note(f"interrupted after {result.iterations} passes; the model in {model} is usable, but not certified")
         raise typer.Exit(130)
+
+
+def _refuse(context: typer.Context, options: tuple[str, ...], reason: str) -> None:
+    """Refuse options that were given on the command line."""
+    for name in options:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name != "DEFAULT":
+            raise InputError(f"--{name.replace('_', '-')} cannot be given: {reason}")
 
 
 def _choose(name: str, specific: dict[str, Any]) -> Algorithm:
