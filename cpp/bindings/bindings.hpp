@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/parallel.hpp"
+#include "features/vocabulary.hpp"
 
 namespace marginloom::python {
 
@@ -51,6 +52,11 @@ class PythonSignals {
 // The text of a str; the view lives as long as the str.
 [[nodiscard]] std::string_view text_of(nb::handle text);
 
+// The labels of numbers, one per token; the views live as long as `labels`.
+[[nodiscard]] std::vector<std::string_view> label_names(const Vocabulary& labels,
+                                                        const InputArray<std::uint16_t>& numbers, std::size_t count);
+
+void bind_attributes(nb::module_& module);
 void bind_text(nb::module_& module);
 void bind_features(nb::module_& module);
 void bind_tasks(nb::module_& module);

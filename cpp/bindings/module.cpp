@@ -54,6 +54,7 @@ NB_MODULE(_core, module) {
   module.def("simd_select", [](const std::string& name) { return marginloom::select_kernels(name); });
   bind_text(module);
   bind_features(module);
+  bind_attributes(module);
   bind_tasks(module);
   bind_training(module);
 }

@@ -4,12 +4,11 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <cmath>
-#include <limits>
 #include <stdexcept>
 #include <tuple>
 
 #include "bindings/bindings.hpp"
+#include "features/token_rows.hpp"
 #include "features/vocabulary.hpp"
 #include "io/column_table.hpp"
 
@@ -19,29 +18,6 @@ namespace {
 std::string as_string(const nb::bytes& bytes) {
   return {static_cast<const char*>(bytes.data()), bytes.size()};
 }
-
-std::uint32_t number_of(Vocabulary& vocabulary, std::string_view name, bool grow) {
-  return grow ? vocabulary.intern(name) : vocabulary.find(name);
-}
-
-// Sparse rows under construction, one per token.
-struct TokenRows {
-  std::vector<std::uint64_t> tokens{0};
-  std::vector<std::uint32_t> features;
-  std::vector<float> values;
-  bool indicators = true;  // all values are 1
-
-  void add(std::uint32_t feature, double value) {
-    if (feature == Vocabulary::unknown || value == 0) return;
-    if (!std::isfinite(value)) throw std::invalid_argument("a value is NaN or infinite");
-    if (std::abs(value) > std::numeric_limits<float>::max()) {
-      throw std::invalid_argument("a value is beyond the range of single precision");
-    }
-    features.push_back(feature);
-    values.push_back(static_cast<float>(value));
-    indicators &= value == 1;
-  }
-};
 
 void add_dict(Vocabulary& vocabulary, bool grow, nb::handle token, TokenRows& rows, std::string& joined) {
   for (const auto& [key, value] : nb::cast<nb::dict>(token)) {
@@ -71,7 +47,7 @@ void add_token(Vocabulary& vocabulary, bool grow, nb::handle token, TokenRows& r
       rows.add(number_of(vocabulary, text_of(feature), grow), 1);
     }
   }
-  rows.tokens.push_back(rows.features.size());
+  rows.end_token();
 }
 
 nb::object encode_tokens(Vocabulary& vocabulary, nb::handle sentences, bool grow) {
@@ -128,14 +104,7 @@ nb::object encode_column(Vocabulary& vocabulary, const ColumnTable& table, std::
 
 nb::object with_labels(const ColumnTable& table, const Vocabulary& labels, const InputArray<std::uint16_t>& numbers,
                        std::size_t column, std::size_t k) {
-  constexpr std::uint16_t none = 0xFFFF;
-  if (numbers.size() != table.tokens() * k) throw std::invalid_argument("there must be k labels per token");
-  std::vector<std::string_view> names;
-  names.reserve(numbers.size());
-  for (const std::uint16_t number : view(numbers)) {
-    if (number >= labels.size() && number != none) throw std::invalid_argument("a label is beyond the vocabulary");
-    names.push_back(number == none ? "_" : labels.name(number));
-  }
+  const std::vector<std::string_view> names = label_names(labels, numbers, table.tokens() * k);
   std::string text;
   {
     const nb::gil_scoped_release release;
@@ -145,6 +114,19 @@ nb::object with_labels(const ColumnTable& table, const Vocabulary& labels, const
 }
 
 }  // namespace
+
+std::vector<std::string_view> label_names(const Vocabulary& labels, const InputArray<std::uint16_t>& numbers,
+                                          std::size_t count) {
+  constexpr std::uint16_t none = 0xFFFF;
+  if (numbers.size() != count) throw std::invalid_argument("there are too few or too many labels");
+  std::vector<std::string_view> names;
+  names.reserve(count);
+  for (const std::uint16_t number : view(numbers)) {
+    if (number >= labels.size() && number != none) throw std::invalid_argument("a label is beyond the vocabulary");
+    names.push_back(number == none ? "_" : labels.name(number));
+  }
+  return names;
+}
 
 void bind_text(nb::module_& module) {
   nb::class_<Vocabulary>(module, "Vocabulary")

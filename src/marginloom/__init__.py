@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from marginloom.datasets import make_tagging
     from marginloom.errors import InputError, MarginloomError, ModelFileError
     from marginloom.estimators import SequenceTagger
+    from marginloom.io.crfsuite import read_crfsuite, write_crfsuite
     from marginloom.learners import DCD, Perceptron
     from marginloom.state import State
     from marginloom.training import Certificate, Result, train
@@ -33,7 +34,9 @@ _HOMES = {
     "State": "state",
     "find_algorithm": "algorithms",
     "make_tagging": "datasets",
+    "read_crfsuite": "io.crfsuite",
     "train": "training",
+    "write_crfsuite": "io.crfsuite",
 }
 
 __all__ = [
@@ -52,7 +55,9 @@ __all__ = [
     "State",
     "find_algorithm",
     "make_tagging",
+    "read_crfsuite",
     "train",
+    "write_crfsuite",
 ]
 
 

@@ -15,7 +15,7 @@ from marginloom import _core
 from marginloom.constraints import BOUNDARY, START, Pair, forbidden_pairs
 from marginloom.errors import InputError, ModelFileError
 from marginloom.features import STORED, Encoded, FeatureSet
-from marginloom.io.conll import ColumnCorpus
+from marginloom.io.corpus import Corpus
 from marginloom.io.files import StrPath
 from marginloom.io.model import load_model, save_model
 from marginloom.labels import UNSEEN, LabelSet
@@ -37,7 +37,7 @@ class Labelled:
     labels: Sequence[Any] | NDArray[Any]
 
     @classmethod
-    def from_corpus(cls, corpus: ColumnCorpus, column: int) -> Labelled:
+    def from_corpus(cls, corpus: Corpus, column: int) -> Labelled:
         """Take the labels from a column of files."""
         seen = _core.Vocabulary()
         numbers = corpus.encode_column(seen, column, grow=True)
@@ -312,8 +312,12 @@ def _check_gold(
 
 
 def _place(source: Any, encoded: Encoded, token: int) -> str:
-    if isinstance(source, ColumnCorpus):
-        return source.place(token)
+    """Name a token's file and line, or its sentence if it does not come from a file."""
+    before = 0
+    for table in getattr(source, "tables", ()):
+        if token < before + table.tokens:
+            return f"{table.name}, line {table.line_number(token - before)}"
+        before += table.tokens
     sentence = int(np.searchsorted(encoded.sentences, token, side="right")) - 1
     return f"sentence {sentence}, token {token - int(encoded.sentences[sentence])}"
 

@@ -9,7 +9,7 @@ from marginloom.tagging import Tagger
 
 
 def train(path, model, *options):
-    return last_json(run("train", "tag", path, "--model", model, "--json", *options))
+    return last_json(run("train", "tag", path, "--model", model, "--json", "--features", "words", *options))
 
 
 def test_warm_start_needs_fewer_passes(corpus, tmp_path, model):

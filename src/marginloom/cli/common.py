@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from marginloom.errors import InputError
-from marginloom.io.conll import format_of
+from marginloom.io.formats import format_of
 from marginloom.threads import resolve_threads
 
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="A model that 'marginloom train' has written.")]
@@ -51,7 +51,7 @@ FormatOption = Annotated[
         "--format",
         metavar="FORMAT",
         callback=_usage_check(lambda value: format_of("", value)),
-        help="conll or conllu; by default as the file's name says.",
+        help="conll, conllu or crfsuite (ready features); by default as the file's name says.",
     ),
 ]
 ColumnOption = Annotated[

@@ -15,9 +15,11 @@ from marginloom.cli.common import (
     ThreadsOption,
     note,
     score_lines,
+    usage_error,
 )
 from marginloom.cli.predict import file_settings
-from marginloom.io.conll import read_corpus
+from marginloom.io.corpus import read_corpus
+from marginloom.io.formats import CRFSUITE
 from marginloom.tagging import Evaluator, Labelled, Tagger
 
 
@@ -31,8 +33,10 @@ def evaluate(
 ) -> None:
     """Score a model's predictions; the labels are by default in the column that the model was trained on."""
     tagger = Tagger.load(model)
-    corpus = read_corpus([input], format)
-    _, trained_column = file_settings(tagger, model)
+    chosen, trained_column = file_settings(tagger, model, input, format)
+    if chosen == CRFSUITE and column is not None:
+        raise usage_error("in crfsuite's format the labels are the first field: --column cannot be given")
+    corpus = read_corpus([input], chosen)
     labelled = Labelled.from_corpus(corpus, corpus.label_column(trained_column if column is None else column))
     evaluator = Evaluator(tagger, labelled, threads)
     if evaluator.unseen:

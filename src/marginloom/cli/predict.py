@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from marginloom.cli.common import FormatOption, ModelArgument, ThreadsOption, usage_error
 from marginloom.errors import InputError
-from marginloom.io.conll import FORMATS, ColumnCorpus, format_of, stream_tables
+from marginloom.io.corpus import Corpus, stream_corpora
 from marginloom.io.files import atomic_write, open_binary
+from marginloom.io.formats import CRFSUITE, FORMATS, format_of
 from marginloom.labels import UNSEEN
 from marginloom.tagging import Tagger
 
@@ -34,25 +35,25 @@ def predict(
     """Label sentences, in the format they come in.
 
     Columns get one more with the predicted labels; CoNLL-U gets them in the column that the model was trained on.
+    For ready features in crfsuite's format the labels come alone, one a line, as CRFsuite writes them.
     """
     tagger = Tagger.load(model)
-    trained_format, column = file_settings(tagger, model)
-    chosen = trained_format if input == "-" and format is None else format_of(input, format)
-    if k_best > 1 and chosen == "conllu":
-        raise usage_error("--k-best writes a column for each labelling, and CoNLL-U has no room for them")
+    chosen, column = file_settings(tagger, model, input, format)
+    if k_best > 1 and chosen != "conll":
+        raise usage_error(f"--k-best writes a column for each labelling, and the format {chosen} has no room for them")
     try:
         with open_binary(input) as stream, _open_output(output) as out, _progress(input, output) as advance:
-            for table in stream_tables(stream, chosen, input):
-                numbers = _labels(tagger, ColumnCorpus(chosen, [table]), k_best, threads)
-                out.write(table.with_labels(tagger.labels.vocabulary, numbers, column - 1, k_best))
+            for corpus in stream_corpora(stream, chosen, input):
+                numbers = _labels(tagger, corpus, k_best, threads)
+                out.write(corpus.with_labels(tagger.labels.vocabulary, numbers, column - 1, k_best))
                 out.flush()
-                advance(table)
+                advance(corpus.byte_count)
     except BrokenPipeError as error:  # whoever reads our output has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(0) from error
 
 
-def _labels(tagger: Tagger, corpus: ColumnCorpus, k: int, threads: int) -> NDArray[np.uint16]:
+def _labels(tagger: Tagger, corpus: Corpus, k: int, threads: int) -> NDArray[np.uint16]:
     """Return the numbers of the k best labels of every token, `UNSEEN` where a sentence has fewer labellings."""
     if k == 1:
         return tagger.tag(corpus, threads)[1]
@@ -63,15 +64,17 @@ def _labels(tagger: Tagger, corpus: ColumnCorpus, k: int, threads: int) -> NDArr
     return columns.reshape(-1)
 
 
-def file_settings(tagger: Tagger, model: str) -> tuple[str, int]:
-    """Return the format and the label's column, from 1, of the files that a model was trained on."""
-    format, column = tagger.settings.get("format"), tagger.settings.get("label_column")
-    if format not in FORMATS or not isinstance(column, int) or column < 1:
+def file_settings(tagger: Tagger, model: str, input: str, format: str | None) -> tuple[str, int]:
+    """Return an input's format, and the label's column, from 1, in the files that the model was trained on."""
+    trained, column = tagger.settings.get("format"), tagger.settings.get("label_column")
+    if trained is None and tagger.features.name == "named" and format_of(input, format) == CRFSUITE:
+        return CRFSUITE, 1  # the features are the same, wherever training got them from
+    if trained not in FORMATS or not isinstance(column, int) or column < 1:
         raise InputError(
             f"{model}: this model was trained from Python on features, not on columns of a file; use it from Python "
-            "with SequenceTagger.load"
+            "with SequenceTagger.load, or with a file of such features and --format crfsuite"
         )
-    return format, column
+    return trained if input == "-" and format is None else format_of(input, format, trained), column
 
 
 @contextmanager
@@ -88,7 +91,7 @@ def _open_output(path: str) -> Iterator[IO[bytes]]:
 def _progress(input: str, output: str) -> Iterator[Any]:
     """Show how much of a file is done, on a terminal that does not show the output itself."""
     if output == "-" or not sys.stderr.isatty():
-        yield lambda table: None
+        yield lambda byte_count: None
         return
     from rich.console import Console
     from rich.progress import Progress
@@ -96,4 +99,4 @@ def _progress(input: str, output: str) -> Iterator[Any]:
     plain = input != "-" and not input.endswith((".gz", ".xz"))
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("predict", total=Path(input).stat().st_size if plain else None)
-        yield lambda table: bar.advance(task, table.bytes)
+        yield lambda byte_count: bar.advance(task, byte_count)

@@ -23,9 +23,10 @@ from marginloom.cli.common import (
 )
 from marginloom.engines import Serial
 from marginloom.errors import InputError
-from marginloom.features import ExtractedFeatures, Lists, check_feature_set
-from marginloom.io.conll import read_corpus
+from marginloom.features import ExtractedFeatures, FeatureSet, Lists, NamedFeatures, check_feature_set
+from marginloom.io.corpus import read_corpus
 from marginloom.io.files import check_writable_target
+from marginloom.io.formats import CRFSUITE, format_of
 from marginloom.learners import DCD, Perceptron
 from marginloom.parameters import Configured, checked
 from marginloom.state import State
@@ -60,6 +61,10 @@ AveragedOption = Annotated[bool | None, typer.Option("--averaged/--no-averaged",
 ShuffleOption = Annotated[bool | None, typer.Option("--shuffle/--no-shuffle", help=_help(Serial, "shuffle"))]
 
 
+#: What to do with columns, and so of no use where a file holds ready features.
+COLUMN_OPTIONS = ("features", "column", "pos_column", "gazetteer", "clusters", "hash_bits")
+
+
 @train.callback()
 def _train() -> None:
     """Train a model."""
@@ -67,6 +72,7 @@ def _train() -> None:
 
 @train.command(no_args_is_help=True)
 def tag(
+    context: typer.Context,
     training: Annotated[list[str], typer.Argument(metavar="TRAIN", help="Training files; plain, .gz or .xz.")],
     model: Annotated[str, typer.Option("--model", metavar="OUT", help="Where to write the model.")],
     dev: Annotated[str | None, typer.Option("--dev", metavar="F", help="Scored after every pass.")] = None,
@@ -146,7 +152,7 @@ def tag(
     quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Train a sequence tagger on CoNLL columns or CoNLL-U."""
+    """Train a sequence tagger on CoNLL columns, CoNLL-U, or ready features in crfsuite's format."""
     specific = {"delta": delta, "inner_passes": inner_passes, "averaged": averaged, "shuffle": shuffle}
     try:
         chosen = _choose(algorithm, specific)
@@ -157,7 +163,11 @@ def tag(
         checked("seed", seed, "seed")
         costs = _label_costs(label_cost or [])
         gazetteers = _gazetteers(gazetteer or [])
-        check_feature_set(features)
+        ready = any(format_of(path, format) == CRFSUITE for path in training)
+        if ready:
+            _refuse(context, COLUMN_OPTIONS, "crfsuite files hold ready features with the label first")
+        else:
+            check_feature_set(features)
     except InputError as error:
         raise usage_error(str(error)) from error
     if constraints not in ("none", "bio", "bioes"):
@@ -166,14 +176,16 @@ def tag(
         raise usage_error("--forbid takes two labels, as in --forbid 'O I-PER', and no --constraints beside it")
     if patience is not None and dev is None:
         raise usage_error("--patience watches the score on --dev, which is not given")
-    feature_set = ExtractedFeatures(
-        features,
-        min_count=min_count,
-        hash_bits=hash_bits,
-        pos_column=pos_column,
-        lists=Lists.read(clusters, gazetteers),
-        n_threads=resolve_threads(threads),
-    )
+    feature_set: FeatureSet = NamedFeatures(min_count)
+    if not ready:
+        feature_set = ExtractedFeatures(
+            features,
+            min_count=min_count,
+            hash_bits=hash_bits,
+            pos_column=pos_column,
+            lists=Lists.read(clusters, gazetteers),
+            n_threads=resolve_threads(threads),
+        )
     check_writable_target(model)
     if trace is not None:
         check_writable_target(trace)
@@ -181,7 +193,8 @@ def tag(
     state = _state_of(warm_start) if warm_start is not None else None
     corpus = read_corpus(training, format)
     label_column = corpus.label_column(column)
-    parts = {name: read_corpus([path], format) for name, path in (("dev", dev), ("test", test)) if path is not None}
+    given = {name: path for name, path in (("dev", dev), ("test", test)) if path is not None}
+    parts = {name: read_corpus([path], format, corpus.format) for name, path in given.items()}
     labelled = {name: Labelled.from_corpus(part, part.label_column(label_column + 1)) for name, part in parts.items()}
     labelled["train"] = Labelled.from_corpus(corpus, label_column)
     seconds = {"read": time.perf_counter() - start}
@@ -217,6 +230,14 @@ def tag(
     if result.stopped == "interrupted":
         note(f"interrupted after {result.iterations} passes; the model in {model} is usable, but not certified")
         raise typer.Exit(130)
+
+
+def _refuse(context: typer.Context, options: tuple[str, ...], reason: str) -> None:
+    """Refuse options that were given on the command line."""
+    for name in options:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name != "DEFAULT":
+            raise InputError(f"--{name.replace('_', '-')} cannot be given: {reason}")
 
 
 def _choose(name: str, specific: dict[str, Any]) -> Algorithm:

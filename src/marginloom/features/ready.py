@@ -17,10 +17,11 @@ from marginloom.features.base import (
     load_vocabulary,
     vocabulary_tensors,
 )
+from marginloom.io.crfsuite import AttributeCorpus
 
 
 class NamedFeatures:
-    """Per token a list of strings, or a dict from name to value.
+    """Per token a list of strings, or a dict from name to value; or a file that holds them.
 
     A string value makes an indicator called ``name=value``; True and False count as 1 and 0.
 
@@ -77,6 +78,8 @@ class NamedFeatures:
     def _encode(
         self, source: Any, grow: bool
     ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint32], NDArray[np.float32] | None]:
+        if isinstance(source, AttributeCorpus):
+            return source.sentences, *source.encode_attributes(self._vocabulary, grow)
         try:
             return self._vocabulary.encode_tokens(source, grow)
         except (TypeError, ValueError) as error:

@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 
 from marginloom import _core
 from marginloom.errors import InputError
-from marginloom.io.files import StrPath, decode_utf8, read_bytes
+from marginloom.io.files import StrPath, decode_utf8, read_bytes, stream_pieces
+from marginloom.io.formats import common_format
 
-FORMATS = ("conll", "conllu")
 _WORD_COLUMN = {"conll": 0, "conllu": 1}
 _CONLLU_LABEL_COLUMN = 4
-_STREAM_BYTES = 1 << 16
 _SENTENCE_END = re.compile(rb"\n[ \t]*\r?\n")
 
 
@@ -43,6 +42,11 @@ class ColumnCorpus:
         return _WORD_COLUMN[self.format]
 
     @property
+    def byte_count(self) -> int:
+        """Size of the text."""
+        return sum(table.bytes for table in self.tables)
+
+    @property
     def sentences(self) -> NDArray[np.uint64]:
         """Where the sentences begin and end, counted in tokens over all files."""
         offsets = [np.zeros(1, dtype=np.uint64)]
@@ -58,14 +62,6 @@ class ColumnCorpus:
             numbers.append(vocabulary.encode_column(table, column, grow))
         return np.concatenate(numbers)
 
-    def place(self, token: int) -> str:
-        """Name the file and line of a token, counted over all files."""
-        for table in self.tables:
-            if token < table.tokens:
-                return f"{table.name}, line {table.line_number(token)}"
-            token -= table.tokens
-        raise IndexError(token)
-
     def label_column(self, column: int | None) -> int:
         """Return the index of the label column for a number from 1 as users give it; None is the default."""
         if column is None:
@@ -80,6 +76,11 @@ class ColumnCorpus:
             )
         return column - 1
 
+    def with_labels(self, labels: _core.Vocabulary, numbers: NDArray[np.uint16], column: int, k: int = 1) -> bytes:
+        """Return the text of one file with labels in a new column, or in CoNLL-U in the one given."""
+        (table,) = self.tables
+        return table.with_labels(labels, numbers, column, k)
+
     @staticmethod
     def _check_column(table: _core.ColumnTable, column: int) -> None:
         if table.tokens and column >= table.columns:
@@ -87,22 +88,6 @@ class ColumnCorpus:
                 f"{table.name}, line {table.line_number(0)}: found {table.columns} columns, and column {column + 1} "
                 "was asked for; name another with --column"
             )
-
-
-def format_of(path: StrPath, given: str | None = None) -> str:
-    """Return the format that was asked for, or the one that the name's ending says.
-
-    Examples
-    --------
-    >>> format_of("train.conllu.gz"), format_of("train.txt")
-    ('conllu', 'conll')
-    """
-    if given is not None:
-        if given not in FORMATS:
-            raise InputError(f"there is no format {given!r}; there are: {', '.join(FORMATS)}")
-        return given
-    name = os.fspath(path).removesuffix(".gz").removesuffix(".xz")
-    return "conllu" if name.endswith((".conllu", ".conll-u")) else "conll"
 
 
 def parse(data: bytes, format: str, name: str, first_line: int = 1, columns: int = 0) -> _core.ColumnTable:
@@ -135,10 +120,9 @@ def read_corpus(paths: Sequence[StrPath], format: str | None = None) -> ColumnCo
     ColumnCorpus
         Their sentences.
     """
-    formats = {format_of(path, format) for path in paths}
-    if len(formats) != 1:
-        raise InputError("CoNLL-U and plain CoNLL files cannot be mixed; say which one with --format")
-    chosen = formats.pop()
+    chosen = common_format(paths, format)
+    if chosen not in _WORD_COLUMN:
+        raise InputError(f"{os.fspath(paths[0])}: the format is {chosen}, which has no columns")
     tables = [parse(read_bytes(path), chosen, os.fspath(path)) for path in paths]
     for table in tables:
         if table.tokens == 0:
@@ -150,24 +134,8 @@ def read_corpus(paths: Sequence[StrPath], format: str | None = None) -> ColumnCo
 
 def stream_tables(stream: BinaryIO, format: str, name: str) -> Iterator[_core.ColumnTable]:
     """Yield a stream's sentences piece by piece, as soon as they are complete, in bounded memory."""
-    pending = b""
-    line = 1
     columns = 0
-    while True:
-        block = stream.read1(_STREAM_BYTES) if hasattr(stream, "read1") else stream.read(_STREAM_BYTES)
-        pending += block
-        if block:
-            ends = list(_SENTENCE_END.finditer(pending))
-            if not ends:
-                continue
-            cut = ends[-1].end()
-        else:
-            cut = len(pending)
-        piece, pending = pending[:cut], pending[cut:]
-        if piece:
-            table = parse(piece, format, name, line, columns)
-            yield table
-            columns = columns or table.columns
-            line += piece.count(b"\n")
-        if not block:
-            return
+    for piece, line in stream_pieces(stream, _SENTENCE_END):
+        table = parse(piece, format, name, line, columns)
+        yield table
+        columns = columns or table.columns

@@ -8,6 +8,7 @@ import gzip
 import io
 import lzma
 import os
+import re
 import secrets
 import stat
 import sys
@@ -22,7 +23,15 @@ from marginloom.errors import InputError
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-__all__ = ["StrPath", "atomic_write", "check_writable_target", "decode_utf8", "open_binary", "read_bytes"]
+__all__ = [
+    "StrPath",
+    "atomic_write",
+    "check_writable_target",
+    "decode_utf8",
+    "open_binary",
+    "read_bytes",
+    "stream_pieces",
+]
 
 StrPath: TypeAlias = "str | os.PathLike[str]"
 
@@ -32,6 +41,7 @@ _BROKEN_COMPRESSION = (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError)
 _READ_FAILURES = (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError)
 _DISK_IS_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _BUFFER_BYTES = 1 << 17
+_STREAM_BYTES = 1 << 16
 
 
 def read_bytes(path: StrPath) -> bytes:
@@ -107,6 +117,48 @@ def open_binary(path: StrPath) -> BinaryIO:
     if isinstance(stream, io.BufferedReader):
         return stream
     return io.BufferedReader(_Decompressed(stream, name), _BUFFER_BYTES)
+
+
+def stream_pieces(stream: BinaryIO, sentence_end: re.Pattern[bytes]) -> Iterator[tuple[bytes, int]]:
+    r"""Cut a stream after the ends of sentences, as soon as they have come.
+
+    Parameters
+    ----------
+    stream : binary file
+        What to read, in blocks or as it comes.
+    sentence_end : pattern
+        Matches the line end of a sentence's last line up to that of the blank line after it.
+
+    Yields
+    ------
+    bytes
+        One or more sentences; the last piece is whatever is left.
+    int
+        The number of the line with which they begin, from 1.
+
+    Examples
+    --------
+    >>> list(stream_pieces(io.BytesIO(b"a\n\nb\nc"), re.compile(rb"\n\n")))
+    [(b'a\n\n', 1), (b'b\nc', 3)]
+    """
+    pending = b""
+    line = 1
+    while True:
+        block = stream.read1(_STREAM_BYTES) if hasattr(stream, "read1") else stream.read(_STREAM_BYTES)
+        pending += block
+        if block:
+            ends = list(sentence_end.finditer(pending))
+            if not ends:
+                continue
+            cut = ends[-1].end()
+        else:
+            cut = len(pending)
+        piece, pending = pending[:cut], pending[cut:]
+        if piece:
+            yield piece, line
+            line += piece.count(b"\n")
+        if not block:
+            return
 
 
 def decode_utf8(data: bytes, name: str, first_line: int = 1) -> str:

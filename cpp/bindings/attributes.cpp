@@ -1,0 +1,79 @@
+// Files of ready features.
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <utility>
+
+#include "bindings/bindings.hpp"
+#include "features/vocabulary.hpp"
+#include "io/attribute_table.hpp"
+
+namespace marginloom::python {
+namespace {
+
+// A vocabulary that does not grow may serve several threads at once; one that grows is guarded by the GIL.
+template <class Encode>
+auto encode_guarded(bool grow, Encode encode) {
+  if (grow) return encode();
+  const nb::gil_scoped_release release;
+  return encode();
+}
+
+nb::object encode_labels(const AttributeTable& table, Vocabulary& vocabulary, bool grow) {
+  return nb::cast(to_numpy(encode_guarded(grow, [&] { return table.encode_labels(vocabulary, grow); })));
+}
+
+nb::object encode_attributes(const AttributeTable& table, Vocabulary& vocabulary, bool grow) {
+  TokenRows rows = encode_guarded(grow, [&] { return table.encode_attributes(vocabulary, grow); });
+  nb::object values = nb::none();
+  if (!rows.indicators) values = nb::cast(to_numpy(std::move(rows.values)));
+  return nb::make_tuple(to_numpy(std::move(rows.tokens)), to_numpy(std::move(rows.features)), values);
+}
+
+std::vector<std::pair<std::string, double>> attributes(const AttributeTable& table, std::size_t token) {
+  if (token >= table.tokens()) throw nb::index_error("beyond the table");
+  std::vector<std::pair<std::string, double>> found;
+  std::string buffer;
+  table.visit_attributes(token, buffer,
+                         [&](const Attribute& attribute) { found.emplace_back(attribute.name, attribute.value); });
+  return found;
+}
+
+nb::object with_labels(const AttributeTable& table, const Vocabulary& labels,
+                       const InputArray<std::uint16_t>& numbers) {
+  const std::vector<std::string_view> names = label_names(labels, numbers, table.tokens());
+  std::string text;
+  {
+    const nb::gil_scoped_release release;
+    text = table.with_labels(names);
+  }
+  return nb::bytes(text.data(), text.size());
+}
+
+}  // namespace
+
+void bind_attributes(nb::module_& module) {
+  nb::class_<AttributeTable>(module, "AttributeTable")
+      .def("__init__",
+           [](AttributeTable* self, const nb::bytes& text, const std::string& name, std::size_t first_line) {
+             std::string owned(static_cast<const char*>(text.data()), text.size());
+             const nb::gil_scoped_release release;
+             new (self) AttributeTable(std::move(owned), name, first_line);
+           })
+      .def_prop_ro("name", &AttributeTable::name)
+      .def_prop_ro("tokens", &AttributeTable::tokens)
+      .def_prop_ro("bytes", &AttributeTable::bytes)
+      .def("sentences", [](const AttributeTable& self) { return to_numpy(self.sentences()); })
+      .def("line_number",
+           [](const AttributeTable& self, std::size_t token) {
+             if (token >= self.tokens()) throw nb::index_error("beyond the table");
+             return self.line_number(token);
+           })
+      .def("attributes", &attributes, nb::arg("token"))
+      .def("encode_labels", &encode_labels, nb::arg("vocabulary"), nb::arg("grow"))
+      .def("encode_attributes", &encode_attributes, nb::arg("vocabulary"), nb::arg("grow"))
+      .def("with_labels", &with_labels, nb::arg("labels"), nb::arg("numbers"));
+}
+
+}  // namespace marginloom::python

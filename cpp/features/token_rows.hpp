@@ -1,0 +1,43 @@
+// Sparse rows under construction, one per token.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include "features/vocabulary.hpp"
+
+namespace marginloom {
+
+[[nodiscard]] inline std::uint32_t number_of(Vocabulary& vocabulary, std::string_view name, bool grow) {
+  return grow ? vocabulary.intern(name) : vocabulary.find(name);
+}
+
+// A feature that a token has twice stands there twice: its values add up in every score and every difference.
+struct TokenRows {
+  std::vector<std::uint64_t> tokens{0};
+  std::vector<std::uint32_t> features;
+  std::vector<float> values;
+  bool indicators = true;  // all values are 1
+
+  static void check(double value) {
+    if (!std::isfinite(value)) throw std::invalid_argument("a value is NaN or infinite");
+    if (std::abs(value) > std::numeric_limits<float>::max()) {
+      throw std::invalid_argument("a value is beyond the range of single precision");
+    }
+  }
+
+  void add(std::uint32_t feature, double value) {
+    if (feature == Vocabulary::unknown || value == 0) return;
+    check(value);
+    features.push_back(feature);
+    values.push_back(static_cast<float>(value));
+    indicators &= value == 1;
+  }
+
+  void end_token() { tokens.push_back(features.size()); }
+};
+
+}  // namespace marginloom

@@ -1,0 +1,69 @@
+"""Sentences from files of any format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import BinaryIO, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marginloom import _core
+from marginloom.io import conll, crfsuite
+from marginloom.io.files import StrPath
+from marginloom.io.formats import CRFSUITE, common_format
+
+
+class Corpus(Protocol):
+    """Sentences of one or several files, with what the commands need of them."""
+
+    @property
+    def format(self) -> str:
+        """One of `marginloom.io.formats.FORMATS`."""
+
+    @property
+    def byte_count(self) -> int:
+        """Size of the text."""
+
+    @property
+    def sentences(self) -> NDArray[np.uint64]:
+        """Where the sentences begin and end, counted in tokens over all files."""
+
+    def label_column(self, column: int | None) -> int:
+        """Return the index of the label column for a number from 1 as users give it; None is the default."""
+
+    def encode_column(self, vocabulary: _core.Vocabulary, column: int, grow: bool) -> NDArray[np.uint32]:
+        """Return the numbers of a column's cells in a vocabulary, over all files."""
+
+    def with_labels(self, labels: _core.Vocabulary, numbers: NDArray[np.uint16], column: int, k: int = 1) -> bytes:
+        """Return what the format has predictions look like, for the text of one file."""
+
+
+def read_corpus(paths: Sequence[StrPath], format: str | None = None, trained: str | None = None) -> Corpus:
+    """Read files, which must be of one format and have a sentence each.
+
+    Parameters
+    ----------
+    paths : sequence of paths
+        The files, plain, .gz or .xz.
+    format : str, optional
+        By default as the names say.
+    trained : str, optional
+        The format of the files that the model was trained on, which these must go with.
+
+    Returns
+    -------
+    Corpus
+        Their sentences.
+    """
+    chosen = common_format(paths, format, trained)
+    return crfsuite.read_corpus(paths) if chosen == CRFSUITE else conll.read_corpus(paths, chosen)
+
+
+def stream_corpora(stream: BinaryIO, format: str, name: str) -> Iterator[Corpus]:
+    """Yield a stream's sentences piece by piece, as soon as they are complete, in bounded memory."""
+    if format == CRFSUITE:
+        yield from crfsuite.stream_corpora(stream, name)
+    else:
+        for table in conll.stream_tables(stream, format, name):
+            yield conll.ColumnCorpus(format, [table])

@@ -1,0 +1,61 @@
+"""The formats of files of sentences, and which one a file has."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from marginloom.errors import InputError
+from marginloom.io.files import StrPath
+
+CONLL = "conll"
+CONLLU = "conllu"
+CRFSUITE = "crfsuite"
+FORMATS = (CONLL, CONLLU, CRFSUITE)
+_ENDINGS = {".conll": CONLL, ".conllu": CONLLU, ".conll-u": CONLLU, ".crfsuite": CRFSUITE}
+
+
+def format_of(path: StrPath, given: str | None = None, trained: str | None = None) -> str:
+    """Return the format that was asked for, or the one that the name's ending says.
+
+    Parameters
+    ----------
+    path : path
+        The file; ``.gz`` and ``.xz`` at the end of its name are passed over.
+    given : str, optional
+        The format that was asked for.
+    trained : str, optional
+        The format of the training files. Ready features and columns do not go together, so after training on
+        ``crfsuite`` other files are of that format too.
+
+    Examples
+    --------
+    >>> format_of("train.conllu.gz"), format_of("train.txt"), format_of("dev.txt", trained="crfsuite")
+    ('conllu', 'conll', 'crfsuite')
+    """
+    if given is not None and given not in FORMATS:
+        raise InputError(f"there is no format {given!r}; there are: {', '.join(FORMATS)}")
+    name = os.fspath(path)
+    ending = Path(name.removesuffix(".gz").removesuffix(".xz")).suffix
+    chosen = given or _ENDINGS.get(ending) or (CRFSUITE if trained == CRFSUITE else CONLL)
+    if trained is not None and (chosen == CRFSUITE) != (trained == CRFSUITE):
+        raise InputError(
+            f"{name}: the format is {chosen}, and the model's is {trained}; ready features cannot stand in for columns "
+            "or the other way round, so give a file of the model's format (and say so with --format)"
+        )
+    return chosen
+
+
+def common_format(paths: Iterable[StrPath], given: str | None = None, trained: str | None = None) -> str:
+    """Return the one format of several files.
+
+    Examples
+    --------
+    >>> common_format(["a.crfsuite", "b.crfsuite.xz"])
+    'crfsuite'
+    """
+    formats = {format_of(path, given, trained) for path in paths}
+    if len(formats) != 1:
+        raise InputError(f"files in {' and '.join(sorted(formats))} cannot be mixed; say which one with --format")
+    return formats.pop()
