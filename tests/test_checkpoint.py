@@ -1,6 +1,7 @@
 """A run that is cut off anywhere goes on from its checkpoint to the same bits, and never from another run's."""
 
 import copy
+import itertools
 import os
 import signal
 import subprocess
@@ -27,6 +28,10 @@ WORDS, TAGS = make_tagging(80, seed=0)
 DEV = make_tagging(40, seed=1)
 OTHER = make_tagging(40, seed=2)
 NAME = "checkpoint.safetensors"
+LABELS = sorted({label for labels in TAGS for label in labels})
+UNSEEN_PAIR = min(
+    set(itertools.product(LABELS, LABELS)) - {pair for labels in TAGS for pair in itertools.pairwise(labels)}
+)
 
 
 class Killed(Exception):  # noqa: N818
@@ -187,6 +192,7 @@ def test_unfinished_run_is_not_overwritten(tmp_path):
         ({"engine": {"shuffle": False}}, "engine shuffle = True, and now it is False"),
         ({"start_end": True}, "other start_end"),
         ({"label_costs": {TAGS[0][0]: 2.0}}, "other label_costs"),
+        ({"constraints": [UNSEEN_PAIR]}, "other constraints"),
         ({"min_count": 2}, "other features"),
     ],
 )

@@ -55,7 +55,7 @@ class SequenceTask(Task):
         self._encoded = encoded
         self._gold = gold
         self._label_count = label_count
-        self._options = {"start_end": start_end, "label_costs": list(label_costs)}
+        self._options = {"start_end": start_end, "label_costs": list(label_costs), "constraints": list(forbidden)}
         try:
             self.core: _core.SequenceTask = _core.SequenceTask(
                 encoded.sentences,
