@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from marginloom.algorithms import ALGORITHMS, find_algorithm
     from marginloom.callbacks import Callback, EarlyStopping, ProgressBar
+    from marginloom.checkpoint import Checkpoint
     from marginloom.datasets import make_tagging
     from marginloom.errors import InputError, MarginloomError, ModelFileError
     from marginloom.estimators import SequenceTagger
@@ -22,6 +23,7 @@ _HOMES = {
     "ALGORITHMS": "algorithms",
     "Callback": "callbacks",
     "Certificate": "training",
+    "Checkpoint": "checkpoint",
     "DCD": "learners",
     "EarlyStopping": "callbacks",
     "InputError": "errors",
@@ -44,6 +46,7 @@ __all__ = [
     "DCD",
     "Callback",
     "Certificate",
+    "Checkpoint",
     "EarlyStopping",
     "InputError",
     "MarginloomError",

@@ -43,6 +43,16 @@ class Callback:
     def after_training(self, run: Run) -> None:
         """Do something when training has ended, also when it was interrupted or failed."""
 
+    def state(self) -> dict[str, Any]:
+        """Return what a checkpoint must keep of this callback: by name, JSON values and `State`s; nothing by default.
+
+        Called after `before_training` and after every pass.
+        """
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take back what `state` returned; called between `before_training` and the first pass of a resumed run."""
+
 
 class EarlyStopping(Callback):
     """Stop when the score on an evaluation set has not risen for some iterations.
@@ -67,6 +77,7 @@ class EarlyStopping(Callback):
     """
 
     stop_reason = "early"
+    _watched = ("evaluation_set", "metric", "min_delta", "restore_best")
 
     def __init__(
         self,
@@ -109,6 +120,27 @@ class EarlyStopping(Callback):
             run.restore(self._best_state)
         self._best_state = None
 
+    def state(self) -> dict[str, Any]:
+        """Return the best score and the state that had it, with what they depend on."""
+        return {
+            **{name: getattr(self, name) for name in self._watched},
+            "best": self._best,
+            "best_iteration": self._best_iteration,
+            "best_state": self._best_state,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on with the best score so far; the patience may be another one."""
+        for name in self._watched:
+            if state[name] != getattr(self, name):
+                raise InputError(
+                    f"the checkpoint is of a run whose early stopping had {name} = {state[name]!r}, and now it is "
+                    f"{getattr(self, name)!r}; resume with the same"
+                )
+        self._best = state["best"]
+        self._best_iteration = state["best_iteration"]
+        self._best_state = state["best_state"]
+
     def _score(self, scores: dict[str, Any]) -> float:
         metric = self.metric or ("f1" if "f1" in scores else "accuracy")
         if not isinstance(scores.get(metric), float):
@@ -141,6 +173,8 @@ class ProgressBar(Callback):
         )
 
         self._first_gap: float | None = None
+        for row in run.trace.rows[:1]:  # of a resumed run
+            self._fraction(run, row)
         self._next_line = time.monotonic() + self.seconds_between_lines
         self._console = Console(stderr=True)
         self._progress: Progress = Progress(

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from marginloom.callbacks import Callback, ProgressBar
+from marginloom.checkpoint import Checkpoint, as_checkpoint
 from marginloom.constraints import Pair
 from marginloom.engines import Engine
 from marginloom.errors import InputError
@@ -147,6 +148,8 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         sample_weight: ArrayLike | None = None,
         eval_set: Any = None,
         callbacks: Sequence[Callback] = (),
+        checkpoint: StrPath | Checkpoint | None = None,
+        resume: bool = False,
     ) -> SequenceTagger:
         """Train.
 
@@ -164,6 +167,11 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
             Scored after every iteration as ``dev``.
         callbacks : sequence of Callback
             What else to do between iterations.
+        checkpoint : path or Checkpoint, optional
+            Folder in which to save every minute, or as often as a `Checkpoint` says, what is needed to go on if the
+            process is killed. Removed when training has finished.
+        resume : bool
+            Go on from the checkpoint, if there is one; from the beginning otherwise.
 
         Returns
         -------
@@ -194,7 +202,11 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
             callbacks=[*([ProgressBar()] if self.verbose else []), *callbacks],
             warm_start=previous,
             keep_state=self.warm_start,
+            checkpoint=checkpoint,
+            resume=resume,
         )
+        if checkpoint is not None and result.stopped != "interrupted":
+            as_checkpoint(checkpoint).remove()
         self.tagger_: Tagger = tagger
         self.classes_ = list(tagger.labels.names)
         self.certificate_: Certificate | None = result.certificate

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 from numpy.typing import NDArray
@@ -30,6 +31,20 @@ class State:
     fingerprint: str
     iteration: int
     arrays: dict[str, NDArray[Any]]
+
+    def header(self) -> dict[str, Any]:
+        """Return what is not an array, as a file's header has it."""
+        return {"learner": self.learner, "fingerprint": self.fingerprint, "iteration": self.iteration}
+
+    def tensors(self, prefix: str) -> dict[str, NDArray[Any]]:
+        """Return the arrays under the names that they have in a file."""
+        return {f"{prefix}{name}": array for name, array in self.arrays.items()}
+
+    @classmethod
+    def from_parts(cls, header: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]], prefix: str) -> State:
+        """Put together what `header` and `tensors` returned."""
+        arrays = {name.removeprefix(prefix): array for name, array in tensors.items() if name.startswith(prefix)}
+        return cls(arrays=arrays, **header)
 
     def check(self, learner: str, fingerprint: str) -> None:
         """Raise `InputError` unless the state is one of this learner on these examples."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import itertools
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -153,12 +154,8 @@ class Tagger:
         }
         tensors = {"weights": self.weights, **self.features.tensors(), **self.labels.tensors()}
         if self.state is not None:
-            header["state"] = {
-                "learner": self.state.learner,
-                "fingerprint": self.state.fingerprint,
-                "iteration": self.state.iteration,
-            }
-            tensors |= {f"state.{name}": array for name, array in self.state.arrays.items()}
+            header["state"] = self.state.header()
+            tensors |= self.state.tensors("state.")
         return header, tensors
 
     @classmethod
@@ -173,7 +170,7 @@ class Tagger:
             dict(header["settings"]),
             [(int(before), int(after)) for before, after in header["forbidden"]],
             _load_certificate(header["certificate"]),
-            _load_state(header, tensors),
+            State.from_parts(header["state"], tensors, "state.") if "state" in header else None,
         )
         tagger._check_weights()
         return tagger
@@ -201,13 +198,6 @@ def _load_certificate(stored: dict[str, Any] | None) -> Certificate | None:
     if not all(isinstance(number, float) for number in numbers) or not isinstance(certificate.exact, bool):
         raise ValueError("the certificate does not hold numbers")
     return certificate
-
-
-def _load_state(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> State | None:
-    if "state" not in header:
-        return None
-    arrays = {name.removeprefix("state."): array for name, array in tensors.items() if name.startswith("state.")}
-    return State(arrays=arrays, **header["state"])
 
 
 def train_tagger(
@@ -358,6 +348,11 @@ class Evaluator:
     def token_count(self) -> int:
         """Number of tokens."""
         return int(self._bounds[-1])
+
+    @property
+    def fingerprint(self) -> str:
+        """Identify the sentences and their labels, for checkpoints."""
+        return hashlib.sha256(repr((self._task.fingerprints, self._gold)).encode()).hexdigest()
 
     def __call__(self, weights: NDArray[np.float64]) -> dict[str, Any]:
         """Return the scores."""

@@ -42,12 +42,13 @@ class Trace:
         self._file: IO[str] | None = None
 
     def record_to(self, path: StrPath) -> None:
-        """Write the settings and from now on every row to a file, as lines of JSON."""
+        """Write the settings, the rows so far and from now on every row to a file, as lines of JSON."""
         try:
             self._file = Path(path).open("w", encoding="utf-8")
         except OSError as error:
             raise InputError(f"the trace {path} cannot be written: {error.strerror}") from error
-        self._write(self.settings)
+        for record in (self.settings, *self.rows):
+            self._write(record)
 
     def append(self, row: Row) -> None:
         """Add the row of an iteration."""

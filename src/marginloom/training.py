@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from marginloom.algorithms import Algorithm, find_algorithm
 from marginloom.callbacks import Callback
+from marginloom.checkpoint import Checkpoint, Identity, Saver, Snapshot, as_checkpoint
 from marginloom.engines import Engine, Job
 from marginloom.errors import InputError
 from marginloom.io.files import StrPath
@@ -121,7 +123,29 @@ class Run:
             raise InputError(f"the state to start from does not fit: {error}") from error
         self.certificate = None
 
-    def train(self, callbacks: Sequence[Callback]) -> str:
+    def progress(self) -> dict[str, Any]:
+        """Return the counters, as a checkpoint holds them."""
+        return {
+            "iteration": self.iteration,
+            "inferences": self.inferences,
+            "updates": self.updates,
+            "active": self.active,
+            "seconds": self.seconds["train"],
+            "expected_ratio": self._expected_ratio,
+        }
+
+    def resume(self, snapshot: Snapshot) -> None:
+        """Go on where a checkpoint was made."""
+        self.restore(snapshot.state)
+        self.iteration = snapshot.progress["iteration"]
+        self.inferences = snapshot.progress["inferences"]
+        self.updates = snapshot.progress["updates"]
+        self.active = snapshot.progress["active"]
+        self.seconds["train"] = snapshot.progress["seconds"]
+        self._expected_ratio = snapshot.progress["expected_ratio"]
+        self.trace.rows = list(snapshot.rows)
+
+    def train(self, callbacks: Sequence[Callback], saver: Saver | None = None) -> str:
         """Iterate until something says stop, and return what it was."""
         try:
             while self.iteration < self.max_iter:
@@ -135,6 +159,8 @@ class Run:
                     return "tolerance"
                 if stopping:
                     return stopping[0].stop_reason
+                if saver is not None:  # never after the pass that ends the run: resuming would add another one
+                    saver.after_pass(self)
         except KeyboardInterrupt:
             return "interrupted"
         return "iterations"
@@ -245,6 +271,8 @@ def train(
     warm_start: State | None = None,
     keep_state: bool = False,
     trace_path: StrPath | None = None,
+    checkpoint: StrPath | Checkpoint | None = None,
+    resume: bool = False,
 ) -> Result:
     """Train on a task.
 
@@ -280,6 +308,12 @@ def train(
         Put the final `State` into the result.
     trace_path : path, optional
         JSON-lines file for the trace.
+    checkpoint : path or Checkpoint, optional
+        Folder in which to save from time to time what the run needs to go on. The checkpoint stays there; call
+        `Checkpoint.remove` once the result is safe.
+    resume : bool
+        Go on from the checkpoint, if there is one, which takes the place of `warm_start`. Everything but `tol`,
+        `max_iter` and `n_threads` must be as it was.
 
     Returns
     -------
@@ -318,6 +352,14 @@ def train(
         "examples": int(examples.size),
         "weights": task.core.dimension,
     }
+    evaluations = evaluations or {}
+    saver = None
+    if checkpoint is not None:
+        identity = _identity(task, settings, instance_weights, evaluations)
+        saver = Saver(as_checkpoint(checkpoint), identity, callbacks)
+    elif resume:
+        raise InputError("resume goes on from a checkpoint, and there is no folder for one; give checkpoint=")
+    snapshot = saver.find(resume) if saver is not None else None
     with Trace(settings) as trace:
         run = Run(
             task,
@@ -326,14 +368,19 @@ def train(
             max_iter=passes,
             tol=tol,
             n_threads=threads,
-            evaluations=evaluations or {},
+            evaluations=evaluations,
             trace=trace,
         )
-        if warm_start is not None:
+        if snapshot is not None:
+            run.resume(snapshot)
+        elif warm_start is not None:
             run.restore(warm_start)
-        stopped = _run_with_callbacks(run, callbacks, trace_path)
+        stopped = _run_with_callbacks(run, callbacks, trace_path, saver, snapshot)
         if stopped != "interrupted":
             stopped = _certified_end(run, stopped)
+        if stopped == "interrupted" and saver is not None:
+            with suppress(KeyboardInterrupt):  # a second one: the last checkpoint must do
+                saver.flush()
         return Result(
             algorithm=chosen,
             loss=loss,
@@ -351,15 +398,36 @@ def train(
         )
 
 
-def _run_with_callbacks(run: Run, callbacks: Sequence[Callback], trace_path: StrPath | None) -> str:
+def _identity(
+    task: Task, settings: Mapping[str, Any], weights: NDArray[np.float64], evaluations: Mapping[str, Evaluation]
+) -> Identity:
+    """Collect what a checkpoint must agree in; what it may differ in and what follows from the rest is left out."""
+    fingerprints = {
+        **task.fingerprints,
+        "sample_weight": hashlib.sha256(weights.tobytes()).hexdigest(),
+        "evaluation sets": {name: getattr(function, "fingerprint", "") for name, function in evaluations.items()},
+    }
+    named = ("algorithm", "learner", "engine", "loss", "C", "seed")
+    return Identity({"task": task.name, **{name: settings[name] for name in named}}, fingerprints)
+
+
+def _run_with_callbacks(
+    run: Run,
+    callbacks: Sequence[Callback],
+    trace_path: StrPath | None,
+    saver: Saver | None,
+    snapshot: Snapshot | None,
+) -> str:
     started = []
     try:
         for callback in callbacks:
             callback.before_training(run)
             started.append(callback)
+        if saver is not None and snapshot is not None:
+            saver.restore_callbacks(snapshot)
         if trace_path is not None:
             run.trace.record_to(trace_path)
-        return run.train(callbacks)
+        return run.train(callbacks, saver)
     finally:
         for callback in started:
             callback.after_training(run)

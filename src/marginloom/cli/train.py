@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 import json
 import time
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from marginloom.algorithms import Algorithm, find_algorithm
 from marginloom.callbacks import Callback, EarlyStopping, ProgressBar
+from marginloom.checkpoint import Checkpoint
 from marginloom.cli.common import (
     ColumnOption,
     FormatOption,
@@ -57,6 +59,17 @@ MaxIterOption = Annotated[
 SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="The same seed gives the same bits.")]
 DeltaOption = Annotated[float | None, typer.Option("--delta", metavar="X", help=_help(DCD, "delta"))]
 InnerPassesOption = Annotated[int | None, typer.Option("--inner-passes", metavar="N", help=_help(DCD, "inner_passes"))]
+CheckpointOption = Annotated[
+    str | None,
+    typer.Option("--checkpoint", metavar="DIR", help="Save the run in this folder from time to time, for --resume."),
+]
+CheckpointIntervalOption = Annotated[
+    float | None,
+    typer.Option("--checkpoint-interval", metavar="SECONDS", help="How often; 0 for after every pass. [default 60]"),
+]
+ResumeOption = Annotated[
+    bool, typer.Option("--resume", help="Go on from the checkpoint in --checkpoint DIR, if there is one.")
+]
 AveragedOption = Annotated[bool | None, typer.Option("--averaged/--no-averaged", help=_help(Perceptron, "averaged"))]
 ShuffleOption = Annotated[bool | None, typer.Option("--shuffle/--no-shuffle", help=_help(Serial, "shuffle"))]
 
@@ -145,6 +158,9 @@ def tag(
         str | None,
         typer.Option("--warm-start", metavar="MODEL", help="Go on from a model with a saved state, on the same data."),
     ] = None,
+    checkpoint: CheckpointOption = None,
+    checkpoint_interval: CheckpointIntervalOption = None,
+    resume: ResumeOption = False,
     delta: DeltaOption = None,
     inner_passes: InnerPassesOption = None,
     averaged: AveragedOption = None,
@@ -168,6 +184,7 @@ def tag(
             _refuse(context, COLUMN_OPTIONS, "crfsuite files hold ready features with the label first")
         else:
             check_feature_set(features)
+        saved = _checkpoint(checkpoint, checkpoint_interval, resume, model)
     except InputError as error:
         raise usage_error(str(error)) from error
     if constraints not in ("none", "bio", "bioes"):
@@ -189,6 +206,11 @@ def tag(
     check_writable_target(model)
     if trace is not None:
         check_writable_target(trace)
+    if saved is not None:
+        saved.prepare(resume)
+        if resume:
+            found = "going on from" if saved.exists() else "starting from the beginning: there is no"
+            note(f"{found} {saved.path}", quiet)
     start = time.perf_counter()
     state = _state_of(warm_start) if warm_start is not None else None
     corpus = read_corpus(training, format)
@@ -219,16 +241,21 @@ def tag(
         warm_start=state,
         keep_state=save_state,
         trace_path=trace,
+        checkpoint=saved,
+        resume=resume,
         **common,
     )
     tagger.save(model)
+    if saved is not None and result.stopped != "interrupted":
+        saved.remove()
     scores = tagger.scores({name: labelled[name] for name in parts}, threads)
     if as_json:
         print(json.dumps(_summary(tagger, result, {**seconds, **result.seconds}, scores)), flush=True)
     elif not quiet:
         _report(result, {"model": model, "trace": trace}, scores)
     if result.stopped == "interrupted":
-        note(f"interrupted after {result.iterations} passes; the model in {model} is usable, but not certified")
+        advice = "; --resume goes on from the last whole pass" if saved is not None and saved.exists() else ""
+        note(f"interrupted after {result.iterations} passes; the model in {model} is usable, but not certified{advice}")
         raise typer.Exit(130)
 
 
@@ -295,6 +322,17 @@ def _gazetteers(given: list[str]) -> dict[str, str]:
             raise InputError(f"--gazetteer must look like NAME=FILE, every name once, not {item!r}")
         files[name] = path
     return files
+
+
+def _checkpoint(folder: str | None, interval: float | None, resume: bool, model: str) -> Checkpoint | None:
+    if folder is None:
+        if resume or interval is not None:
+            raise InputError(f"{'--resume' if resume else '--checkpoint-interval'} needs --checkpoint DIR")
+        return None
+    checkpoint = Checkpoint(folder, interval=60.0 if interval is None else interval)
+    if checkpoint.path.resolve() == Path(model).resolve():
+        raise InputError(f"--model {model} is where --checkpoint {folder} writes; choose another name")
+    return checkpoint
 
 
 def _state_of(path: str) -> State:

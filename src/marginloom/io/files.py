@@ -31,6 +31,7 @@ __all__ = [
     "open_binary",
     "read_bytes",
     "stream_pieces",
+    "temporary_prefix",
 ]
 
 StrPath: TypeAlias = "str | os.PathLike[str]"
@@ -373,7 +374,7 @@ def _writing_directly(name: str, mode: str) -> Iterator[IO[Any]]:
 @contextmanager
 def _replacing(name: str, mode: str, status: os.stat_result | None) -> Iterator[IO[Any]]:
     target = Path(name).resolve()
-    temporary = target.with_name(f".marginloom-{secrets.token_hex(8)}.tmp")
+    temporary = target.with_name(f"{temporary_prefix(target.name)}{secrets.token_hex(8)}.tmp")
     file = _open_for_writing(temporary, mode.replace("w", "x"), name)
     try:
         with _disk_errors_named(name):
@@ -388,6 +389,11 @@ def _replacing(name: str, mode: str, status: os.stat_result | None) -> Iterator[
             file.close()
         temporary.unlink(missing_ok=True)
         raise
+
+
+def temporary_prefix(name: str) -> str:
+    """Return how the temporary names of a file begin, by which leftovers of a killed process can be found."""
+    return f".marginloom-{name[:40]}-"
 
 
 def _open_for_writing(path: Path, mode: str, name: str) -> IO[Any]:

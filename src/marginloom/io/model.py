@@ -1,4 +1,4 @@
-"""Model files: arrays in safetensors, everything else as JSON in its metadata. Loading one never runs code."""
+"""Model files and checkpoints: arrays in safetensors, the rest as JSON in its metadata. Loading never runs code."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from marginloom.io.files import StrPath, atomic_write
 
 FORMAT = "marginloom"
 FORMAT_VERSION = 1
+CHECKPOINT = "checkpoint"  # stands where a model has the name of its task
 
 _DTYPES = {"F64": "<f8", "I64": "<i8", "U64": "<u8", "U8": "u1"}
 
@@ -22,14 +23,14 @@ Tensors = dict[str, NDArray[Any]]
 
 
 def save_model(path: StrPath, task: str, header: dict[str, Any], tensors: Tensors) -> None:
-    """Write a model file, complete or not at all.
+    """Write a model file or a checkpoint, complete or not at all.
 
     Parameters
     ----------
     path : path
         The file; an existing one is replaced.
     task : str
-        The task's name on the command line.
+        The task's name on the command line, or `CHECKPOINT`.
     header : dict
         Anything that JSON can hold.
     tensors : dict
@@ -50,17 +51,18 @@ def save_model(path: StrPath, task: str, header: dict[str, Any], tensors: Tensor
 
 
 def load_model(path: StrPath, task: str) -> tuple[dict[str, Any], Tensors]:
-    """Read a model file of a task and return its header and arrays.
+    """Read a model file of a task, or a checkpoint, and return its header and arrays.
 
     Raises
     ------
     ModelFileError
-        If the file is missing, not a model of ours, of another task, of a newer version, cut off or damaged.
+        If the file is missing, not one of ours, of another task, of a newer version, cut off or damaged.
     """
     name = os.fspath(path)
-    metadata, tensors = _read(name)
+    kind = _kind(task)
+    metadata, tensors = _read(name, kind)
     if FORMAT not in metadata:
-        raise ModelFileError(f"{name}: this is a safetensors file, but not a marginloom model")
+        raise ModelFileError(f"{name}: this is a safetensors file, but not a marginloom {kind}")
     damaged = ModelFileError(f"{name}: the content does not match its checksum, so the file is damaged")
     try:
         content = json.loads(metadata[FORMAT])
@@ -68,6 +70,8 @@ def load_model(path: StrPath, task: str) -> tuple[dict[str, Any], Tensors]:
         if content.pop("checksum") != _text_checksum(content):
             raise damaged
         if content["task"] != task:
+            if _kind(content["task"]) != kind:
+                raise ModelFileError(f"{name}: this is a {_kind(content['task'])}, expected a {kind}")
             raise ModelFileError(f"{name}: this is a model of the task {content['task']!r}, expected {task!r}")
         header, checksums = content["header"], content["checksums"]
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
@@ -84,7 +88,11 @@ def checksum(array: NDArray[Any]) -> int:
     return zlib.crc32(array.reshape(-1).view(np.uint8).data) if array.size else 0
 
 
-def _read(name: str) -> tuple[dict[str, str], Tensors]:
+def _kind(task: str) -> str:
+    return "checkpoint" if task == CHECKPOINT else "model"
+
+
+def _read(name: str, kind: str) -> tuple[dict[str, str], Tensors]:
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -94,10 +102,10 @@ def _read(name: str) -> tuple[dict[str, str], Tensors]:
     except FileNotFoundError as error:
         raise ModelFileError(f"{name}: there is no such file") from error
     except IsADirectoryError as error:
-        raise ModelFileError(f"{name}: this is a folder, expected a model file") from error
+        raise ModelFileError(f"{name}: this is a folder, expected a {kind} file") from error
     except (SafetensorError, OSError, ValueError, TypeError, KeyError) as error:
         raise ModelFileError(
-            f"{name}: this is not a model file, or it is cut off or damaged ({error}); expected one that "
+            f"{name}: this is not a {kind} file, or it is cut off or damaged ({error}); expected one that "
             "'marginloom train' has written"
         ) from error
 
@@ -124,6 +132,6 @@ def _check_version(name: str, version: Any) -> None:
         raise ModelFileError(f"{name}: the format version is {version!r}, expected a number; the file is damaged")
     if version > FORMAT_VERSION:
         raise ModelFileError(
-            f"{name}: this model has the format version {version}, and this marginloom reads up to {FORMAT_VERSION}; "
+            f"{name}: this file has the format version {version}, and this marginloom reads up to {FORMAT_VERSION}; "
             "install a newer marginloom"
         )

@@ -26,3 +26,8 @@ class Task(ABC):
     @abstractmethod
     def fingerprint(self) -> str:
         """Identify the examples and their right outputs."""
+
+    @property
+    def fingerprints(self) -> dict[str, str]:
+        """Identify everything that training depends on, by the name of the setting, for checkpoints."""
+        return {"examples": self.fingerprint}

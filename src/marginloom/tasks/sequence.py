@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Sequence
 
 import numpy as np
@@ -54,6 +55,7 @@ class SequenceTask(Task):
         self._encoded = encoded
         self._gold = gold
         self._label_count = label_count
+        self._options = {"start_end": start_end, "label_costs": list(label_costs), "constraints": list(forbidden)}
         try:
             self.core: _core.SequenceTask = _core.SequenceTask(
                 encoded.sentences,
@@ -100,6 +102,16 @@ class SequenceTask(Task):
         digest.update(b"" if self._gold is None else self._gold.tobytes())
         digest.update(str(self._label_count).encode())
         return digest.hexdigest()
+
+    @property
+    def fingerprints(self) -> dict[str, str]:
+        """Identify the sentences, their labels, their features and the options."""
+        encoded = self._encoded
+        digest = hashlib.sha256(str(encoded.feature_count).encode())
+        for array in (encoded.tokens, encoded.features, encoded.values):
+            digest.update(b"" if array is None else array.tobytes())
+        options = {name: json.dumps(value) for name, value in self._options.items()}
+        return {"examples": self.fingerprint, **options, "features": digest.hexdigest()}
 
     def predict(self, weights: NDArray[np.float64], n_threads: int = 1) -> NDArray[np.uint16]:
         """Return the best label of every token, all sentences in a row."""
