@@ -331,7 +331,7 @@ def test_parts_that_do_not_fit_are_an_error(tmp_path, change):
 def test_state_that_does_not_fit_is_an_error(tmp_path, name):
     killed(tmp_path, 3)
     header, tensors = load_model(tmp_path / NAME, CHECKPOINT)
-    for changed in (without(tensors, name), {**tensors, name: np.zeros(3, np.float32)}):
+    for changed in (without(tensors, name), {**tensors, name: np.zeros(3, np.int64)}):
         save_model(tmp_path / NAME, CHECKPOINT, header, changed)
         with pytest.raises(InputError, match="state"):
             fit(tagger(), checkpoint=tmp_path, resume=True)

@@ -96,9 +96,9 @@ def _read(name: str, kind: str) -> tuple[dict[str, str], Tensors]:
     from safetensors import SafetensorError, safe_open
 
     try:
-        with safe_open(name, framework="numpy") as file:  # checks that the header fits the file
-            metadata = dict(file.metadata() or {})
-        return metadata, _map_tensors(name)
+        with safe_open(name, framework="numpy"):  # checks that the header fits the file
+            pass
+        return _map(name)
     except FileNotFoundError as error:
         raise ModelFileError(f"{name}: there is no such file") from error
     except IsADirectoryError as error:
@@ -110,17 +110,21 @@ def _read(name: str, kind: str) -> tuple[dict[str, str], Tensors]:
         ) from error
 
 
-def _map_tensors(name: str) -> Tensors:
-    """Return the arrays of a file as views of its pages, which are read when they are used and shared by processes."""
+def _map(name: str) -> tuple[dict[str, str], Tensors]:
+    """Return metadata, and the arrays as views of the pages, which are read when they are used and shared by processes.
+
+    Both are from the same pages: a file that is replaced in the meantime must not give half of each.
+    """
     pages = np.memmap(name, dtype=np.uint8, mode="r")
     start = 8 + int.from_bytes(pages[:8].tobytes(), "little")
     tensors = {}
-    for key, entry in json.loads(pages[8:start].tobytes()).items():
-        if key != "__metadata__":
-            first, last = entry["data_offsets"]
-            content = pages[start + first : start + last].view(_DTYPES[entry["dtype"]])
-            tensors[key] = np.asarray(content).reshape(entry["shape"])
-    return tensors
+    header = json.loads(pages[8:start].tobytes())
+    metadata = dict(header.pop("__metadata__", {}))
+    for key, entry in header.items():
+        first, last = entry["data_offsets"]
+        content = pages[start + first : start + last].view(_DTYPES[entry["dtype"]])
+        tensors[key] = np.asarray(content).reshape(entry["shape"])
+    return metadata, tensors
 
 
 def _text_checksum(content: dict[str, Any]) -> int:
