@@ -78,10 +78,19 @@ nb::object certify(Engine& engine, int threads) {
   return result;
 }
 
-nb::object final_weights(const Engine& engine) {
+// The weights being trained, as memory that lives as long as the array.
+nb::object weights(const Engine& engine) {
+  auto* buffer = new std::shared_ptr<WeightBuffer>(engine.weights());
+  const nb::capsule owner(buffer,
+                          [](void* memory) noexcept { delete static_cast<std::shared_ptr<WeightBuffer>*>(memory); });
+  const auto values = (*buffer)->values();
+  return nb::cast(OutputArray<double>(values.data(), {values.size()}, owner));
+}
+
+OutputArray<double> final_weights(const Engine& engine) {
   std::vector<double> result(engine.task().dimension());
   engine.final_weights(result);
-  return nb::cast(to_numpy(std::move(result)));
+  return to_numpy(std::move(result));
 }
 
 nb::dict export_state(const Engine& engine) {
@@ -142,14 +151,9 @@ void bind_training(nb::module_& module) {
       .def("final_weights", &final_weights)
       .def("export_state", &export_state)
       .def("import_state", &import_state)
-      .def_prop_ro("descriptor", [](Engine& self) { return self.weights().descriptor(); })
-      .def_prop_ro(
-          "weights",
-          [](Engine& self) {
-            const auto values = self.weights().values();
-            return nb::ndarray<nb::numpy, double, nb::ndim<1>>(values.data(), {values.size()}, nb::find(&self));
-          },
-          nb::rv_policy::reference_internal);
+      .def_prop_ro("weights_are_final", &Engine::weights_are_final)
+      .def_prop_ro("descriptor", [](const Engine& self) { return self.weights()->descriptor(); })
+      .def_prop_ro("weights", &weights);
   nb::class_<SerialOnline, Engine>(module, "SerialOnline").def("__init__", &make_serial<SerialOnline, OnlineLearner>);
   nb::class_<SerialDual, Engine>(module, "SerialDual").def("__init__", &make_serial<SerialDual, DualLearner>);
 }

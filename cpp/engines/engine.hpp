@@ -31,11 +31,13 @@ struct PassReport {
 
 class Engine {
  public:
-  explicit Engine(std::shared_ptr<const Task> task) : task_(std::move(task)), weights_(task_->dimension()) {}
+  explicit Engine(std::shared_ptr<const Task> task)
+      : task_(std::move(task)), buffer_(std::make_shared<WeightBuffer>(task_->dimension())), weights_(*buffer_) {}
   virtual ~Engine() = default;
 
   [[nodiscard]] const Task& task() const { return *task_; }
-  [[nodiscard]] WeightBuffer& weights() { return weights_; }
+  // The weights being trained. They may outlive the engine.
+  [[nodiscard]] const std::shared_ptr<WeightBuffer>& weights() const { return buffer_; }
 
   virtual PassReport run_pass(StopRequest& stop) = 0;
 
@@ -43,7 +45,8 @@ class Engine {
   // learners.
   virtual std::optional<Certificate> certify(int threads, StopRequest& stop) = 0;
 
-  // The weights that a model should have now.
+  // True if those are what a model should have; otherwise final_weights() computes that from them.
+  [[nodiscard]] virtual bool weights_are_final() const = 0;
   virtual void final_weights(std::span<double> result) const = 0;
 
   // Everything that the next pass depends on.
@@ -52,7 +55,12 @@ class Engine {
 
  protected:
   std::shared_ptr<const Task> task_;
-  WeightBuffer weights_;
+
+ private:
+  std::shared_ptr<WeightBuffer> buffer_;
+
+ protected:
+  WeightBuffer& weights_;
 };
 
 }  // namespace marginloom

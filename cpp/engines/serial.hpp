@@ -22,6 +22,7 @@ class SerialOnline final : public Engine {
 
   PassReport run_pass(StopRequest& stop) override;
   std::optional<Certificate> certify(int, StopRequest&) override { return std::nullopt; }
+  bool weights_are_final() const override { return false; }
   void final_weights(std::span<double> result) const override;
   StateArrays export_state() const override;
   void import_state(const StateArrays& state) override;
@@ -44,6 +45,7 @@ class SerialDual final : public Engine {
 
   PassReport run_pass(StopRequest& stop) override;
   std::optional<Certificate> certify(int threads, StopRequest& stop) override;
+  bool weights_are_final() const override { return true; }
   void final_weights(std::span<double> result) const override;
   StateArrays export_state() const override;
   void import_state(const StateArrays& state) override;

@@ -110,6 +110,11 @@ class Run:
         weights: NDArray[np.float64] = self._engine.final_weights()
         return weights
 
+    def last_weights(self) -> NDArray[np.float64]:
+        """Return the weights without a copy where possible; training that goes on changes them."""
+        weights: NDArray[np.float64] = self._engine.weights if self._engine.weights_are_final else self.weights()
+        return weights
+
     def state(self) -> State:
         """Return the state after the last iteration."""
         return State(self.algorithm.learner.name, self.task.fingerprint, self.iteration, self._engine.export_state())
@@ -198,7 +203,7 @@ class Run:
             self._certify_early(row)
         row["scores"] = {}
         if self._evaluations:
-            weights = self.weights()
+            weights = self.last_weights()
             row["scores"] = {name: evaluate(weights) for name, evaluate in self._evaluations.items()}
         self.trace.append(row)
         return row
@@ -384,7 +389,7 @@ def train(
         return Result(
             algorithm=chosen,
             loss=loss,
-            weights=run.weights(),
+            weights=run.last_weights(),
             certificate=run.certificate,
             trace=trace,
             stopped=stopped,

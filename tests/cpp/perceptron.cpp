@@ -68,7 +68,7 @@ SerialOnline make_engine(const Problem& problem, bool averaged, bool shuffle, st
 }
 
 std::vector<double> final_weights(SerialOnline& engine) {
-  std::vector<double> result(engine.weights().size(), 99.0);
+  std::vector<double> result(engine.weights()->size(), 99.0);
   engine.final_weights(result);
   return result;
 }
@@ -81,7 +81,7 @@ TEST("perceptron: plain and averaged weights equal those of a naive reference ex
       const Problem problem = training_problem(kind, start_end);
       SerialOnline plain = make_engine(problem, false, false);
       SerialOnline averaged = make_engine(problem, true, false);
-      Reference reference(plain.weights().size());
+      Reference reference(plain.weights()->size());
       StopRequest never;
       CHECK(final_weights(averaged) == reference.w);
       for (int pass = 0; pass < 6; ++pass) {
@@ -156,7 +156,7 @@ TEST("perceptron: a broken state is refused and changes nothing") {
   }
   check_refused("weights", std::vector<double>{1, 2}, "2 weights");
   check_refused("weights", std::vector<std::uint8_t>{1, 2}, "wrong type");
-  check_refused("weights", std::vector<double>(target.weights().size(), 0.0 / 0.0), "weights");
+  check_refused("weights", std::vector<double>(target.weights()->size(), 0.0 / 0.0), "weights");
   check_refused("random", std::vector<std::uint64_t>{}, "random");
   check_refused("perceptron_clock", std::vector<std::uint64_t>{1, 2}, "not one of this perceptron");
   check_refused("perceptron_late", std::vector<double>{}, "not one of this perceptron");

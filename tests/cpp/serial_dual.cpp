@@ -79,7 +79,7 @@ TEST("serial_dual: the certified gap is never negative and falls below 1e-4") {
       last_dual = certificate.dual;
       gap = (certificate.primal - certificate.dual) / certificate.primal;
       CHECK(gap >= -1e-9);
-      CHECK_NEAR(certificate.primal, primal_by_definition(problem, engine.weights().values(), 0.02), 1e-9);
+      CHECK_NEAR(certificate.primal, primal_by_definition(problem, engine.weights()->values(), 0.02), 1e-9);
     }
     CHECK(passes > 1);
     CHECK(gap < 1e-4);
@@ -110,7 +110,7 @@ TEST("serial_dual: the certificate is the same on 1 and on 4 threads") {
     CHECK(one.primal == four.primal);
     CHECK(one.dual == four.dual);
     CHECK(one.complete && four.complete);
-    CHECK_NEAR(four.primal, primal_by_definition(problem, engine.weights().values(), 0.02), 1e-9 * one.primal);
+    CHECK_NEAR(four.primal, primal_by_definition(problem, engine.weights()->values(), 0.02), 1e-9 * one.primal);
   }
 }
 
@@ -120,9 +120,9 @@ TEST("serial_dual: the same seed gives the same bits, another seed does not") {
   SerialDual again = make_engine(problem, 7);
   SerialDual other = make_engine(problem, 8);
   for (SerialDual* engine : {&first, &again, &other}) run_passes(*engine, 5);
-  CHECK(problems::same_bits(first.weights().values(), again.weights().values()));
+  CHECK(problems::same_bits(first.weights()->values(), again.weights()->values()));
   CHECK(first.export_state() == again.export_state());
-  CHECK(!problems::same_bits(first.weights().values(), other.weights().values()));
+  CHECK(!problems::same_bits(first.weights()->values(), other.weights()->values()));
 }
 
 TEST("serial_dual: a restored run continues bit for bit") {
@@ -142,7 +142,7 @@ TEST("serial_dual: a restored run continues bit for bit") {
         run_passes(resumed, 1);
         CHECK(resumed.export_state() == whole.export_state());
       }
-      CHECK(problems::same_bits(resumed.weights().values(), whole.weights().values()));
+      CHECK(problems::same_bits(resumed.weights()->values(), whole.weights()->values()));
       CHECK(whole.export_state() != saved);
     }
   }
@@ -156,8 +156,8 @@ TEST("serial_dual: weights that the duals contradict are not taken from a state"
   std::get<std::vector<double>>(state["weights"])[0] += 1;
   SerialDual resumed = make_engine(problem, 3);
   resumed.import_state(state);
-  for (std::size_t k = 0; k < engine.weights().size(); ++k) {
-    CHECK_NEAR(resumed.weights().values()[k], engine.weights().values()[k], 1e-12);
+  for (std::size_t k = 0; k < engine.weights()->size(); ++k) {
+    CHECK_NEAR(resumed.weights()->values()[k], engine.weights()->values()[k], 1e-12);
   }
 }
 
@@ -232,11 +232,11 @@ TEST("serial_dual: a stop request ends a pass and a certificate, and says so") {
   const Problem problem = training_problem(46, 10, Kind::indicators);
   SerialDual engine = make_engine(problem, 1);
   run_passes(engine, 1);
-  const std::vector<double> before(engine.weights().values().begin(), engine.weights().values().end());
+  const std::vector<double> before(engine.weights()->values().begin(), engine.weights()->values().end());
   StopRequest stop = already_stopped();
   const auto report = engine.run_pass(stop);
   CHECK(report.stopped);
   CHECK(report.inferences == 0 && report.updates == 0);
-  CHECK(problems::same_bits(engine.weights().values(), before));
+  CHECK(problems::same_bits(engine.weights()->values(), before));
   CHECK(!engine.certify(1, stop).value().complete);
 }
