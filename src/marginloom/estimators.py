@@ -49,6 +49,9 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         From a label to what a wrong prediction costs where it is right (Hamming loss: 1 for all).
     n_threads : int
         Threads for what the algorithm can share out, for evaluation and prediction; -1 for all cores.
+    memory : int or str, optional
+        For the candidates that a learner with a dual keeps: bytes, or a text such as ``"500M"``. It changes the time
+        and not the result. By default half of what is free.
     random_state : int, optional
         Seed; the same one gives the same bits. None draws one.
     learner, engine : mapping or ready object, optional
@@ -93,6 +96,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         start_end: bool = False,
         label_costs: Mapping[Any, float] | None = None,
         n_threads: int = 1,
+        memory: int | str | None = None,
         random_state: int | None = 0,
         learner: Mapping[str, Any] | Learner | None = None,
         engine: Mapping[str, Any] | Engine | None = None,
@@ -109,6 +113,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         self.start_end = start_end
         self.label_costs = label_costs
         self.n_threads = n_threads
+        self.memory = memory
         self.random_state = random_state
         self.learner = learner
         self.engine = engine
@@ -163,6 +168,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
             max_iter=self.max_iter,
             loss=self.loss,
             n_threads=self.n_threads,
+            memory=self.memory,
             random_state=_seed(self.random_state),
             sample_weight=sample_weight,
             learner=self.learner,

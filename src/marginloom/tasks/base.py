@@ -26,3 +26,8 @@ class Task(ABC):
     @abstractmethod
     def fingerprint(self) -> str:
         """Identify the examples and their right outputs."""
+
+    @property
+    @abstractmethod
+    def memory(self) -> int:
+        """Bytes that the examples take."""

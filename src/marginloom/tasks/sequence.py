@@ -97,6 +97,13 @@ class SequenceTask(Task):
         digest.update(str(self._label_count).encode())
         return digest.hexdigest()
 
+    @property
+    def memory(self) -> int:
+        """Bytes of the sentences' features and labels."""
+        encoded = self._encoded
+        arrays = (encoded.sentences, encoded.tokens, encoded.features, encoded.values, self._gold)
+        return sum(array.nbytes for array in arrays if array is not None)
+
     def predict(self, weights: NDArray[np.float64], n_threads: int = 1) -> NDArray[np.uint16]:
         """Return the best label of every token, all sentences in a row."""
         outputs, _, _ = self.core.predict(weights, n_threads)
