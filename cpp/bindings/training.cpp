@@ -57,6 +57,7 @@ nb::dict run_pass(Engine& engine) {
   result["primal"] = optional_number(report.primal_estimate);
   result["dual"] = optional_number(report.dual);
   result["active"] = report.active;
+  result["working_set_bytes"] = report.working_set_bytes;
   return result;
 }
 
@@ -140,10 +141,11 @@ void bind_training(nb::module_& module) {
 
   nb::class_<DualLearner>(module, "DualLearner").def_prop_ro("memory", &DualLearner::memory);
   nb::class_<Dcd, DualLearner>(module, "Dcd")
-      .def("__init__",
-           [](Dcd* self, std::shared_ptr<Task> task, const InputArray<double>& costs, double delta, int inner_passes) {
-             new (self) Dcd(std::move(task), checked_numbers(costs), {.delta = delta, .inner_passes = inner_passes});
-           });
+      .def("__init__", [](Dcd* self, std::shared_ptr<Task> task, const InputArray<double>& costs, double delta,
+                          int inner_passes, std::size_t memory) {
+        new (self) Dcd(std::move(task), checked_numbers(costs),
+                       {.delta = delta, .inner_passes = inner_passes, .memory = memory});
+      });
 
   nb::class_<Engine>(module, "Engine")
       .def("run_pass", &run_pass)

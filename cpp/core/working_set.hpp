@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -10,25 +11,31 @@
 
 namespace marginloom {
 
-// Members, their differences and their outputs lie in three contiguous arrays: one visit of an example reads
-// memory in order, and adding allocates only when an array grows.
+// Members, their differences and their outputs lie in three contiguous arrays with little room to spare: one
+// visit of an example reads memory in order. A member may do without its stored difference, which the task
+// rebuilds from the output.
 class WorkingSet {
  public:
   struct Member {
+    static constexpr std::uint32_t nowhere = std::numeric_limits<std::uint32_t>::max();
+
     double dual = 0;
     double loss = 0;
     double squared_norm = 0;
     std::uint64_t key = 0;
-    std::uint32_t first_entry = 0;
-    std::uint32_t entry_count = 0;
+    std::uint32_t first_entry = nowhere;
+    std::uint32_t entry_count = 0;  // also while the difference is not stored
     std::uint32_t first_byte = 0;
     std::uint32_t byte_count = 0;
+
+    [[nodiscard]] bool stored() const { return first_entry != nowhere; }
   };
 
   [[nodiscard]] bool empty() const { return members_.empty(); }
   [[nodiscard]] std::size_t size() const { return members_.size(); }
   [[nodiscard]] std::span<Member> members() { return members_; }
   [[nodiscard]] std::span<const Member> members() const { return members_; }
+  // Requires that it is stored.
   [[nodiscard]] std::span<const Entry> difference(const Member& member) const {
     return std::span(entries_).subspan(member.first_entry, member.entry_count);
   }
@@ -38,14 +45,26 @@ class WorkingSet {
 
   [[nodiscard]] bool contains(std::uint64_t key) const;
 
-  // Adds a member with a dual of 0 at the end. Requires that the set does not contain the candidate's key.
-  Member& append(const Candidate& candidate);
+  // Adds a member with a dual of 0 at the end, with its difference or without. Requires that the set does not
+  // contain the candidate's key.
+  Member& append(const Candidate& candidate, bool store = true);
 
   // Swaps the candidate's member to the front, appending it first if it is new.
-  void put_first(const Candidate& candidate);
+  void put_first(const Candidate& candidate, bool store = true);
 
-  // Removes the members whose dual is 0; the others keep their order. Allocates nothing.
+  // Removes the members whose dual is 0; the others keep their order.
   void drop_zero_duals();
+
+  // Stores the difference of a member that does without.
+  void store_difference(Member& member, std::span<const Entry> difference);
+
+  // Forgets all stored differences.
+  void drop_differences();
+
+  // Bytes that appending the candidate would at least take.
+  [[nodiscard]] static std::size_t memory_of(const Candidate& candidate) {
+    return sizeof(Member) + candidate.difference.size_bytes() + candidate.output.size();
+  }
 
   // Asks for the memory that a visit reads, so that it has arrived when the visit comes.
   void prefetch() const {
@@ -57,6 +76,7 @@ class WorkingSet {
     };
     fetch(members_.data(), members_.size() * sizeof(Member));
     fetch(entries_.data(), entries_.size() * sizeof(Entry));
+    if (entries_.empty()) fetch(outputs_.data(), outputs_.size());
   }
 
   [[nodiscard]] double dual_sum() const;

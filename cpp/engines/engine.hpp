@@ -26,7 +26,8 @@ struct PassReport {
   // Of dual learners: the objectives after the pass, the primal by the slacks as they were visited.
   std::optional<double> primal_estimate;
   std::optional<double> dual;
-  std::size_t active = 0;  // candidates held
+  std::size_t active = 0;             // candidates held
+  std::size_t working_set_bytes = 0;  // memory that they take
 };
 
 class Engine {

@@ -122,6 +122,7 @@ PassReport SerialDual::run_pass(StopRequest& stop) {
   report.dual = learner_->dual(squared_norm);
   if (!report.stopped) learner_->note_gap(*report.primal_estimate, *report.dual);
   report.active = learner_->active();
+  report.working_set_bytes = learner_->memory();
   report.updates = lane_.updates - updates_before;
   return report;
 }

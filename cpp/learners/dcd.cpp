@@ -6,7 +6,7 @@
 namespace marginloom {
 
 Dcd::Dcd(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters)
-    : blocks_(std::move(task)),
+    : blocks_(std::move(task), parameters.memory),
       costs_(std::move(costs)),
       sums_(blocks_.size(), 0.0),
       parameters_(parameters),
@@ -19,7 +19,7 @@ double Dcd::threshold(std::size_t i) const {
 }
 
 void Dcd::absorb(const Candidate& candidate) {
-  blocks_[candidate.example].put_first(candidate);
+  blocks_.absorb(candidate);
 }
 
 void Dcd::note_gap(double primal, double dual) {

@@ -33,6 +33,7 @@ class Dcd final : public DualLearnerBase<Dcd> {
   struct Parameters {
     double delta = 0.01;
     int inner_passes = 5;
+    std::size_t memory = DualBlocks::unlimited;  // bytes for the working sets
   };
 
   // `costs` are the C_i; examples with a cost of 0 are never to be visited.
@@ -45,6 +46,7 @@ class Dcd final : public DualLearnerBase<Dcd> {
   bool has_candidates(std::size_t i) const override { return !blocks_[i].empty(); }
   void prefetch(std::span<const std::size_t> coming) const override { blocks_.prefetch(coming); }
   int inner_passes() const override { return parameters_.inner_passes; }
+  void end_pass(const PlainWeights&, Lane&) override { blocks_.trim(); }
   void note_gap(double primal, double dual) override;
   double dual(double squared_norm) const override;
   void write_weights(std::span<double> w) const override { blocks_.write_weights(w); }
@@ -74,21 +76,23 @@ double Dcd::improve_block(std::size_t i, const Weights& w, Lane& lane) {
   bool emptied = false;
   lane.random.shuffle(block.members().subspan(1));
   for (auto& member : block.members()) {
-    const Projection projection = blocks_.project(i, member, w);
+    const auto entries = blocks_.entries(i, member, lane.scratch);
+    const Projection projection = blocks_.project(i, member, entries, w);
     const double gradient = member.loss - projection.dot - ridge * sum;
     const double curvature = member.squared_norm + projection.extra_curvature + ridge;
     const double dual = std::max(member.dual + gradient / curvature, 0.0);
     const double step = dual - member.dual;
     if (step != 0) {
-      blocks_.add(i, member, step, w);
+      blocks_.add(i, member, entries, step, w);
       gain += step * (gradient - step * curvature / 2);
       sum += step;
       member.dual = dual;
       ++lane.updates;
     }
     emptied |= dual == 0;
+    blocks_.keep(i, member, entries);
   }
-  if (emptied) block.drop_zero_duals();
+  if (emptied) blocks_.drop_zero_duals(i);
   sums_[i] = block.dual_sum();
   return gain;
 }

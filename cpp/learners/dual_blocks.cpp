@@ -7,14 +7,58 @@
 
 namespace marginloom {
 
-DualBlocks::DualBlocks(std::shared_ptr<const Task> task)
-    : task_(std::move(task)), implicit_(task_->capabilities().implicit), sets_(task_->size()) {}
+DualBlocks::DualBlocks(std::shared_ptr<const Task> task, std::size_t budget)
+    : task_(std::move(task)),
+      implicit_(task_->capabilities().implicit),
+      budget_(budget),
+      sets_(task_->size()),
+      held_(sets_.size() * sizeof(WorkingSet)) {}
+
+// Makes a change to a set and counts the bytes that it takes or gives back.
+template <class Change>
+void DualBlocks::change(WorkingSet& set, Change make) {
+  const std::size_t before = set.memory();
+  make(set);
+  if (set.memory() != before) std::atomic_ref(held_).fetch_add(set.memory() - before, std::memory_order_relaxed);
+}
+
+void DualBlocks::absorb(const Candidate& candidate) {
+  const bool store = has_room(WorkingSet::memory_of(candidate), budget_);
+  change(sets_[candidate.example], [&](WorkingSet& set) { set.put_first(candidate, store); });
+}
+
+void DualBlocks::drop_zero_duals(std::size_t i) {
+  change(sets_[i], [](WorkingSet& set) { set.drop_zero_duals(); });
+}
+
+void DualBlocks::store(std::size_t i, WorkingSet::Member& member, std::span<const Entry> entries) {
+  change(sets_[i], [&](WorkingSet& set) { set.store_difference(member, entries); });
+}
+
+void DualBlocks::trim() {
+  if (memory() <= budget_) return;
+  for (std::size_t left = sets_.size(); left > 0 && memory() > refill_limit(); --left) {
+    change(sets_[hand_], [](WorkingSet& set) { set.drop_differences(); });
+    hand_ = (hand_ + 1) % sets_.size();
+  }
+}
+
+std::span<const Entry> DualBlocks::rebuilt(std::size_t i, const WorkingSet::Member& member,
+                                           std::unique_ptr<Scratch>& scratch) const {
+  if (implicit_) return {};
+  if (!scratch) scratch = task_->make_scratch();
+  std::span<const Entry> entries;
+  FunctionSink sink([&](const Candidate& candidate) { entries = candidate.difference; });
+  task_->candidate(i, sets_[i].output(member), *scratch, sink);
+  return entries;
+}
 
 void DualBlocks::write_weights(std::span<double> w) const {
   std::ranges::fill(w, 0.0);
   const PlainWeights plain{w.data()};
+  std::unique_ptr<Scratch> scratch;
   for (std::size_t i = 0; i < sets_.size(); ++i) {
-    for (const auto& member : sets_[i].members()) add(i, member, member.dual, plain);
+    for (const auto& member : sets_[i].members()) add(i, member, entries(i, member, scratch), member.dual, plain);
   }
 }
 
@@ -30,12 +74,6 @@ std::size_t DualBlocks::active() const {
   std::size_t count = 0;
   for (const WorkingSet& set : sets_) count += set.size();
   return count;
-}
-
-std::size_t DualBlocks::memory() const {
-  std::size_t bytes = sets_.size() * sizeof(WorkingSet);
-  for (const WorkingSet& set : sets_) bytes += set.memory();
-  return bytes;
 }
 
 StateArrays DualBlocks::export_state() const {
@@ -66,7 +104,7 @@ DualBlocks DualBlocks::imported(const StateArrays& state) const {
   if (duals.size() != examples.size() || offsets.size() != examples.size() + 1) {
     throw std::invalid_argument("the arrays of dual variables differ in length");
   }
-  DualBlocks result(task_);
+  DualBlocks result(task_, budget_ - std::min(budget_, memory()));  // both are held until the import is complete
   std::vector<WorkingSet>& sets = result.sets_;
   const auto scratch = task_->make_scratch();
   for (std::size_t j = 0; j < examples.size(); ++j) {
@@ -77,11 +115,13 @@ DualBlocks DualBlocks::imported(const StateArrays& state) const {
     FunctionSink sink([&](const Candidate& candidate) {
       WorkingSet& set = sets[candidate.example];
       if (set.contains(candidate.key)) throw std::invalid_argument("the state holds an output twice");
-      set.append(candidate).dual = duals[j];
+      const bool store = result.has_room(WorkingSet::memory_of(candidate), result.budget_);
+      result.change(set, [&](WorkingSet& changed) { changed.append(candidate, store).dual = duals[j]; });
     });
     const ByteView output = ByteView(outputs).subspan(offsets[j], offsets[j + 1] - offsets[j]);
     task_->candidate(examples[j], output, *scratch, sink);
   }
+  result.budget_ = budget_;
   return result;
 }
 

@@ -1,6 +1,14 @@
 // Dual variables kept as one working set per example: what DCD and its relatives share.
+//
+// Memory has a budget. Where the stored differences of candidates would exceed it, candidates are kept
+// without, and the task rebuilds the difference from the output whenever a step needs it. That costs time and
+// nothing else: a rebuilt difference is the stored one to the last bit, so neither the optimum nor a single
+// step depends on the budget. Members and their outputs are always kept, whatever the budget; dual variables
+// are the solution.
 #pragma once
 
+#include <atomic>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -13,27 +21,53 @@ namespace marginloom {
 
 class DualBlocks {
  public:
-  explicit DualBlocks(std::shared_ptr<const Task> task);
+  static constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
+
+  explicit DualBlocks(std::shared_ptr<const Task> task, std::size_t budget = unlimited);
 
   [[nodiscard]] const Task& task() const { return *task_; }
   [[nodiscard]] std::size_t size() const { return sets_.size(); }
   [[nodiscard]] WorkingSet& operator[](std::size_t i) { return sets_[i]; }
   [[nodiscard]] const WorkingSet& operator[](std::size_t i) const { return sets_[i]; }
 
-  // w.d and the policy's extra curvature, for the difference d of one member.
+  // Puts a candidate first in the working set of its example.
+  void absorb(const Candidate& candidate);
+
+  // Removes the members of example i whose dual is 0.
+  void drop_zero_duals(std::size_t i);
+
+  // Forgets stored differences, block by block in turn, while they exceed the budget. Not to be called while
+  // other threads use the blocks.
+  void trim();
+
+  // The entries of a member's difference d, for project() and add(): stored, or rebuilt in the scratch, which
+  // is made when it is first needed. Empty if the task's differences are implicit.
+  [[nodiscard]] std::span<const Entry> entries(std::size_t i, const WorkingSet::Member& member,
+                                               std::unique_ptr<Scratch>& scratch) const {
+    return member.stored() ? sets_[i].difference(member) : rebuilt(i, member, scratch);
+  }
+
+  // Stores rebuilt entries if there is room again.
+  void keep(std::size_t i, WorkingSet::Member& member, std::span<const Entry> entries) {
+    if (!member.stored() && has_room(entries.size_bytes(), refill_limit())) store(i, member, entries);
+  }
+
+  // w.d and the policy's extra curvature.
   template <class Weights>
-  [[nodiscard]] Projection project(std::size_t i, const WorkingSet::Member& member, const Weights& w) const {
-    if (!implicit_) return marginloom::project(sets_[i].difference(member), w);
+  [[nodiscard]] Projection project(std::size_t i, const WorkingSet::Member& member, std::span<const Entry> entries,
+                                   const Weights& w) const {
+    if (!implicit_) return marginloom::project(entries, w);
     return {task_->dot(i, sets_[i].output(member), w), w.extra_curvature_bound(member.squared_norm)};
   }
 
   // w += step * d.
   template <class Weights>
-  void add(std::size_t i, const WorkingSet::Member& member, double step, const Weights& w) const {
+  void add(std::size_t i, const WorkingSet::Member& member, std::span<const Entry> entries, double step,
+           const Weights& w) const {
     if (implicit_) {
       task_->add(i, sets_[i].output(member), step, w);
     } else {
-      add_scaled(sets_[i].difference(member), step, w);
+      add_scaled(entries, step, w);
     }
   }
 
@@ -48,16 +82,31 @@ class DualBlocks {
   void write_weights(std::span<double> w) const;  // w = sum of dual * difference
   [[nodiscard]] double weighted_loss() const;     // sum of dual * loss
   [[nodiscard]] std::size_t active() const;
-  [[nodiscard]] std::size_t memory() const;
+  [[nodiscard]] std::size_t memory() const { return std::atomic_ref(held_).load(std::memory_order_relaxed); }
 
   // The duals with the outputs they belong to, and blocks made of them: every candidate is rebuilt through the task.
   [[nodiscard]] StateArrays export_state() const;
   [[nodiscard]] DualBlocks imported(const StateArrays& state) const;
 
  private:
+  [[nodiscard]] bool has_room(std::size_t bytes, std::size_t limit) const {
+    const std::size_t held = memory();
+    return held < limit && bytes <= limit - held;
+  }
+  // What stays free below the budget when differences are stored again or trimmed is for new candidates.
+  [[nodiscard]] std::size_t refill_limit() const { return budget_ - budget_ / 8; }
+  [[nodiscard]] std::span<const Entry> rebuilt(std::size_t i, const WorkingSet::Member& member,
+                                               std::unique_ptr<Scratch>& scratch) const;
+  void store(std::size_t i, WorkingSet::Member& member, std::span<const Entry> entries);
+  template <class Change>
+  void change(WorkingSet& set, Change make);
+
   std::shared_ptr<const Task> task_;
   bool implicit_;
+  std::size_t budget_;
   std::vector<WorkingSet> sets_;
+  mutable std::size_t held_;  // bytes; threads that work on different blocks change it atomically
+  std::size_t hand_ = 0;      // the block that trim() comes to next
 };
 
 }  // namespace marginloom

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -17,7 +18,8 @@ namespace marginloom {
 // What one thread of an engine lends to a learner: everything mutable that is not the learner's result.
 struct Lane {
   Random random{0};
-  std::size_t updates = 0;  // steps that changed a weight
+  std::size_t updates = 0;                // steps that changed a weight
+  std::unique_ptr<Scratch> scratch = {};  // of the learner, for differences that the task rebuilds
 };
 
 // Turns the candidates of an example, or of a batch, into a step of the weights.

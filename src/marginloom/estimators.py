@@ -63,6 +63,9 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         Labels that must not follow each other; in a pair, ``"<s>"`` and ``"</s>"`` are the start and the end.
     n_threads : int
         Threads for what the algorithm can share out, for evaluation and prediction; -1 for all cores.
+    memory : int or str, optional
+        For the candidates that a learner with a dual keeps: bytes, or a text such as ``"500M"``. It changes the time
+        and not the result. By default half of what is free.
     random_state : int, optional
         Seed; the same one gives the same bits. None draws one.
     learner, engine : mapping or ready object, optional
@@ -112,6 +115,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         label_costs: Mapping[Any, float] | None = None,
         constraints: str | Iterable[Pair] | None = None,
         n_threads: int = 1,
+        memory: int | str | None = None,
         random_state: int | None = 0,
         learner: Mapping[str, Any] | Learner | None = None,
         engine: Mapping[str, Any] | Engine | None = None,
@@ -133,6 +137,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         self.label_costs = label_costs
         self.constraints = constraints
         self.n_threads = n_threads
+        self.memory = memory
         self.random_state = random_state
         self.learner = learner
         self.engine = engine
@@ -195,6 +200,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
             max_iter=self.max_iter,
             loss=self.loss,
             n_threads=self.n_threads,
+            memory=self.memory,
             random_state=_seed(self.random_state),
             sample_weight=sample_weight,
             learner=self.learner,

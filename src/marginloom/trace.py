@@ -21,7 +21,8 @@ class Trace:
     where the learner has none), ``certified`` (whether those three are a certificate or an estimate from the slacks
     as the pass met them), ``training_loss`` (mean over the examples: the loss of the predictions for an online
     learner, the slack for a dual one), ``inferences`` and ``updates`` (since the start), ``active`` (candidates held),
-    ``scores`` (per evaluation set) and ``threads`` (a list with each thread's ``inference`` and ``update`` seconds).
+    ``working_set_mb`` (memory that they take), ``scores`` (per evaluation set) and ``threads`` (a list with each
+    thread's ``inference`` and ``update`` seconds).
 
     Parameters
     ----------

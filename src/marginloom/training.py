@@ -21,6 +21,7 @@ from marginloom.errors import InputError
 from marginloom.io.files import StrPath
 from marginloom.learners import Learner, Objective
 from marginloom.learners.base import NEEDS
+from marginloom.memory import MB, MemoryPlan, plan_memory
 from marginloom.parameters import checked
 from marginloom.state import State
 from marginloom.tasks.base import Task
@@ -52,6 +53,10 @@ class Result:
         For exactly these weights; None for learners without a dual and after an interruption.
     stopped : str
         Why it ended: ``tolerance``, ``iterations``, ``early``, ``callback`` or ``interrupted``.
+    memory : MemoryPlan
+        What it was expected to need.
+    working_set_mb : float
+        What the candidates that a dual learner keeps took in the end.
     """
 
     algorithm: Algorithm
@@ -67,6 +72,8 @@ class Result:
     updates: int
     active: int
     state: State | None
+    memory: MemoryPlan
+    working_set_mb: float
 
 
 class Run:
@@ -83,6 +90,7 @@ class Run:
         n_threads: int,
         evaluations: Mapping[str, Evaluation],
         trace: Trace,
+        memory: MemoryPlan,
     ) -> None:
         self.task = task
         self.algorithm = algorithm
@@ -94,6 +102,8 @@ class Run:
         self.inferences = 0
         self.updates = 0
         self.active = 0
+        self.memory = memory
+        self.working_set_mb = 0.0
         self.certificate: Certificate | None = None
         self.seconds = {"train": 0.0, "certify": 0.0}
         self._engine = engine
@@ -183,6 +193,7 @@ class Run:
         self.inferences += report["inferences"]
         self.updates += report["updates"]
         self.active = report["active"]
+        self.working_set_mb = report["working_set_bytes"] / MB
         if report["stopped"]:
             return None
         self.iteration += 1
@@ -197,6 +208,7 @@ class Run:
             "inferences": self.inferences,
             "updates": self.updates,
             "active": self.active,
+            "working_set_mb": self.working_set_mb,
             "threads": [{"inference": report["inference_seconds"], "update": report["update_seconds"]}],
         }
         if row["gap"] is not None and row["gap"] * self._expected_ratio <= self.tol:
@@ -267,6 +279,7 @@ def train(
     tol: float = 0.01,
     max_iter: int | None = None,
     n_threads: int = 1,
+    memory: int | str | None = None,
     random_state: int = 0,
     sample_weight: ArrayLike | None = None,
     learner: Mapping[str, Any] | Learner | None = None,
@@ -297,6 +310,9 @@ def train(
         Passes at most; by default 100 for learners with a dual and 10 for the others.
     n_threads : int
         Threads for what the algorithm can share out; -1 for all cores.
+    memory : int or str, optional
+        For the candidates that a dual learner keeps: bytes, or a text such as ``"500M"``. It changes the time and not
+        the result. By default half of what is free.
     random_state : int
         Seed; the same one gives the same bits.
     sample_weight : array, optional
@@ -340,8 +356,9 @@ def train(
     seed = checked("random_state", random_state, "seed")
     threads = resolve_threads(n_threads)
     check_needs(task, chosen, threads)
+    plan = plan_memory(task, memory, working_sets="memory" in chosen.learner.common)
     instance_weights = _checked_sample_weight(sample_weight, task.core.size, C)
-    native_learner = chosen.learner.build(task.core, Objective(C, loss or "", instance_weights))
+    native_learner = chosen.learner.build(task.core, Objective(C, loss or "", instance_weights, plan.working_sets))
     examples = np.flatnonzero(instance_weights).astype(np.uint64)
     native_engine = chosen.engine.build(Job(task.core, native_learner, examples, threads, seed))
     settings = {
@@ -375,6 +392,7 @@ def train(
             n_threads=threads,
             evaluations=evaluations,
             trace=trace,
+            memory=plan,
         )
         if snapshot is not None:
             run.resume(snapshot)
@@ -400,6 +418,8 @@ def train(
             updates=run.updates,
             active=run.active,
             state=run.state() if keep_state else None,
+            memory=plan,
+            working_set_mb=run.working_set_mb,
         )
 
 

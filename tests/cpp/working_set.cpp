@@ -23,6 +23,7 @@ struct Owned {
   double loss = 0;
   double squared_norm = 0;
   double dual = 0;
+  bool stored = true;
 
   [[nodiscard]] Candidate view() const {
     return {.example = 0,
@@ -63,7 +64,9 @@ void check_equal(const WorkingSet& set, const std::vector<Owned>& model) {
     CHECK(member.loss == model[j].loss);
     CHECK(member.squared_norm == model[j].squared_norm);
     CHECK(std::ranges::equal(set.output(member), model[j].output));
-    CHECK(same_entries(set.difference(member), model[j].entries));
+    CHECK(member.stored() == model[j].stored);
+    CHECK(member.entry_count == model[j].entries.size());
+    if (member.stored()) CHECK(same_entries(set.difference(member), model[j].entries));
     CHECK(set.contains(member.key));
     sum += model[j].dual;
   }
@@ -84,15 +87,33 @@ TEST("working_set: outputs and differences stay with their member through random
       const auto place = std::ranges::find(model, candidate.output, &Owned::output);
       const bool held = place != model.end();
       CHECK(set.contains(output_key(candidate.output)) == held);
-      switch (random.below(4)) {
+      candidate.stored = random.below(3) > 0;
+      switch (random.below(16)) {
         case 0:
+        case 1:
+        case 2:
           if (held) break;
           candidate.dual = static_cast<double>(random.below(3));
-          set.append(candidate.view()).dual = candidate.dual;
+          set.append(candidate.view(), candidate.stored).dual = candidate.dual;
           model.push_back(candidate);
           break;
-        case 1:
-          set.put_first(candidate.view());
+        case 3:
+          set.drop_differences();
+          for (Owned& owned : model) owned.stored = false;
+          break;
+        case 4:
+        case 5:
+          for (std::size_t j = 0; j < model.size(); ++j) {
+            if (model[j].stored || random.below(2) == 0) continue;
+            set.store_difference(set.members()[j], model[j].entries);
+            model[j].stored = true;
+          }
+          break;
+        case 6:
+        case 7:
+        case 8:
+        case 9:
+          set.put_first(candidate.view(), candidate.stored);
           if (held) {
             std::swap(model.front(), *place);
           } else {
@@ -100,7 +121,9 @@ TEST("working_set: outputs and differences stay with their member through random
             std::swap(model.front(), model.back());
           }
           break;
-        case 2:
+        case 10:
+        case 11:
+        case 12:
           for (std::size_t j = 0; j < model.size(); ++j) {
             set.members()[j].dual = model[j].dual = static_cast<double>(random.below(3));
           }
@@ -134,16 +157,28 @@ TEST("working_set: a known candidate moves to the front with its dual") {
   CHECK(set.members()[0].dual == 0.5);
 }
 
-TEST("working_set: dropping frees room without giving memory back") {
+TEST("working_set: memory has little to spare, and is given back") {
   Random random(8);
   WorkingSet set;
   CHECK(set.memory() == 0);
-  for (std::uint8_t identity = 0; identity < 20; ++identity) set.append(make_candidate(identity, random).view());
+  std::size_t needed = 0;
+  std::size_t without = 0;
+  for (std::uint8_t identity = 0; identity < 200; ++identity) {
+    const Owned candidate = make_candidate(identity, random);
+    needed += WorkingSet::memory_of(candidate.view());
+    without += sizeof(WorkingSet::Member) + candidate.output.size();
+    set.append(candidate.view()).dual = identity < 20 ? 1 : 0;
+    CHECK(set.memory() >= needed && set.memory() <= needed + needed / 8 + 16);
+  }
   const std::size_t before = set.memory();
-  CHECK(before >= 20 * sizeof(WorkingSet::Member));
+  set.drop_differences();
+  CHECK(set.memory() >= without && set.memory() < before);
   set.drop_zero_duals();
-  CHECK(set.empty());
-  CHECK(set.memory() == before);
+  CHECK(set.size() == 20);
+  CHECK(set.memory() < before / 5);
+  for (auto& member : set.members()) member.dual = 0;
+  set.drop_zero_duals();
+  CHECK(set.empty() && set.memory() < 500);
   CHECK(!set.contains(output_key(std::vector<std::uint8_t>{1})));
 }
 

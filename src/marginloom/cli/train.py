@@ -30,11 +30,12 @@ from marginloom.io.corpus import read_corpus
 from marginloom.io.files import check_writable_target
 from marginloom.io.formats import CRFSUITE, format_of
 from marginloom.learners import DCD, Perceptron
+from marginloom.memory import MB, parse_size
 from marginloom.parameters import Configured, checked
 from marginloom.state import State
 from marginloom.tagging import Labelled, Tagger, train_tagger
 from marginloom.threads import resolve_threads
-from marginloom.training import Result, check_loss
+from marginloom.training import Result, Run, check_loss
 
 train = typer.Typer(help="Train a model.", no_args_is_help=True)
 
@@ -55,6 +56,15 @@ TolOption = Annotated[
 MaxIterOption = Annotated[
     int | None,
     typer.Option("--max-iter", metavar="N", help="Passes at most. [default 100; online learners 10]"),
+]
+MemoryOption = Annotated[
+    str | None,
+    typer.Option(
+        "--memory",
+        metavar="SIZE",
+        help="For the candidates that a learner with a dual keeps, such as 500M or 2G; changes the time and not the "
+        "result. [default: half of what is free]",
+    ),
 ]
 SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="The same seed gives the same bits.")]
 DeltaOption = Annotated[float | None, typer.Option("--delta", metavar="X", help=_help(DCD, "delta"))]
@@ -96,6 +106,7 @@ def tag(
     tol: TolOption = None,
     max_iter: MaxIterOption = None,
     threads: ThreadsOption = 1,
+    memory: MemoryOption = None,
     seed: SeedOption = 0,
     column: ColumnOption = None,
     features: Annotated[
@@ -172,7 +183,7 @@ def tag(
     specific = {"delta": delta, "inner_passes": inner_passes, "averaged": averaged, "shuffle": shuffle}
     try:
         chosen = _choose(algorithm, specific)
-        common = _common_options(chosen, {"C": C, "tol": tol, "loss": loss}, quiet)
+        common = _common_options(chosen, {"C": C, "tol": tol, "loss": loss, "memory": memory}, quiet)
         for name, value in (("max_iter", max_iter), ("min_count", min_count), ("patience", patience)):
             if value is not None:
                 checked(name, value, "positive count")
@@ -220,7 +231,7 @@ def tag(
     labelled = {name: Labelled.from_corpus(part, part.label_column(label_column + 1)) for name, part in parts.items()}
     labelled["train"] = Labelled.from_corpus(corpus, label_column)
     seconds = {"read": time.perf_counter() - start}
-    callbacks: list[Callback] = [] if quiet else [ProgressBar()]
+    callbacks: list[Callback] = [] if quiet else [_MemoryNote(), ProgressBar()]
     if patience is not None:
         callbacks.append(EarlyStopping(patience))
     tagger, result = train_tagger(
@@ -267,6 +278,13 @@ def _refuse(context: typer.Context, options: tuple[str, ...], reason: str) -> No
             raise InputError(f"--{name.replace('_', '-')} cannot be given: {reason}")
 
 
+class _MemoryNote(Callback):
+    """Says before training what it will need."""
+
+    def before_training(self, run: Run) -> None:
+        note(run.memory.describe())
+
+
 def _choose(name: str, specific: dict[str, Any]) -> Algorithm:
     """Find the algorithm with its own options set; refuse options of others."""
     preset = find_algorithm(name)
@@ -295,6 +313,8 @@ def _common_options(chosen: Algorithm, given: dict[str, Any], quiet: bool) -> di
             continue
         if name == "loss":
             check_loss(chosen.learner, value)
+        elif name == "memory":
+            parse_size(name, value)
         else:
             checked(name, value, "positive")
         used[name] = value
@@ -373,6 +393,11 @@ def _report(result: Result, files: dict[str, str | None], scores: dict[str, Any]
         print(
             f"primal {result.certificate.primal:.6g}, dual {result.certificate.dual:.6g}: "
             f"relative gap {100 * result.certificate.gap:.3g} %, {proof}"
+        )
+    if result.working_set_mb * MB > result.memory.working_sets:
+        print(
+            f"working sets took {result.working_set_mb:.1f} MB, more than the memory that they were given: "
+            "dual variables and their outputs are always kept"
         )
     for name, values in scores.items():
         print("\n".join(score_lines(name, values)))

@@ -26,6 +26,7 @@ class Objective:
     C: float
     loss: str
     instance_weights: NDArray[np.float64]
+    memory: int  # bytes for working sets
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Learner(Configured):
 
     kind: ClassVar[Literal["online", "dual"]]
     losses: ClassVar[tuple[str, ...]]  # the objectives it can have, the default first; () if it has none
-    common: ClassVar[frozenset[str]]  # which of the common options C, tol and loss it uses
+    common: ClassVar[frozenset[str]]  # which of the common options C, tol, loss and memory it uses
     needs: ClassVar[frozenset[str]]  # keys of NEEDS
     objective: ClassVar[str]
     update: ClassVar[str]

@@ -29,7 +29,7 @@ class DCD(Learner):
     name = "dcd"
     kind = "dual"
     losses = ("squared_hinge",)
-    common = frozenset({"C", "tol", "loss"})
+    common = frozenset({"C", "tol", "loss", "memory"})
     needs = frozenset({"gold", "loss-augmented"})
     objective = "1/2 |w|^2 + sum_i C_i xi_i^2,  xi_i = max(0, max_y [loss(y) - w.d(y)]),  d(y) = phi(gold) - phi(y)"
     update = "a <- max(0, a + (loss - w.d - sum(a) / 2C) / (|d|^2 + 1/2C)), w += change of a * d"
@@ -38,4 +38,5 @@ class DCD(Learner):
 
     def build(self, task: _core.Task, objective: Objective) -> _core.Dcd:
         """Make the native learner for a task."""
-        return _core.Dcd(task, objective.C * objective.instance_weights, self.delta, self.inner_passes)
+        costs = objective.C * objective.instance_weights
+        return _core.Dcd(task, costs, self.delta, self.inner_passes, objective.memory)

@@ -31,3 +31,8 @@ class Task(ABC):
     def fingerprints(self) -> dict[str, str]:
         """Identify everything that training depends on, by the name of the setting, for checkpoints."""
         return {"examples": self.fingerprint}
+
+    @property
+    @abstractmethod
+    def memory(self) -> int:
+        """Bytes that the examples take."""

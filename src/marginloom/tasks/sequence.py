@@ -113,6 +113,13 @@ class SequenceTask(Task):
         options = {name: json.dumps(value) for name, value in self._options.items()}
         return {"examples": self.fingerprint, **options, "features": digest.hexdigest()}
 
+    @property
+    def memory(self) -> int:
+        """Bytes of the sentences' features and labels."""
+        encoded = self._encoded
+        arrays = (encoded.sentences, encoded.tokens, encoded.features, encoded.values, self._gold)
+        return sum(array.nbytes for array in arrays if array is not None)
+
     def predict(self, weights: NDArray[np.float64], n_threads: int = 1) -> NDArray[np.uint16]:
         """Return the best label of every token, all sentences in a row."""
         return self.predict_k_best(weights, 1, n_threads)[0]
