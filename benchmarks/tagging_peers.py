@@ -6,8 +6,6 @@ Every part runs in a process of its own, so that peak memory is its own.
 
 from __future__ import annotations
 
-import argparse
-import datetime
 import itertools
 import multiprocessing
 import resource
@@ -16,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from common import data_folder, machine, print_table, required
+from common import print_table, required
 from indicators import indicators
 from peers import Crfsuite
 
@@ -132,19 +130,7 @@ def brown(folder: Path) -> list[list[str]]:
     return rows
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", nargs="?", help="folder with the data sets")
-    parser.add_argument("--only", choices=["conll2000", "brown"], help="one data set")
-    arguments = parser.parse_args()
-    folder = data_folder(arguments.data)
-    print(f"{datetime.date.today()}, {machine()}\n")
-    for name, part in (("conll2000", conll2000), ("brown", brown)):
-        if arguments.only in (None, name):
-            rows = part(folder)
-            print(f"\n{name}\n")
-            print_table(HEADER, rows)
-
-
-if __name__ == "__main__":
-    main()
+def run(folder: Path, name: str) -> None:
+    rows = {"conll2000": conll2000, "brown": brown}[name](folder)
+    print(f"\n{name}, part of speech, the same features for all\n")
+    print_table(HEADER, rows)
