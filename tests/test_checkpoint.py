@@ -72,7 +72,7 @@ def killed(folder, iteration, estimator=None, callbacks=(), **options):
 def without_times(rows):
     rows = copy.deepcopy(rows)
     for row in rows:
-        del row["seconds"], row["threads"]
+        del row["seconds"], row["threads"], row["working_set_mb"]
     return rows
 
 

@@ -138,3 +138,14 @@ def test_warm_start_carries_the_duals():
     again = train(make_task(chains, "valued"), C=C, tol=1e-3, max_iter=1, warm_start=first.state)
     assert again.stopped == "tolerance"
     assert again.certificate.dual >= first.certificate.dual - 1e-9
+
+
+def test_shrinking_changes_the_work_and_not_the_optimum():
+    chains = TinyChains(2, sentences=40, max_length=5)
+    runs = [
+        train(make_task(chains, "valued"), C=0.5, tol=1e-5, max_iter=3000, learner={"shrinking": share})
+        for share in (0.0, 0.5)
+    ]
+    assert runs[0].updates != runs[1].updates
+    assert runs[1].certificate.gap <= 1e-5
+    assert runs[1].certificate.primal == pytest.approx(runs[0].certificate.primal, rel=2e-5)

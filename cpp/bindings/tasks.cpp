@@ -69,7 +69,7 @@ void require_weights(const Task& task, const InputArray<double>& weights) {
 nb::object predict(const Task& task, const InputArray<double>& weights, int threads, int k) {
   require_weights(task, weights);
   if (k < 1 || (k > 1 && !task.capabilities().k_best)) throw std::invalid_argument("this task has no k-best inference");
-  constexpr std::size_t chunk = 64;
+  constexpr std::size_t chunk = 8;  // sentences may be long, and Ctrl-C is heard between chunks
   std::vector<std::vector<Output>> outputs(task.size());
   PythonSignals signals;
   StopRequest stop = signals.request();

@@ -37,7 +37,22 @@ nb::object optional_number(const std::optional<T>& number) {
   return number ? nb::cast(*number) : nb::none();
 }
 
+// Holds an engine for one call; a second one at the same time is an error, since nothing in an engine is locked.
+class Hold {
+ public:
+  explicit Hold(const Engine& engine) : engine_(engine) {
+    if (engine.busy.exchange(true)) throw std::runtime_error("this engine is at work in another thread");
+  }
+  ~Hold() { engine_.busy = false; }
+  Hold(const Hold&) = delete;
+  Hold& operator=(const Hold&) = delete;
+
+ private:
+  const Engine& engine_;
+};
+
 nb::dict run_pass(Engine& engine) {
+  const Hold hold(engine);
   PythonSignals signals;
   StopRequest stop = signals.request();
   PassReport report;
@@ -51,8 +66,14 @@ nb::dict run_pass(Engine& engine) {
   result["updates"] = report.updates;
   result["wrong"] = report.wrong;
   result["training_loss"] = report.training_loss;
-  result["inference_seconds"] = report.inference_seconds;
-  result["update_seconds"] = report.update_seconds;
+  nb::list threads;
+  for (const ThreadTime& time : report.threads) {
+    nb::dict entry;
+    entry["inference"] = time.inference;
+    entry["update"] = time.update;
+    threads.append(entry);
+  }
+  result["threads"] = threads;
   result["stopped"] = report.stopped;
   result["primal"] = optional_number(report.primal_estimate);
   result["dual"] = optional_number(report.dual);
@@ -62,6 +83,7 @@ nb::dict run_pass(Engine& engine) {
 }
 
 nb::object certify(Engine& engine, int threads) {
+  const Hold hold(engine);
   PythonSignals signals;
   StopRequest stop = signals.request();
   std::optional<Certificate> certificate;
@@ -89,12 +111,14 @@ nb::object weights(const Engine& engine) {
 }
 
 OutputArray<double> final_weights(const Engine& engine) {
+  const Hold hold(engine);
   std::vector<double> result(engine.task().dimension());
   engine.final_weights(result);
   return to_numpy(std::move(result));
 }
 
 nb::dict export_state(const Engine& engine) {
+  const Hold hold(engine);
   nb::dict result;
   for (auto& [name, array] : engine.export_state()) {
     result[name.c_str()] = std::visit([](auto& values) { return nb::cast(to_numpy(std::move(values))); }, array);
@@ -111,6 +135,7 @@ bool take_array(StateArrays& state, const std::string& name, nb::handle value) {
 }
 
 void import_state(Engine& engine, const nb::dict& arrays) {
+  const Hold hold(engine);
   StateArrays state;
   for (const auto& [key, value] : arrays) {
     const std::string name(text_of(key));
@@ -125,6 +150,7 @@ void import_state(Engine& engine, const nb::dict& arrays) {
 template <class Serial, class Learner>
 void make_serial(Serial* self, std::shared_ptr<Task> task, std::shared_ptr<Learner> learner,
                  const InputArray<std::uint64_t>& examples, std::uint64_t seed, bool shuffle) {
+  if (&learner->task() != task.get()) throw std::invalid_argument("the learner belongs to another task");
   auto visited = checked_examples(*task, examples);
   new (self) Serial(std::move(task), std::move(learner), std::move(visited), {.seed = seed, .shuffle = shuffle});
 }
@@ -142,9 +168,9 @@ void bind_training(nb::module_& module) {
   nb::class_<DualLearner>(module, "DualLearner").def_prop_ro("memory", &DualLearner::memory);
   nb::class_<Dcd, DualLearner>(module, "Dcd")
       .def("__init__", [](Dcd* self, std::shared_ptr<Task> task, const InputArray<double>& costs, double delta,
-                          int inner_passes, std::size_t memory) {
+                          int inner_passes, double shrinking, std::size_t memory) {
         new (self) Dcd(std::move(task), checked_numbers(costs),
-                       {.delta = delta, .inner_passes = inner_passes, .memory = memory});
+                       {.delta = delta, .inner_passes = inner_passes, .shrinking = shrinking, .memory = memory});
       });
 
   nb::class_<Engine>(module, "Engine")

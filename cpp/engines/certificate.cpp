@@ -10,7 +10,7 @@ namespace marginloom {
 
 Certificate certify(const Task& task, const DualLearner& learner, WeightView w, std::span<const std::size_t> examples,
                     int threads, StopRequest& stop) {
-  constexpr std::size_t chunk = 32;
+  constexpr std::size_t chunk = 8;
   const FindOptions only_bounds{.min_violation = std::numeric_limits<double>::infinity()};
   const std::vector<FindOptions> options(chunk, only_bounds);
   std::vector<double> slacks(examples.size());

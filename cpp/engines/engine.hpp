@@ -1,10 +1,12 @@
 // Who computes what, where and when: an engine drives a learner over the examples, one pass at a time.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "core/parallel.hpp"
 #include "core/state.hpp"
@@ -14,14 +16,19 @@
 
 namespace marginloom {
 
+// Seconds that one thread spent on each kind of work.
+struct ThreadTime {
+  double inference = 0;
+  double update = 0;
+};
+
 // What one pass did: as many inferences as there are examples.
 struct PassReport {
   std::size_t inferences = 0;
   std::size_t updates = 0;
   std::size_t wrong = 0;     // examples whose inference brought a candidate
   double training_loss = 0;  // mean over the examples: loss (online) or slack (dual) as they were visited
-  double inference_seconds = 0;
-  double update_seconds = 0;
+  std::vector<ThreadTime> threads;
   bool stopped = false;  // cut short by the owner
   // Of dual learners: the objectives after the pass, the primal by the slacks as they were visited.
   std::optional<double> primal_estimate;
@@ -35,6 +42,8 @@ class Engine {
   explicit Engine(std::shared_ptr<const Task> task)
       : task_(std::move(task)), buffer_(std::make_shared<WeightBuffer>(task_->dimension())), weights_(*buffer_) {}
   virtual ~Engine() = default;
+
+  mutable std::atomic<bool> busy{false};  // set by a caller for the time of a call, to find out about a second one
 
   [[nodiscard]] const Task& task() const { return *task_; }
   // The weights being trained. They may outlive the engine.

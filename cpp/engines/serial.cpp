@@ -56,9 +56,9 @@ SerialOnline::SerialOnline(std::shared_ptr<const Task> task, std::shared_ptr<Onl
 PassReport SerialOnline::run_pass(StopRequest& stop) {
   PassReport report;
   const std::size_t updates_before = lane_.updates;
-  const FindOptions search = learner_->search();
   const PlainWeights w{weights_.values().data()};
   CandidateBatch found;
+  ThreadTime& time = report.threads.emplace_back();
   Stopwatch watch;
   for (const std::size_t i : pass_order(examples_, options_, lane_.random)) {
     if (stop.stopped()) {
@@ -66,15 +66,15 @@ PassReport SerialOnline::run_pass(StopRequest& stop) {
       break;
     }
     found.clear();
-    task_->find(i, weights_.values(), search, *scratch_, found);
+    task_->find(i, weights_.values(), learner_->search(), *scratch_, found);
     ++report.inferences;
-    report.inference_seconds += watch.lap();
+    time.inference += watch.lap();
     if (!found.empty()) {
       ++report.wrong;
       report.training_loss += found[0].loss;
     }
     learner_->step(found, w, lane_);
-    report.update_seconds += watch.lap();
+    time.update += watch.lap();
   }
   report.training_loss /= static_cast<double>(std::max<std::size_t>(report.inferences, 1));
   report.updates = lane_.updates - updates_before;
@@ -133,22 +133,22 @@ void SerialDual::search_pass(PassReport& report, StopRequest& stop) {
     learner_->absorb(candidate);
     ++report.wrong;
   });
-  FindOptions search;
   double loss_sum = 0;
+  ThreadTime& time = report.threads.emplace_back();
   Stopwatch watch;
   for (const std::size_t i : pass_order(examples_, options_, lane_.random)) {
     if (stop.stopped()) {
       report.stopped = true;
       break;
     }
-    search.min_violation = learner_->threshold(i);
-    const double slack = task_->find(i, weights_.values(), search, *scratch_, absorb);
+    const double slack = task_->find(i, weights_.values(), learner_->search(i), *scratch_, absorb);
+    learner_->searched(i, slack);
     ++report.inferences;
     report.training_loss += slack;
     loss_sum += learner_->cost(i) * loss_value(learner_->loss(), slack);
-    report.inference_seconds += watch.lap();
+    time.inference += watch.lap();
     learner_->improve(i, w, lane_);
-    report.update_seconds += watch.lap();
+    time.update += watch.lap();
   }
   report.training_loss /= static_cast<double>(std::max<std::size_t>(report.inferences, 1));
   report.primal_estimate = loss_sum;
@@ -156,22 +156,30 @@ void SerialDual::search_pass(PassReport& report, StopRequest& stop) {
 
 void SerialDual::inner_passes(PassReport& report, StopRequest& stop) {
   const PlainWeights w{weights_.values().data()};
+  ThreadTime& time = report.threads.front();
   Stopwatch watch;
+  std::vector<double> gains(learner_->shrinking() > 0 ? task_->size() : 0);
+  double least = 0;  // gain that a block must have had in the pass before
   for (int pass = 0; pass < learner_->inner_passes() && !report.stopped; ++pass) {
     std::vector<std::size_t> order;
-    std::ranges::copy_if(examples_, std::back_inserter(order),
-                         [&](std::size_t i) { return learner_->has_candidates(i); });
+    std::ranges::copy_if(examples_, std::back_inserter(order), [&](std::size_t i) {
+      return learner_->has_candidates(i) && (least == 0 || gains[i] >= least);
+    });
     order = pass_order(std::move(order), options_, lane_.random);
+    double total = 0;
     for (std::size_t j = 0; j < order.size(); ++j) {
       if (j % 64 == 0 && stop.stopped()) {
         report.stopped = true;
         break;
       }
       learner_->prefetch(std::span(order).subspan(j + 1));
-      learner_->improve(order[j], w, lane_);
+      const double gain = learner_->improve(order[j], w, lane_);
+      total += gain;
+      if (!gains.empty()) gains[order[j]] = gain;
     }
+    if (!order.empty()) least = learner_->shrinking() * total / static_cast<double>(order.size());
   }
-  report.update_seconds += watch.lap();
+  time.update += watch.lap();
 }
 
 std::optional<Certificate> SerialDual::certify(int threads, StopRequest& stop) {

@@ -14,8 +14,8 @@ Dcd::Dcd(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters
   if (costs_.size() != blocks_.size()) throw std::invalid_argument("one cost per example is needed");
 }
 
-double Dcd::threshold(std::size_t i) const {
-  return sums_[i] / (2 * costs_[i]) + delta_;
+FindOptions Dcd::search(std::size_t i) const {
+  return {.min_violation = sums_[i] / (2 * costs_[i]) + delta_};
 }
 
 void Dcd::absorb(const Candidate& candidate) {

@@ -33,19 +33,22 @@ class Dcd final : public DualLearnerBase<Dcd> {
   struct Parameters {
     double delta = 0.01;
     int inner_passes = 5;
+    double shrinking = 0;
     std::size_t memory = DualBlocks::unlimited;  // bytes for the working sets
   };
 
   // `costs` are the C_i; examples with a cost of 0 are never to be visited.
   Dcd(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters);
 
+  const Task& task() const override { return blocks_.task(); }
   Loss loss() const override { return Loss::squared_hinge; }
   double cost(std::size_t i) const override { return costs_[i]; }
-  double threshold(std::size_t i) const override;
+  FindOptions search(std::size_t i) const override;
   void absorb(const Candidate& candidate) override;
   bool has_candidates(std::size_t i) const override { return !blocks_[i].empty(); }
   void prefetch(std::span<const std::size_t> coming) const override { blocks_.prefetch(coming); }
   int inner_passes() const override { return parameters_.inner_passes; }
+  double shrinking() const override { return parameters_.shrinking; }
   void end_pass(const PlainWeights&, Lane&) override { blocks_.trim(); }
   void note_gap(double primal, double dual) override;
   double dual(double squared_norm) const override;

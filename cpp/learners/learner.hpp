@@ -27,7 +27,9 @@ class OnlineLearner {
  public:
   virtual ~OnlineLearner() = default;
 
-  [[nodiscard]] virtual FindOptions search() const = 0;  // what it wants the task to find
+  [[nodiscard]] virtual const Task& task() const = 0;
+
+  [[nodiscard]] virtual FindOptions search() const = 0;  // what it wants the task to find now
 
   // Moves w by the candidates that one round of inference found (none, if all predictions were right). Every
   // call is one tick of the clock by which weights are averaged.
@@ -46,11 +48,15 @@ class DualLearner {
  public:
   virtual ~DualLearner() = default;
 
+  [[nodiscard]] virtual const Task& task() const = 0;
   [[nodiscard]] virtual Loss loss() const = 0;
   [[nodiscard]] virtual double cost(std::size_t i) const = 0;  // C_i
 
-  // How violated a candidate of example i must be to be worth absorbing.
-  [[nodiscard]] virtual double threshold(std::size_t i) const = 0;
+  // What it wants the task to find for example i: among others, how violated a candidate must be to be absorbed.
+  [[nodiscard]] virtual FindOptions search(std::size_t i) const = 0;
+
+  // Tells that example i was searched and what find() returned; candidates that were found have been absorbed.
+  virtual void searched(std::size_t, double) {}
 
   // Puts a candidate into the working set of its example, to be improved first.
   virtual void absorb(const Candidate& candidate) = 0;
@@ -68,6 +74,10 @@ class DualLearner {
 
   // How often an engine should improve all blocks between two passes of inference.
   [[nodiscard]] virtual int inner_passes() const { return 0; }
+
+  // Shrinking: blocks whose last gain was below this share of the mean gain may be left out of the remaining inner
+  // passes of an iteration. A pass of inference visits every block, so this changes the time and not the optimum.
+  [[nodiscard]] virtual double shrinking() const { return 0; }
 
   // Closes a pass over the examples, for learners that solve over all blocks at once.
   virtual void end_pass(const PlainWeights&, Lane&) {}

@@ -20,6 +20,7 @@ class Perceptron final : public OnlineLearner {
  public:
   Perceptron(std::shared_ptr<const Task> task, std::vector<double> instance_weights, bool averaged);
 
+  const Task& task() const override { return *task_; }
   FindOptions search() const override { return {.k = 1, .loss_scale = 0}; }
   void step(const CandidateBatch& candidates, const PlainWeights& w, Lane& lane) override;
   void final_weights(std::span<const double> w, std::span<double> result) const override;

@@ -68,7 +68,7 @@ def find_algorithm(
     Examples
     --------
     >>> find_algorithm("dcd-ssvm", learner={"inner_passes": 2}).learner
-    DCD(delta=0.01, inner_passes=2)
+    DCD(delta=0.01, inner_passes=2, shrinking=0.0)
     """
     if name not in ALGORITHMS:
         raise InputError(
@@ -79,13 +79,10 @@ def find_algorithm(
         learner = _with_parameters(name, "learner", preset.learner, learner)
     if not isinstance(engine, Engine):
         engine = _with_parameters(name, "engine", preset.engine, engine)
-    found = dataclasses.replace(preset, learner=learner, engine=engine)
-    if found.learner.kind not in found.engine.kinds:
-        raise InputError(
-            f"the engine {found.engine.name} drives {' and '.join(sorted(found.engine.kinds))} learners, "
-            f"and {found.learner.name} is a learner of kind {found.learner.kind}"
-        )
-    return found
+    for role, own, given in (("learner", preset.learner, learner), ("engine", preset.engine, engine)):
+        if type(given) is not type(own):
+            raise InputError(f"{name} has the {role} {own.name}, not {given.name}; choose another algorithm instead")
+    return dataclasses.replace(preset, learner=learner, engine=engine)
 
 
 def _with_parameters(

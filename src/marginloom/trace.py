@@ -57,6 +57,17 @@ class Trace:
         if self._file is not None:
             self._write(row)
 
+    def amend(self, values: Mapping[str, Any]) -> None:
+        """Change the last row, in the file too."""
+        if not self.rows:
+            return
+        self.rows[-1].update(values)
+        if self._file is not None:
+            self._file.seek(0)
+            self._file.truncate()
+            for record in (self.settings, *self.rows):
+                self._write(record)
+
     def close(self) -> None:
         """Close the file, if there is one."""
         if self._file is not None:

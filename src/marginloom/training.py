@@ -209,7 +209,7 @@ class Run:
             "updates": self.updates,
             "active": self.active,
             "working_set_mb": self.working_set_mb,
-            "threads": [{"inference": report["inference_seconds"], "update": report["update_seconds"]}],
+            "threads": report["threads"],
         }
         if row["gap"] is not None and row["gap"] * self._expected_ratio <= self.tol:
             self._certify_early(row)
@@ -229,7 +229,8 @@ class Run:
             self.seconds["train"] += self.seconds["certify"]
             self.seconds["certify"] = 0.0
             row["seconds"] = self.seconds["train"]
-            self._expected_ratio = certificate.gap / estimate
+            ratio = certificate.gap / estimate if estimate > 0 else 1.0
+            self._expected_ratio = min(max(ratio, 0.5), 1.0)  # one odd pass must not put off the next check for long
 
     def _certify(self) -> Certificate:
         self.seconds["certify"] = 0.0
@@ -463,6 +464,9 @@ def _certified_end(run: Run, stopped: str) -> str:
         run.certify()
     except KeyboardInterrupt:
         return "interrupted"
+    if run.certificate is not None:
+        proof = run.certificate
+        run.trace.amend({"primal": proof.primal, "dual": proof.dual, "gap": proof.gap, "certified": True})
     if stopped == "iterations" and run.within_tolerance():
         return "tolerance"
     if stopped == "tolerance" and not run.within_tolerance():  # a callback has gone back to an earlier pass

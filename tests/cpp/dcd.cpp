@@ -226,24 +226,24 @@ TEST("dcd: the threshold shrinks with the gap as its bound says, and never excee
   const Problem problem = problems::make_problem({}, random);
   const auto costs = random_costs(problem.size(), random);
   Dcd learner(problem.task(), costs, {.delta = 0.5});
-  for (std::size_t i = 0; i < problem.size(); ++i) CHECK(learner.threshold(i) == 0.5);
+  for (std::size_t i = 0; i < problem.size(); ++i) CHECK(learner.search(i).min_violation == 0.5);
   std::vector<double> w(problem.task()->dimension(), 0.0);
   find_and_absorb(problem, learner, w);
   Lane lane{Random(1)};
   for (std::size_t i = 0; i < problem.size(); ++i) learner.improve(i, PlainWeights{w.data()}, lane);
   std::vector<double> slacks(problem.size());
-  for (std::size_t i = 0; i < problem.size(); ++i) slacks[i] = learner.threshold(i) - 0.5;
+  for (std::size_t i = 0; i < problem.size(); ++i) slacks[i] = learner.search(i).min_violation - 0.5;
   CHECK(*std::ranges::max_element(slacks) > 0);
   for (const double gap : {0.1, 0.001, 1e-9}) {
     learner.note_gap(10 + gap, 10);
     double bound = 0;
     for (std::size_t i = 0; i < problem.size(); ++i) {
-      bound += costs[i] * (learner.threshold(i) * learner.threshold(i) - slacks[i] * slacks[i]);
+      bound += costs[i] * (learner.search(i).min_violation * learner.search(i).min_violation - slacks[i] * slacks[i]);
     }
     CHECK_NEAR(bound, gap / 10, 1e-6 * gap + 1e-14);
   }
   learner.note_gap(1e9, 0);
-  for (std::size_t i = 0; i < problem.size(); ++i) CHECK_NEAR(learner.threshold(i) - slacks[i], 0.5, 1e-15);
+  for (std::size_t i = 0; i < problem.size(); ++i) CHECK_NEAR(learner.search(i).min_violation - slacks[i], 0.5, 1e-15);
 }
 
 TEST("dcd: one cost per example is needed") {

@@ -149,7 +149,7 @@ def test_format_by_ending_or_as_asked():
     assert format_of("a.crfsuite", "conll") == "conll"
     assert format_of("a.txt", "crfsuite") == "crfsuite"
     assert format_of("a.txt", trained="crfsuite") == "crfsuite"
-    assert format_of("a.txt", trained="conllu") == "conll"
+    assert format_of("a.txt", trained="conllu") == "conllu"
     for path, trained in (("a.crfsuite", "conll"), ("a.conllu", "crfsuite"), ("a.conll.gz", "crfsuite")):
         with pytest.raises(InputError, match="ready features"):
             format_of(path, trained=trained)

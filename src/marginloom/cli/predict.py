@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from marginloom.cli.common import FormatOption, ModelArgument, ThreadsOption, usage_error
 from marginloom.errors import InputError
+from marginloom.io.conll import default_label_column
 from marginloom.io.corpus import Corpus, stream_corpora
 from marginloom.io.files import atomic_write, open_binary
 from marginloom.io.formats import CRFSUITE, FORMATS, format_of
@@ -45,7 +46,7 @@ def predict(
         with open_binary(input) as stream, _open_output(output) as out, _progress(input, output) as advance:
             for corpus in stream_corpora(stream, chosen, input):
                 numbers = _labels(tagger, corpus, k_best, threads)
-                out.write(corpus.with_labels(tagger.labels.vocabulary, numbers, column - 1, k_best))
+                out.write(corpus.with_labels(tagger.labels.vocabulary, numbers, (column or 1) - 1, k_best))
                 out.flush()
                 advance(corpus.byte_count)
     except BrokenPipeError as error:  # whoever reads our output has had enough
@@ -64,8 +65,8 @@ def _labels(tagger: Tagger, corpus: Corpus, k: int, threads: int) -> NDArray[np.
     return columns.reshape(-1)
 
 
-def file_settings(tagger: Tagger, model: str, input: str, format: str | None) -> tuple[str, int]:
-    """Return an input's format, and the label's column, from 1, in the files that the model was trained on."""
+def file_settings(tagger: Tagger, model: str, input: str, format: str | None) -> tuple[str, int | None]:
+    """Return an input's format, and its label's column from 1 (None: the last)."""
     trained, column = tagger.settings.get("format"), tagger.settings.get("label_column")
     if trained is None and tagger.features.name == "named" and format_of(input, format) == CRFSUITE:
         return CRFSUITE, 1  # the features are the same, wherever training got them from
@@ -74,7 +75,15 @@ def file_settings(tagger: Tagger, model: str, input: str, format: str | None) ->
             f"{model}: this model was trained from Python on features, not on columns of a file; use it from Python "
             "with SequenceTagger.load, or with a file of such features and --format crfsuite"
         )
-    return trained if input == "-" and format is None else format_of(input, format, trained), column
+    chosen = format_of(input, format, trained)
+    if chosen == trained:
+        return chosen, column
+    if tagger.features.reads_columns:
+        raise InputError(
+            f"{input}: the format is {chosen}, and the model's features read columns of the format {trained}; give a "
+            "file of that format (and say so with --format)"
+        )
+    return chosen, default_label_column(chosen)
 
 
 @contextmanager

@@ -80,6 +80,7 @@ CheckpointIntervalOption = Annotated[
 ResumeOption = Annotated[
     bool, typer.Option("--resume", help="Go on from the checkpoint in --checkpoint DIR, if there is one.")
 ]
+ShrinkingOption = Annotated[float | None, typer.Option("--shrinking", metavar="X", help=_help(DCD, "shrinking"))]
 AveragedOption = Annotated[bool | None, typer.Option("--averaged/--no-averaged", help=_help(Perceptron, "averaged"))]
 ShuffleOption = Annotated[bool | None, typer.Option("--shuffle/--no-shuffle", help=_help(Serial, "shuffle"))]
 
@@ -174,13 +175,20 @@ def tag(
     resume: ResumeOption = False,
     delta: DeltaOption = None,
     inner_passes: InnerPassesOption = None,
+    shrinking: ShrinkingOption = None,
     averaged: AveragedOption = None,
     shuffle: ShuffleOption = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Train a sequence tagger on CoNLL columns, CoNLL-U, or ready features in crfsuite's format."""
-    specific = {"delta": delta, "inner_passes": inner_passes, "averaged": averaged, "shuffle": shuffle}
+    specific = {
+        "delta": delta,
+        "inner_passes": inner_passes,
+        "shrinking": shrinking,
+        "averaged": averaged,
+        "shuffle": shuffle,
+    }
     try:
         chosen = _choose(algorithm, specific)
         common = _common_options(chosen, {"C": C, "tol": tol, "loss": loss, "memory": memory}, quiet)
@@ -214,6 +222,7 @@ def tag(
             lists=Lists.read(clusters, gazetteers),
             n_threads=resolve_threads(threads),
         )
+    _check_outputs([model, trace], [*training, dev, test, warm_start])
     check_writable_target(model)
     if trace is not None:
         check_writable_target(trace)
@@ -268,6 +277,14 @@ def tag(
         advice = "; --resume goes on from the last whole pass" if saved is not None and saved.exists() else ""
         note(f"interrupted after {result.iterations} passes; the model in {model} is usable, but not certified{advice}")
         raise typer.Exit(130)
+
+
+def _check_outputs(outputs: list[str | None], inputs: list[str | None]) -> None:
+    """Refuse to write over a file that is to be read."""
+    for output in filter(None, outputs):
+        for source in filter(None, inputs[:-1] if output == outputs[0] else inputs):
+            if Path(output).exists() and Path(source).exists() and Path(output).samefile(source):
+                raise InputError(f"{output} is one of the files to read, and would be overwritten; choose another name")
 
 
 def _refuse(context: typer.Context, options: tuple[str, ...], reason: str) -> None:

@@ -132,6 +132,11 @@ class ExtractedFeatures:
         return Encoded(sentences, tokens, features, None, self.feature_count)
 
     @property
+    def reads_columns(self) -> bool:
+        """Whether it reads other columns of a file than the words."""
+        return "pos[" in self._templates or "column[" in self._templates
+
+    @property
     def feature_count(self) -> int:
         """Number of features."""
         return len(self._vocabulary) if self.hash_bits is None else 1 << self.hash_bits

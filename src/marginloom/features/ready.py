@@ -38,6 +38,7 @@ class NamedFeatures:
     """
 
     kind = "named"
+    reads_columns = False
     name = "named"
 
     def __init__(self, min_count: int = 1) -> None:
@@ -98,6 +99,7 @@ class MatrixFeatures:
     """
 
     kind = "matrix"
+    reads_columns = False
     name = "matrix"
 
     def __init__(self) -> None:
@@ -146,6 +148,10 @@ class MatrixFeatures:
             values = _single_precision(matrix).reshape(-1)
             return Encoded(sentences, None, None, values, self._feature_count)
         rows = matrix.tocsr()
+        try:
+            rows.check_format(full_check=True)
+        except ValueError as error:
+            raise InputError(f"X is a broken sparse matrix: {error}") from error
         if not rows.has_canonical_format:
             rows = rows.copy()  # the caller's stays as it is
             rows.sum_duplicates()

@@ -65,7 +65,7 @@ class ColumnCorpus:
     def label_column(self, column: int | None) -> int:
         """Return the index of the label column for a number from 1 as users give it; None is the default."""
         if column is None:
-            column = _CONLLU_LABEL_COLUMN if self.format == "conllu" else self.tables[0].columns
+            column = default_label_column(self.format) or self.tables[0].columns
         if column < 1:
             raise InputError(f"--column counts from 1, so it cannot be {column}")
         for table in self.tables:
@@ -88,6 +88,11 @@ class ColumnCorpus:
                 f"{table.name}, line {table.line_number(0)}: found {table.columns} columns, and column {column + 1} "
                 "was asked for; name another with --column"
             )
+
+
+def default_label_column(format: str) -> int | None:
+    """Return the column, from 1, in which a format has labels by default; None for the last one."""
+    return _CONLLU_LABEL_COLUMN if format == "conllu" else None
 
 
 def parse(data: bytes, format: str, name: str, first_line: int = 1, columns: int = 0) -> _core.ColumnTable:

@@ -26,8 +26,8 @@ def format_of(path: StrPath, given: str | None = None, trained: str | None = Non
     given : str, optional
         The format that was asked for.
     trained : str, optional
-        The format of the training files. Ready features and columns do not go together, so after training on
-        ``crfsuite`` other files are of that format too.
+        The format of the training files, which files whose names say nothing have too. Ready features and columns do
+        not go together.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def format_of(path: StrPath, given: str | None = None, trained: str | None = Non
         raise InputError(f"there is no format {given!r}; there are: {', '.join(FORMATS)}")
     name = os.fspath(path)
     ending = Path(name.removesuffix(".gz").removesuffix(".xz")).suffix
-    chosen = given or _ENDINGS.get(ending) or (CRFSUITE if trained == CRFSUITE else CONLL)
+    chosen = given or _ENDINGS.get(ending) or trained or CONLL
     if trained is not None and (chosen == CRFSUITE) != (trained == CRFSUITE):
         raise InputError(
             f"{name}: the format is {chosen}, and the model's is {trained}; ready features cannot stand in for columns "

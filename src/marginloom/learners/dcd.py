@@ -16,7 +16,7 @@ class DCD(Learner):
     Examples
     --------
     >>> DCD(inner_passes=0)
-    DCD(delta=0.01, inner_passes=0)
+    DCD(delta=0.01, inner_passes=0, shrinking=0.0)
     """
 
     delta: float = parameter(
@@ -24,6 +24,12 @@ class DCD(Learner):
     )
     inner_passes: int = parameter(
         5, "count", "passes over the kept candidates between two passes of inference (the paper's r)"
+    )
+
+    shrinking: float = parameter(
+        0.0,
+        "not negative",
+        "share of the mean gain below which an example is left out of the remaining inner passes of an iteration",
     )
 
     name = "dcd"
@@ -39,4 +45,4 @@ class DCD(Learner):
     def build(self, task: _core.Task, objective: Objective) -> _core.Dcd:
         """Make the native learner for a task."""
         costs = objective.C * objective.instance_weights
-        return _core.Dcd(task, costs, self.delta, self.inner_passes, objective.memory)
+        return _core.Dcd(task, costs, self.delta, self.inner_passes, self.shrinking, objective.memory)
