@@ -63,7 +63,7 @@ TEST("memory_budget: every budget gives the same bits and the same certificate")
       const auto same = limited.engine->certify(1, never).value();
       CHECK(same.primal == proof.primal && same.dual == proof.dual);
       CHECK(limited.engine->export_state() == unlimited.engine->export_state());
-      CHECK(problems::same_bits(limited.engine->weights().values(), unlimited.engine->weights().values()));
+      CHECK(problems::same_bits(limited.engine->weights()->values(), unlimited.engine->weights()->values()));
     }
   }
 }
