@@ -13,6 +13,7 @@ import typer
 from marginloom.algorithms import Algorithm, find_algorithm
 from marginloom.callbacks import Callback, EarlyStopping, ProgressBar
 from marginloom.checkpoint import Checkpoint
+from marginloom.checks import check_loss
 from marginloom.cli.common import (
     ColumnOption,
     FormatOption,
@@ -35,7 +36,7 @@ from marginloom.parameters import Configured, checked
 from marginloom.state import State
 from marginloom.tagging import Labelled, Tagger, train_tagger
 from marginloom.threads import resolve_threads
-from marginloom.training import Result, Run, check_loss
+from marginloom.training import Result, Run
 
 train = typer.Typer(help="Train a model.", no_args_is_help=True)
 
