@@ -1,8 +1,10 @@
 """Measure how fast a tagger trains on one thread, to which certified gap and accuracy, and how fast it tags.
 
 Part-of-speech tags of CoNLL-2000 from words alone (feature set `words`), one thread. Every line is repeated and the
-fastest run is shown with the spread, because machines are noisy; seconds are `seconds.train` and leave out reading
-and feature encoding. Tagging is measured from columns in memory to labels, encoding included: on one thread, on
+fastest run is shown with the spread, because machines are noisy; seconds are training with its last
+certificate, without reading and feature encoding.
+
+Tagging is measured from columns in memory to labels, encoding included: on one thread, on
 native threads, and from several Python threads at once that share one model.
 """
 
