@@ -42,6 +42,10 @@ class Learner(Configured):
     paper: ClassVar[str]
     default_max_iter: ClassVar[int]
 
+    def all_needs(self) -> frozenset[str]:
+        """Return what it needs of a task with the parameters that it has."""
+        return self.needs | (frozenset({"k-best"}) if getattr(self, "k_best", 1) > 1 else frozenset())
+
     @abstractmethod
     def build(self, task: _core.Task, objective: Objective) -> _core.OnlineLearner | _core.DualLearner:
         """Make the native learner for a task."""
