@@ -56,10 +56,14 @@ class PythonSignals {
 [[nodiscard]] std::vector<std::string_view> label_names(const Vocabulary& labels,
                                                         const InputArray<std::uint16_t>& numbers, std::size_t count);
 
+// Costs or weights of examples; std::invalid_argument if one is negative or not finite.
+[[nodiscard]] std::vector<double> checked_numbers(const InputArray<double>& numbers);
+
 void bind_attributes(nb::module_& module);
 void bind_text(nb::module_& module);
 void bind_features(nb::module_& module);
 void bind_tasks(nb::module_& module);
 void bind_training(nb::module_& module);
+void bind_dual_learners(nb::module_& module);
 
 }  // namespace marginloom::python

@@ -9,20 +9,10 @@
 
 #include "bindings/bindings.hpp"
 #include "engines/serial.hpp"
-#include "learners/dcd.hpp"
 #include "learners/perceptron.hpp"
 
 namespace marginloom::python {
 namespace {
-
-std::vector<double> checked_numbers(const InputArray<double>& numbers) {
-  std::vector<double> result(view(numbers).begin(), view(numbers).end());
-  for (const double number : result) {
-    if (!(number >= 0) || !std::isfinite(number))
-      throw std::invalid_argument("weights of examples must not be negative");
-  }
-  return result;
-}
 
 std::vector<std::size_t> checked_examples(const Task& task, const InputArray<std::uint64_t>& examples) {
   if (!task.capabilities().gold) throw std::invalid_argument("the examples have no gold outputs");
@@ -30,12 +20,6 @@ std::vector<std::size_t> checked_examples(const Task& task, const InputArray<std
     if (i >= task.size()) throw std::invalid_argument("there is no example " + std::to_string(i));
   }
   return {view(examples).begin(), view(examples).end()};
-}
-
-Loss loss_named(const std::string& name) {
-  if (name == "hinge") return Loss::hinge;
-  if (name == "squared_hinge") return Loss::squared_hinge;
-  throw std::invalid_argument("there is no loss '" + name + "'");
 }
 
 template <class T>
@@ -163,6 +147,15 @@ void make_serial(Serial* self, std::shared_ptr<Task> task, std::shared_ptr<Learn
 
 }  // namespace
 
+std::vector<double> checked_numbers(const InputArray<double>& numbers) {
+  std::vector<double> result(view(numbers).begin(), view(numbers).end());
+  for (const double number : result) {
+    if (!(number >= 0) || !std::isfinite(number))
+      throw std::invalid_argument("weights of examples must not be negative");
+  }
+  return result;
+}
+
 void bind_training(nb::module_& module) {
   nb::class_<OnlineLearner>(module, "OnlineLearner");
   nb::class_<Perceptron, OnlineLearner>(module, "Perceptron")
@@ -172,20 +165,7 @@ void bind_training(nb::module_& module) {
            });
 
   nb::class_<DualLearner>(module, "DualLearner").def_prop_ro("memory", &DualLearner::memory);
-  nb::class_<Dcd, DualLearner>(module, "Dcd")
-      .def("__init__",
-           [](Dcd* self, std::shared_ptr<Task> task, const InputArray<double>& costs, const std::string& loss,
-              double delta, int k_best, int inner_passes, double shrinking, std::size_t memory) {
-             if (k_best > 1 && !task->capabilities().k_best)
-               throw std::invalid_argument("this task has no k-best inference");
-             new (self) Dcd(std::move(task), checked_numbers(costs),
-                            {.loss = loss_named(loss),
-                             .delta = delta,
-                             .k_best = k_best,
-                             .inner_passes = inner_passes,
-                             .shrinking = shrinking,
-                             .memory = memory});
-           });
+  bind_dual_learners(module);
 
   nb::class_<Engine>(module, "Engine")
       .def("run_pass", &run_pass)

@@ -59,12 +59,18 @@ void WorkingSet::drop_differences() {
 }
 
 void WorkingSet::put_first(const Candidate& candidate, bool store) {
-  const auto known = std::ranges::find_if(members_, [&](const Member& member) { return member.key == candidate.key; });
-  if (known != members_.end()) {
-    std::swap(members_.front(), *known);
-  } else {
+  auto known = std::ranges::find_if(members_, [&](const Member& member) { return member.key == candidate.key; });
+  if (known == members_.end()) {
     append(candidate, store);
-    std::swap(members_.front(), members_.back());
+    known = members_.end() - 1;
+  }
+  std::rotate(members_.begin(), known, known + 1);
+}
+
+void WorkingSet::keep_first(std::size_t count) {
+  while (members_.size() > count) {
+    release(members_.back());
+    members_.pop_back();
   }
 }
 

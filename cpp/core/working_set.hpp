@@ -49,11 +49,14 @@ class WorkingSet {
   // contain the candidate's key.
   Member& append(const Candidate& candidate, bool store = true);
 
-  // Swaps the candidate's member to the front, appending it first if it is new.
+  // Moves the candidate's member to the front, appending it first if it is new; the others keep their order.
   void put_first(const Candidate& candidate, bool store = true);
 
   // Removes the members whose dual is 0; the others keep their order.
   void drop_zero_duals();
+
+  // Removes all members but the first ones.
+  void keep_first(std::size_t count);
 
   // Stores the difference of a member that does without.
   void store_difference(Member& member, std::span<const Entry> difference);

@@ -29,7 +29,7 @@ Certificate certify(const Task& task, const DualLearner& learner, WeightView w, 
   for (std::size_t j = 0; j < examples.size(); ++j) {
     result.primal += learner.cost(examples[j]) * loss_value(learner.loss(), slacks[j]);
   }
-  result.dual = learner.dual(squared_norm);
+  result.dual = learner.averaged_dual(squared_norm);
   result.exact = task.capabilities().exact || task.capabilities().bounded;
   return result;
 }

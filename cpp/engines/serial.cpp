@@ -123,6 +123,7 @@ PassReport SerialDual::run_pass(StopRequest& stop) {
   const double squared_norm = kernels().squared_norm(weights_.values().data(), weights_.size());
   *report.primal_estimate += squared_norm / 2;
   report.dual = learner_->dual(squared_norm);
+  if (const auto gap = learner_->gap_estimate()) report.primal_estimate = *report.dual + *gap;
   if (!report.stopped) learner_->note_gap(*report.primal_estimate, *report.dual);
   report.active = learner_->active();
   report.working_set_bytes = learner_->memory();
@@ -190,13 +191,17 @@ void SerialDual::inner_passes(PassReport& report, StopRequest& stop) {
 
 std::optional<Certificate> SerialDual::certify(int threads, StopRequest& stop) {
   learner_->write_weights(weights_.values());
-  const Certificate certificate = marginloom::certify(*task_, *learner_, weights_.values(), examples_, threads, stop);
+  std::vector<double> average(learner_->averages() ? weights_.size() : 0);
+  if (!average.empty()) final_weights(average);
+  const WeightView w = average.empty() ? WeightView(weights_.values()) : WeightView(average);
+  const Certificate certificate = marginloom::certify(*task_, *learner_, w, examples_, threads, stop);
   if (certificate.complete) learner_->note_gap(certificate.primal, certificate.dual);
   return certificate;
 }
 
 void SerialDual::final_weights(std::span<double> result) const {
   std::ranges::copy(weights_.values(), result.begin());
+  if (learner_->averages()) learner_->average(result);
 }
 
 StateArrays SerialDual::export_state() const {

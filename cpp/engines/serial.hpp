@@ -45,7 +45,7 @@ class SerialDual final : public Engine {
 
   PassReport run_pass(StopRequest& stop) override;
   std::optional<Certificate> certify(int threads, StopRequest& stop) override;
-  bool weights_are_final() const override { return true; }
+  bool weights_are_final() const override { return !learner_->averages(); }
   void final_weights(std::span<double> result) const override;
   StateArrays export_state() const override;
   void import_state(const StateArrays& state) override;

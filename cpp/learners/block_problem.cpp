@@ -19,7 +19,7 @@ BlockProblem::BlockProblem(std::shared_ptr<const Task> task, std::vector<double>
   if (costs_.size() != blocks_.size()) throw std::invalid_argument("one cost per example is needed");
 }
 
-void BlockProblem::apply_duals(std::size_t i, std::span<const double> duals) {
+void BlockProblem::set_duals(std::size_t i, std::span<const double> duals) {
   bool emptied = false;
   const auto members = blocks_[i].members();
   for (std::size_t j = 0; j < members.size(); ++j) {
@@ -27,6 +27,32 @@ void BlockProblem::apply_duals(std::size_t i, std::span<const double> duals) {
     emptied |= duals[j] == 0;
   }
   if (emptied) blocks_.drop_zero_duals(i);
+}
+
+double BlockProblem::solve(const PlainWeights& w, Lane& lane, double tolerance,
+                           const std::function<bool(double)>& enough) {
+  constexpr int most_sweeps = 100'000;  // far more than it takes; the gap tells if it was too few
+  double gain = 0;
+  unsolved_.clear();
+  for (int sweep = 0; sweep < most_sweeps; ++sweep) {
+    const bool all = unsolved_.empty();
+    for (std::size_t i = 0; all && i < blocks_.size(); ++i) {
+      if (!blocks_[i].empty()) unsolved_.push_back(i);
+    }
+    lane.random.shuffle(std::span(unsolved_));
+    std::size_t left = 0;
+    double gain_of_sweep = 0;
+    for (std::size_t j = 0; j < unsolved_.size(); ++j) {
+      if (j % 64 == 0 && lane.stop && lane.stop->stopped()) return gain;
+      const Step step = improve(unsolved_[j], w, lane, tolerance);
+      gain_of_sweep += step.gain;
+      if (step.residual > tolerance) unsolved_[left++] = unsolved_[j];
+    }
+    gain += gain_of_sweep;
+    unsolved_.resize(left);
+    if ((all && left == 0) || enough(gain_of_sweep)) break;
+  }
+  return gain;
 }
 
 void BlockProblem::refresh(std::size_t i, double largest_violation) {
@@ -51,7 +77,8 @@ void BlockProblem::note_gap(double primal, double dual) {
   // Hinge: sum C t = allowed. Squared: sum C (2 s t + t^2) = allowed, the positive root.
   const double root =
       loss_ == Loss::hinge ? cost_sum : slack_sum + std::sqrt(slack_sum * slack_sum + cost_sum * allowed);
-  threshold_ = root > 0 ? std::min(asked_threshold_, allowed / root) : asked_threshold_;
+  const double least = 1e-9 * asked_threshold_;  // below it is rounding
+  threshold_ = root > 0 ? std::clamp(allowed / root, least, asked_threshold_) : asked_threshold_;
 }
 
 double BlockProblem::dual(double squared_norm) const {

@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -57,7 +58,17 @@ class BlockProblem {
     return loss_ == Loss::hinge ? solve_block(i, w, lane, tolerance) : sweep_block(i, w, lane);
   }
 
-  // Takes over what was done to the duals of example i from outside, given the largest violation among its candidates.
+  // Improves all blocks until every residual is within the tolerance, or enough(gain of a sweep) says so. A sweep
+  // visits the blocks that were not yet optimal in the one before; when none is left, one more visits all, since w has
+  // moved.
+  double solve(
+      const PlainWeights& w, Lane& lane, double tolerance,
+      const std::function<bool(double)>& enough = [](double) { return false; });
+
+  // Sets the duals of example i's candidates and drops those that are 0.
+  void set_duals(std::size_t i, std::span<const double> duals);
+
+  // Takes over what was done to the duals of example i, given the largest violation among its candidates.
   void refresh(std::size_t i, double largest_violation);
 
   void note_gap(double primal, double dual);
@@ -70,13 +81,12 @@ class BlockProblem {
   Step sweep_block(std::size_t i, const Weights& w, Lane& lane);
   template <class Weights>
   Step solve_block(std::size_t i, const Weights& w, Lane& lane, double tolerance);
-  // Sets the members' duals and drops those that are 0.
-  void apply_duals(std::size_t i, std::span<const double> duals);
 
   DualBlocks blocks_;
   std::vector<double> costs_;
   std::vector<double> sums_;  // sum_y a_iy
   std::vector<double> slacks_;
+  std::vector<std::size_t> unsolved_;
   Loss loss_;
   double asked_threshold_;
   double threshold_;
@@ -110,7 +120,7 @@ BlockProblem::Step BlockProblem::sweep_block(std::size_t i, const Weights& w, La
   }
   if (emptied) blocks_.drop_zero_duals(i);
   sums_[i] = block.dual_sum();
-  slacks_[i] = ridge * sums_[i];
+  slacks_[i] = sums_[i] / (2 * costs_[i]);
   return result;
 }
 
@@ -141,7 +151,7 @@ BlockProblem::Step BlockProblem::solve_block(std::size_t i, const Weights& w, La
     }
   }
   const double largest = *std::ranges::max_element(work.gradient);
-  apply_duals(i, work.duals);
+  set_duals(i, work.duals);
   refresh(i, largest);
   return result;
 }

@@ -31,6 +31,10 @@ void DualBlocks::drop_zero_duals(std::size_t i) {
   change(sets_[i], [](WorkingSet& set) { set.drop_zero_duals(); });
 }
 
+void DualBlocks::keep_first(std::size_t i, std::size_t count) {
+  change(sets_[i], [count](WorkingSet& set) { set.keep_first(count); });
+}
+
 void DualBlocks::store(std::size_t i, WorkingSet::Member& member, std::span<const Entry> entries) {
   change(sets_[i], [&](WorkingSet& set) { set.store_difference(member, entries); });
 }

@@ -27,6 +27,7 @@ class DualBlocks {
   explicit DualBlocks(std::shared_ptr<const Task> task, std::size_t budget = unlimited);
 
   [[nodiscard]] const Task& task() const { return *task_; }
+  [[nodiscard]] const std::shared_ptr<const Task>& shared_task() const { return task_; }
   [[nodiscard]] std::size_t size() const { return sets_.size(); }
   [[nodiscard]] WorkingSet& operator[](std::size_t i) { return sets_[i]; }
   [[nodiscard]] const WorkingSet& operator[](std::size_t i) const { return sets_[i]; }
@@ -36,6 +37,9 @@ class DualBlocks {
 
   // Removes the members of example i whose dual is 0.
   void drop_zero_duals(std::size_t i);
+
+  // Removes all members of example i but the first ones.
+  void keep_first(std::size_t i, std::size_t count);
 
   // Forgets stored differences, block by block in turn, while they exceed the budget. Not to be called while
   // other threads use the blocks.

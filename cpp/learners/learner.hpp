@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -88,6 +89,14 @@ class DualLearner {
 
   // Tells the last known objectives, so that thresholds can shrink with the gap.
   virtual void note_gap(double primal, double dual) = 0;
+
+  // The learner's own estimate of primal - dual after a pass, if it has one that is better than the slacks as visited.
+  [[nodiscard]] virtual std::optional<double> gap_estimate() const { return std::nullopt; }
+
+  // Learners that average their dual points predict with the average: average() turns the current weights into it.
+  [[nodiscard]] virtual bool averages() const { return false; }
+  virtual void average(std::span<double>) const {}
+  [[nodiscard]] virtual double averaged_dual(double squared_norm) const { return dual(squared_norm); }
 
   // The dual objective, given |w|^2.
   [[nodiscard]] virtual double dual(double squared_norm) const = 0;

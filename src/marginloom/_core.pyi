@@ -133,6 +133,30 @@ class Dcd(DualLearner):
         memory: int,
     ) -> None: ...
 
+class CuttingPlane(DualLearner):
+    def __init__(self, task: Task, costs: Float64, loss: str, epsilon: float, batch: int, memory: int) -> None: ...
+
+class OneSlack(DualLearner):
+    def __init__(self, task: Task, costs: Float64, cache: int, inactive: int, memory: int) -> None: ...
+
+class FrankWolfe(DualLearner):
+    def __init__(self, task: Task, costs: Float64, inner_passes: int, averaged: bool, memory: int) -> None: ...
+
+class Fsmo(DualLearner):
+    def __init__(
+        self,
+        task: Task,
+        costs: Float64,
+        epsilon: float,
+        batch: int,
+        as_published: bool,
+        inner_stop: bool,
+        inner_iterations: int,
+        inner_change: float,
+        inner_times: int,
+        memory: int,
+    ) -> None: ...
+
 class Engine:
     def run_pass(self) -> dict[str, Any]: ...
     def certify(self, threads: int) -> dict[str, Any] | None: ...

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from marginloom.engines import Engine, Serial
 from marginloom.errors import InputError
-from marginloom.learners import DCD, Learner, Perceptron
+from marginloom.learners import CPD, DCD, FSMO, FrankWolfe, Learner, NSlack, OneSlack, Perceptron
 from marginloom.parameters import Configured
 
 AnyConfigured = TypeVar("AnyConfigured", bound=Configured)
@@ -40,6 +40,11 @@ ALGORITHMS: dict[str, Algorithm] = {
             DCD(inner_passes=0),
             Serial(),
         ),
+        Algorithm("cpd", "cutting planes solved by dual coordinate descent after every pass", CPD(), Serial()),
+        Algorithm("n-slack", "cutting planes solved after every new constraint; for small data", NSlack(), Serial()),
+        Algorithm("one-slack", "cutting planes with one slack for all, as in SVM-Struct", OneSlack(), Serial()),
+        Algorithm("bcfw", "block-coordinate Frank-Wolfe with line search", FrankWolfe(), Serial()),
+        Algorithm("fsmo", "sequential minimal optimisation with constraints in batches", FSMO(), Serial()),
         Algorithm("perceptron", "structured perceptron, last weights", Perceptron(averaged=False), Serial()),
         Algorithm("averaged-perceptron", "structured perceptron, averaged weights", Perceptron(), Serial()),
     )

@@ -1,0 +1,101 @@
+// Cutting planes with one slack variable for all examples (Joachims, Finley and Yu 2009; SVM-Struct in dcd-ssvm-2013,
+// 4.3), hinge.
+//
+//   primal   min_w  1/2 |w|^2 + xi   subject to  w.g(y_1 .. y_n) >= l(y_1 .. y_n) - xi  for every choice of outputs,
+//            with  g = sum_i C_i d_i(y_i)  and  l = sum_i C_i loss_i(y_i)
+//   dual     max_{a >= 0, sum_c a_c <= 1}  sum_c a_c l_c - 1/2 |w|^2,   w = sum_c a_c g_c
+//   update   a pass of inference with fixed w finds the most violated output of every example; their sum is the most
+//            violated constraint. It joins the others, and the small programme over all of them is solved (SimplexQp).
+//
+// The optimum is that of the hinge with a slack per example: at the most violated choice of outputs xi = sum_i C_i
+// xi_i, and a_iy = C_i sum_c a_c [c has y for i] is a feasible point of that dual. (There a constraint is divided by n,
+// and sum a <= C.)
+//
+// Between passes of inference constraints are also put together from a cache of each example's latest candidates, as
+// long as they are violated by a tenth of what the last true one was. Constraints whose dual has been 0 for `inactive`
+// solutions are removed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/simplex_qp.hpp"
+#include "learners/dual_blocks.hpp"
+#include "learners/learner.hpp"
+
+namespace marginloom {
+
+class OneSlack final : public DualLearner {
+ public:
+  struct Parameters {
+    std::size_t cache = 5;      // candidates per example; 0: no cache
+    std::size_t inactive = 50;  // solutions without it after which a constraint goes
+    std::size_t memory = DualBlocks::unlimited;
+  };
+
+  OneSlack(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters);
+
+  const Task& task() const override { return cache_.task(); }
+  Loss loss() const override { return Loss::hinge; }
+  double cost(std::size_t i) const override { return costs_[i]; }
+  FindOptions search(std::size_t) const override { return {.min_violation = 0}; }
+  void searched(std::size_t i, double bound) override;
+  void absorb(const Candidate& candidate) override;
+  bool has_candidates(std::size_t) const override { return false; }
+  double improve(std::size_t, const PlainWeights&, Lane&) override { return 0; }  // nothing before the end of the pass
+  double improve(std::size_t, const AtomicWeights&, Lane&) override { return 0; }
+  double improve(std::size_t, const PrivateWeights&, Lane&) override { return 0; }
+  void end_pass(const PlainWeights& w, Lane& lane) override;
+  void note_gap(double, double) override {}
+  std::optional<double> gap_estimate() const override { return gap_; }
+  double dual(double squared_norm) const override;
+  void write_weights(std::span<double> w) const override;
+  std::size_t active() const override { return constraints_.size(); }
+  std::size_t memory() const override;
+  StateArrays export_state() const override;
+  void import_state(const StateArrays& state) override;
+
+ private:
+  // One choice of outputs; examples that are not named have their gold output.
+  struct Choice {
+    std::vector<std::uint64_t> examples;
+    std::vector<std::uint64_t> offsets{0};  // of the outputs
+    std::vector<std::uint8_t> outputs;
+
+    void add(std::size_t example, ByteView output);
+  };
+  struct Constraint {
+    double dual = 0;
+    double loss = 0;
+    std::uint64_t idle = 0;
+    std::vector<WeightIndex> indices;
+    std::vector<double> values;    // of g
+    std::vector<double> products;  // with the constraints before it and itself
+    Choice choice;
+  };
+
+  // Adds a candidate of the example, C_i times, to the constraint in the making.
+  void choose(std::size_t i, double loss, ByteView output, std::span<const Entry> difference);
+  // Makes the constraint that was put together one of the programme.
+  void add_constraint();
+  bool choose_from_cache(const PlainWeights& w, Lane& lane, double least);
+  double solve(const PlainWeights& w);
+  void remove_inactive();
+  [[nodiscard]] double slack(std::span<const double> w) const;
+  [[nodiscard]] double dot(const Constraint& constraint, std::span<const double> w) const;
+
+  DualBlocks cache_;  // its duals are not duals: 1 for all
+  std::vector<double> costs_;
+  Parameters parameters_;
+  std::vector<Constraint> constraints_;
+  std::vector<double> sum_;  // g in the making, one number per weight
+  double loss_sum_ = 0;
+  Choice choice_;
+  double violation_ = 0;  // sum_i C_i xi_i of the pass
+  double gap_ = 0;
+  SimplexQp qp_;
+};
+
+}  // namespace marginloom

@@ -1,0 +1,43 @@
+"""Block-coordinate Frank-Wolfe: description and parameters; the algorithm is in cpp/learners/frank_wolfe.hpp."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from marginloom import _core
+from marginloom.learners.base import SVM_OBJECTIVE, Learner, Objective
+from marginloom.parameters import parameter
+
+
+@dataclasses.dataclass(frozen=True)
+class FrankWolfe(Learner):
+    """Block-coordinate Frank-Wolfe with line search.
+
+    Examples
+    --------
+    >>> FrankWolfe(averaged=True)
+    FrankWolfe(inner_passes=0, averaged=True)
+    """
+
+    inner_passes: int = parameter(
+        0, "count", "passes over cached candidates between two passes of inference; 0 has no cache"
+    )
+    averaged: bool = parameter(False, "switch", "predict with the average over all steps, later ones counting more")
+
+    name = "frank-wolfe"
+    kind = "dual"
+    losses = ("hinge",)
+    common = frozenset({"C", "tol", "loss", "memory"})
+    needs = frozenset({"gold", "loss-augmented"})
+    objective = SVM_OBJECTIVE
+    update = (
+        "towards the corner s = C_i d(y*) of the most violated output: w += gamma (s - w_i), "
+        "gamma = clip(gap_i / |s - w_i|^2, 0, 1), w_i = sum_y a_iy d(y)"
+    )
+    paper = "Chang and Yih 2013, section 4.3 (after Lacoste-Julien et al. 2013)"
+    default_max_iter = 500
+
+    def build(self, task: _core.Task, objective: Objective) -> _core.FrankWolfe:
+        """Make the native learner for a task."""
+        costs = objective.C * objective.instance_weights
+        return _core.FrankWolfe(task, costs, self.inner_passes, self.averaged, objective.memory)

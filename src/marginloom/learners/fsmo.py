@@ -1,0 +1,75 @@
+"""Fixed-threshold SMO: description and parameters; the algorithm is in cpp/learners/fsmo.hpp."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from marginloom import _core
+from marginloom.learners.base import SVM_OBJECTIVE, Learner, Objective
+from marginloom.parameters import parameter
+from marginloom.trace import Row
+
+
+@dataclasses.dataclass(frozen=True)
+class FSMO(Learner):
+    """Fixed-threshold sequential minimal optimisation, with constraints in batches.
+
+    Examples
+    --------
+    >>> FSMO(variant="as-published").batch
+    0
+    """
+
+    epsilon: float = parameter(
+        0.1, "positive", "violation beyond the example's slack from which a constraint is added; shrinks with the gap"
+    )
+    batch: int = parameter(0, "count", "constraints that are added before the next solution; 0 for n/100")
+    variant: str = parameter(
+        "pairwise",
+        "FSMO variant",
+        "pairwise steps, which converge, or the steps of one variable at a time as they were published, which do not",
+    )
+    inner_stop: bool = parameter(False, "switch", "end an inner solution early, once it hardly gains any more")
+    inner_iterations: int = parameter(2000, "count", "sweeps of an inner solution before it may end early")
+    inner_change: float = parameter(0.1, "positive", "gain of a sweep that counts as hardly any")
+    inner_times: int = parameter(5, "positive count", "sweeps in a row with hardly any gain that end it")
+    outer_stop: bool = parameter(False, "switch", "end training early, once the dual hardly changes any more")
+    outer_change: float = parameter(0.001, "positive", "relative change of the dual that counts as hardly any")
+
+    name = "fsmo"
+    kind = "dual"
+    losses = ("hinge",)
+    common = frozenset({"C", "tol", "loss", "memory"})
+    needs = frozenset({"gold", "loss-augmented"})
+    objective = SVM_OBJECTIVE
+    update = (
+        "pairwise within an example: t = (g_up - g_down) / |d_up - d_down|^2, a_up += t, a_down -= t, g = loss - w.d"
+    )
+    paper = "Jiang et al. 2021, Algorithms 1 and 2, sections 3.1 and 3.2"
+    default_max_iter = 100
+
+    def build(self, task: _core.Task, objective: Objective) -> _core.Fsmo:
+        """Make the native learner for a task."""
+        return _core.Fsmo(
+            task,
+            objective.C * objective.instance_weights,
+            self.epsilon,
+            self.batch,
+            self.variant == "as-published",
+            self.inner_stop,
+            self.inner_iterations,
+            self.inner_change,
+            self.inner_times,
+            objective.memory,
+        )
+
+    def converged(self, rows: Sequence[Row]) -> str | None:
+        """End early if the dual hardly changes, or, as published, not at all."""
+        if len(rows) < 2:
+            return None
+        before, after = rows[-2]["dual"], rows[-1]["dual"]
+        change = abs(after - before)
+        if self.outer_stop and change < self.outer_change * abs(before):
+            return "early"
+        return "early" if self.variant == "as-published" and change == 0 else None
