@@ -1,5 +1,6 @@
 // Learners and engines.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -8,9 +9,13 @@
 #include <stdexcept>
 
 #include "bindings/bindings.hpp"
+#include "core/objective.hpp"
 #include "engines/serial.hpp"
 #include "learners/dcd.hpp"
+#include "learners/mira.hpp"
+#include "learners/passive_aggressive.hpp"
 #include "learners/perceptron.hpp"
+#include "learners/sgd.hpp"
 
 namespace marginloom::python {
 namespace {
@@ -101,6 +106,30 @@ nb::object certify(Engine& engine, int threads) {
   return result;
 }
 
+// The objective of any weights, and whether every example was searched for it.
+std::pair<double, bool> primal(const Task& task, const InputArray<double>& weights, const InputArray<double>& costs,
+                               const std::string& loss, int threads) {
+  if (weights.size() != task.dimension()) throw std::invalid_argument("one weight per dimension of the task is needed");
+  const auto numbers = checked_numbers(costs);
+  if (numbers.size() != task.size()) throw std::invalid_argument("one cost per example is needed");
+  if (!task.capabilities().gold) throw std::invalid_argument("the examples have no gold outputs");
+  std::vector<std::size_t> examples;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i] > 0) examples.push_back(i);
+  }
+  PythonSignals signals;
+  StopRequest stop = signals.request();
+  Primal found;
+  {
+    const nb::gil_scoped_release release;
+    const auto cost = [&](std::size_t i) { return numbers[i]; };
+    found = primal_value(task, view(weights), examples, cost, loss == "hinge" ? Loss::hinge : Loss::squared_hinge,
+                         threads, stop);
+  }
+  signals.finish();
+  return {found.value, found.complete};
+}
+
 // The weights being trained, as memory that lives as long as the array.
 nb::object weights(const Engine& engine) {
   auto* buffer = new std::shared_ptr<WeightBuffer>(engine.weights());
@@ -155,15 +184,46 @@ void make_serial(Serial* self, std::shared_ptr<Task> task, std::shared_ptr<Learn
   new (self) Serial(std::move(task), std::move(learner), std::move(visited), {.seed = seed, .shuffle = shuffle});
 }
 
-}  // namespace
-
-void bind_training(nb::module_& module) {
+void bind_online_learners(nb::module_& module) {
   nb::class_<OnlineLearner>(module, "OnlineLearner");
   nb::class_<Perceptron, OnlineLearner>(module, "Perceptron")
       .def("__init__",
            [](Perceptron* self, std::shared_ptr<Task> task, const InputArray<double>& instance_weights, bool averaged) {
              new (self) Perceptron(std::move(task), checked_numbers(instance_weights), averaged);
            });
+  nb::class_<Mira, OnlineLearner>(module, "Mira")
+      .def("__init__", [](Mira* self, std::shared_ptr<Task> task, const InputArray<double>& costs, int k_best,
+                          bool loss_augmented, bool unbounded, double qp_tolerance, int qp_sweeps, bool averaged) {
+        new (self) Mira(std::move(task), checked_numbers(costs),
+                        {.k_best = k_best,
+                         .loss_augmented = loss_augmented,
+                         .unbounded = unbounded,
+                         .programme = {.tolerance = qp_tolerance, .max_sweeps = qp_sweeps},
+                         .averaged = averaged});
+      });
+  using Variant = PassiveAggressive::Variant;
+  nb::class_<PassiveAggressive, OnlineLearner>(module, "PassiveAggressive")
+      .def("__init__", [](PassiveAggressive* self, std::shared_ptr<Task> task, const InputArray<double>& costs,
+                          const std::string& variant, bool loss_augmented, bool averaged) {
+        const Variant chosen = variant == "pa" ? Variant::pa : variant == "pa-i" ? Variant::pa_i : Variant::pa_ii;
+        new (self) PassiveAggressive(std::move(task), checked_numbers(costs),
+                                     {.variant = chosen, .loss_augmented = loss_augmented, .averaged = averaged});
+      });
+  nb::class_<Sgd, OnlineLearner>(module, "Sgd")
+      .def("__init__",
+           [](Sgd* self, std::shared_ptr<Task> task, const InputArray<double>& instance_weights, double C, double eta0,
+              bool averaged) {
+             new (self)
+                 Sgd(std::move(task), checked_numbers(instance_weights), {.C = C, .eta_0 = eta0, .averaged = averaged});
+           })
+      .def_prop_ro("eta0", &Sgd::eta_0);
+}
+
+}  // namespace
+
+void bind_training(nb::module_& module) {
+  bind_online_learners(module);
+  module.def("primal_value", &primal);
 
   nb::class_<DualLearner>(module, "DualLearner").def_prop_ro("memory", &DualLearner::memory);
   nb::class_<Dcd, DualLearner>(module, "Dcd")

@@ -8,6 +8,7 @@
 
 #include "core/candidate.hpp"
 #include "core/loss.hpp"
+#include "core/parallel.hpp"
 #include "core/random.hpp"
 #include "core/state.hpp"
 #include "core/task.hpp"
@@ -28,6 +29,10 @@ class OnlineLearner {
   virtual ~OnlineLearner() = default;
 
   [[nodiscard]] virtual const Task& task() const = 0;
+
+  // Called before every pass over these examples, for what must be settled before the first step, such as the
+  // size of steps. Does nothing once that is done. Returns false if it was stopped.
+  [[nodiscard]] virtual bool prepare(std::span<const std::size_t>, Random&, StopRequest&) { return true; }
 
   [[nodiscard]] virtual FindOptions search() const = 0;  // what it wants the task to find now
 

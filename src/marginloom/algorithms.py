@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from marginloom.engines import Engine, Serial
 from marginloom.errors import InputError
-from marginloom.learners import DCD, Learner, Perceptron
+from marginloom.learners import DCD, MIRA, SGD, Learner, PassiveAggressive, Perceptron
 from marginloom.parameters import Configured
 
 AnyConfigured = TypeVar("AnyConfigured", bound=Configured)
@@ -42,6 +42,15 @@ ALGORITHMS: dict[str, Algorithm] = {
         ),
         Algorithm("perceptron", "structured perceptron, last weights", Perceptron(averaged=False), Serial()),
         Algorithm("averaged-perceptron", "structured perceptron, averaged weights", Perceptron(), Serial()),
+        Algorithm("mira", "least change that gives a wrong prediction its margin", MIRA(), Serial()),
+        Algorithm("kbest-mira", "the same for all wrong outputs among the 5 best", MIRA(k_best=5), Serial()),
+        Algorithm(
+            "passive-aggressive",
+            "MIRA with one candidate, in closed form: PA, PA-I, PA-II",
+            PassiveAggressive(),
+            Serial(),
+        ),
+        Algorithm("sgd", "stochastic gradient descent on the hinge objective", SGD(), Serial()),
     )
 }
 

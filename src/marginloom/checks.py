@@ -25,7 +25,7 @@ def check_needs(task: Task, algorithm: Algorithm, n_threads: int) -> None:
     marginloom.errors.InputError: perceptron needs examples with their right output, and the task sequence has none
     """
     has = set(task.core.capabilities)
-    for need in sorted(algorithm.learner.needs | algorithm.engine.needs):
+    for need in sorted(algorithm.learner.all_needs() | algorithm.engine.needs):
         if need not in has:
             raise InputError(f"{algorithm.name} needs {NEEDS[need]}, and the task {task.name} has none")
     if n_threads < algorithm.engine.minimum_threads:

@@ -49,6 +49,7 @@ KINDS = {
     "positive count": Kind(f"a whole number from 1 to {_MOST:,}", lambda value: _is_integer(value, 1, _MOST), int),
     "seed": Kind("a whole number from 0 to 2^64 - 1", lambda value: _is_integer(value, 0, 2**64 - 1), int),
     "hash bits": Kind("a whole number from 1 to 31", lambda value: _is_integer(value, 1, 31), int),
+    "PA variant": Kind("pa, pa-i or pa-ii", lambda value: value in ("pa", "pa-i", "pa-ii"), str),
     "switch": Kind("true or false", lambda value: isinstance(value, (bool, np.bool_)), bool),
 }
 

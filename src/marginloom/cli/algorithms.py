@@ -38,7 +38,7 @@ def _show(algorithm: Algorithm) -> None:
     print(f"objective  {learner.objective}")
     print(f"losses     {', '.join(learner.losses) or 'none'}")
     print(f"update     {learner.update}")
-    print(f"needs      {', '.join(NEEDS[need] for need in sorted(learner.needs | engine.needs))}")
+    print(f"needs      {', '.join(NEEDS[need] for need in sorted(learner.all_needs() | engine.needs))}")
     print(f"paper      {learner.paper}")
     print("parameters")
     for owner in (learner, engine):
