@@ -130,6 +130,23 @@ std::pair<double, bool> primal(const Task& task, const InputArray<double>& weigh
   return {found.value, found.complete};
 }
 
+// The duals of MIRA's quadratic programme, given its matrix row by row.
+OutputArray<double> hildreth(const InputArray<double>& gram, const InputArray<double>& missing,
+                             const InputArray<double>& costs, const InputArray<std::uint64_t>& examples,
+                             double tolerance, int max_sweeps) {
+  const std::size_t size = missing.size();
+  if (gram.size() != size * size || costs.size() != size || examples.size() != size)
+    throw std::invalid_argument("the parts of the programme differ in size");
+  Hildreth programme;
+  programme.reset(size);
+  for (std::size_t j = 0; j < size; ++j) {
+    programme.set(j, view(examples)[j], view(costs)[j], view(missing)[j], view(gram)[j * size + j]);
+    for (std::size_t k = 0; k < j; ++k) programme.set_product(j, k, view(gram)[j * size + k]);
+  }
+  const auto duals = programme.solve({.tolerance = tolerance, .max_sweeps = max_sweeps});
+  return to_numpy(std::vector<double>(duals.begin(), duals.end()));
+}
+
 // The weights being trained, as memory that lives as long as the array.
 nb::object weights(const Engine& engine) {
   auto* buffer = new std::shared_ptr<WeightBuffer>(engine.weights());
@@ -223,6 +240,7 @@ void bind_online_learners(nb::module_& module) {
 
 void bind_training(nb::module_& module) {
   bind_online_learners(module);
+  module.def("hildreth", &hildreth);
   module.def("primal_value", &primal);
 
   nb::class_<DualLearner>(module, "DualLearner").def_prop_ro("memory", &DualLearner::memory);

@@ -11,7 +11,7 @@
 // optimum is that of F. The regulariser is taken at the new weights (a proximal step, 1 - eta lambda for small
 // steps), which is stable for every C n. The steps are Bottou's eta_0 / (1 + lambda eta_0 T)^0.75 for T updates; as
 // lambda = 1 / (C n), the paper's "T / C" is right with T counted in passes. Counted in single updates, steps would
-// shrink n times too fast, and w would stand still long before it is large enough.
+// shrink n times too fast, and w would stand still long before it is large enough (docs/learners.md has figures).
 //
 // Lazy: w = scale * v, and the engine's buffer holds v. A step divides `scale` by 1 + eta lambda and adds
 // eta s_i / scale * d to v, which costs the size of d. Searching v with the loss times 1 / scale finds what

@@ -21,9 +21,9 @@ class Trace:
     where the learner has none), ``certified`` (whether those three are a certificate or an estimate from the slacks
     as the pass met them; a learner without a dual has a primal in the last row only), ``wrong`` (examples for which
     the pass found a violated candidate), ``training_loss`` (mean over the examples: the loss of the predictions, or
-    the slack where the search is loss-augmented), ``inferences`` and ``updates`` (since the start), ``active`` (candidates held),
-    ``working_set_mb`` (memory that they take), ``scores`` (per evaluation set) and ``threads`` (a list with each
-    thread's ``inference`` and ``update`` seconds).
+    the slack where the search is loss-augmented), ``inferences`` and ``updates`` (since the start), ``active``
+    (candidates held), ``working_set_mb`` (memory that they take), ``scores`` (per evaluation set) and ``threads`` (a
+    list with each thread's ``inference`` and ``update`` seconds).
 
     Parameters
     ----------
