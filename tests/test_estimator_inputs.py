@@ -329,3 +329,31 @@ def test_input_of_another_kind_than_in_training():
     for use in uses:
         with pytest.raises(InputError):
             use()
+
+
+def as_strings(words):
+    return [[[f"w={word}", f"s={word[-2:]}"] for word in sentence] for sentence in words]
+
+
+def test_stream_of_sentences_gives_the_same_model_as_a_list():
+    whole = SequenceTagger(max_iter=3).fit(as_strings(WORDS), TAGS)
+    stream = SequenceTagger(max_iter=3).fit(iter(as_strings(WORDS)), iter(TAGS))
+    assert stream.tagger_.weights.tobytes() == whole.tagger_.weights.tobytes()
+    assert stream.predict(as_strings(WORDS)) == whole.predict(as_strings(WORDS))
+
+
+@pytest.mark.parametrize(
+    ("sentences", "labels", "said"),
+    [
+        (3, 2, "X has more sentences than y, which has 2"),
+        (2, 3, "y has more sentences than X"),
+    ],
+)
+def test_streams_of_different_length_are_refused(sentences, labels, said):
+    with pytest.raises(InputError, match=said):
+        SequenceTagger().fit(iter(as_strings(WORDS)[:sentences]), iter(TAGS[:labels]))
+
+
+def test_stream_whose_sentence_has_too_few_labels_is_refused():
+    with pytest.raises(InputError, match=r"sentence 1 has \d+ tokens and 1 labels"):
+        SequenceTagger().fit(iter(as_strings(WORDS)[:2]), iter([TAGS[0], TAGS[1][:1]]))

@@ -149,3 +149,12 @@ def test_shrinking_changes_the_work_and_not_the_optimum():
     assert runs[0].updates != runs[1].updates
     assert runs[1].certificate.gap <= 1e-5
     assert runs[1].certificate.primal == pytest.approx(runs[0].certificate.primal, rel=2e-5)
+
+
+def test_several_candidates_a_search_change_the_path_and_not_the_optimum():
+    chains = TinyChains(2, sentences=40, max_length=5)
+    runs = [train(make_task(chains, "valued"), C=0.5, tol=1e-3, max_iter=3000, learner={"k_best": k}) for k in (1, 3)]
+    assert runs[1].trace.rows[0]["active"] > runs[0].trace.rows[0]["active"]
+    assert runs[1].updates != runs[0].updates
+    assert runs[1].certificate.gap <= 1e-3
+    assert runs[1].certificate.primal == pytest.approx(runs[0].certificate.primal, rel=2e-3)

@@ -246,9 +246,12 @@ void bind_training(nb::module_& module) {
   nb::class_<DualLearner>(module, "DualLearner").def_prop_ro("memory", &DualLearner::memory);
   nb::class_<Dcd, DualLearner>(module, "Dcd")
       .def("__init__", [](Dcd* self, std::shared_ptr<Task> task, const InputArray<double>& costs, double delta,
-                          int inner_passes, double shrinking, std::size_t memory) {
-        new (self) Dcd(std::move(task), checked_numbers(costs),
-                       {.delta = delta, .inner_passes = inner_passes, .shrinking = shrinking, .memory = memory});
+                          int k_best, int inner_passes, double shrinking, std::size_t memory) {
+        if (k_best > 1 && !task->capabilities().k_best)
+          throw std::invalid_argument("this task has no k-best inference");
+        new (self) Dcd(
+            std::move(task), checked_numbers(costs),
+            {.delta = delta, .k_best = k_best, .inner_passes = inner_passes, .shrinking = shrinking, .memory = memory});
       });
 
   nb::class_<Engine>(module, "Engine")

@@ -137,9 +137,10 @@ PassReport SerialDual::run_pass(StopRequest& stop) {
 
 void SerialDual::search_pass(PassReport& report, StopRequest& stop) {
   const PlainWeights w{weights_.values().data()};
+  bool found = false;
   FunctionSink absorb([&](const Candidate& candidate) {
     learner_->absorb(candidate);
-    ++report.wrong;
+    found = true;
   });
   double loss_sum = 0;
   ThreadTime& time = report.threads.emplace_back();
@@ -149,9 +150,11 @@ void SerialDual::search_pass(PassReport& report, StopRequest& stop) {
       report.stopped = true;
       break;
     }
+    found = false;
     const double slack = task_->find(i, weights_.values(), learner_->search(i), *scratch_, absorb);
     learner_->searched(i, slack);
     ++report.inferences;
+    report.wrong += found ? 1 : 0;
     report.training_loss += slack;
     loss_sum += learner_->cost(i) * loss_value(learner_->loss(), slack);
     time.inference += watch.lap();

@@ -15,7 +15,7 @@ Dcd::Dcd(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters
 }
 
 FindOptions Dcd::search(std::size_t i) const {
-  return {.min_violation = sums_[i] / (2 * costs_[i]) + delta_};
+  return {.k = parameters_.k_best, .min_violation = sums_[i] / (2 * costs_[i]) + delta_};
 }
 
 void Dcd::absorb(const Candidate& candidate) {

@@ -32,6 +32,7 @@ class Dcd final : public DualLearnerBase<Dcd> {
  public:
   struct Parameters {
     double delta = 0.01;
+    int k_best = 1;  // candidates that a search may bring
     int inner_passes = 5;
     double shrinking = 0;
     std::size_t memory = DualBlocks::unlimited;  // bytes for the working sets

@@ -143,7 +143,14 @@ class DualLearner:
 
 class Dcd(DualLearner):
     def __init__(
-        self, task: Task, costs: Float64, delta: float, inner_passes: int, shrinking: float, memory: int
+        self,
+        task: Task,
+        costs: Float64,
+        delta: float,
+        k_best: int,
+        inner_passes: int,
+        shrinking: float,
+        memory: int,
     ) -> None: ...
 
 class Engine:

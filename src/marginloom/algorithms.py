@@ -77,7 +77,7 @@ def find_algorithm(
     Examples
     --------
     >>> find_algorithm("dcd-ssvm", learner={"inner_passes": 2}).learner
-    DCD(delta=0.01, inner_passes=2, shrinking=0.0)
+    DCD(delta=0.01, k_best=1, inner_passes=2, shrinking=0.0)
     """
     if name not in ALGORITHMS:
         raise InputError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -161,7 +161,8 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : list of sentences, or a CSR or dense matrix with a row per token
-            What `features` says.
+            What `features` says. An iterator over sentences whose tokens have strings or dicts is encoded as it comes
+            and never held as a whole.
         y : list of label sequences, or a flat array if `lengths` is given
             The right labels, strings or whole numbers.
         lengths : array, optional
@@ -183,7 +184,10 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         SequenceTagger
             The estimator itself.
         """
-        training = _labelled(X, y, lengths)
+        if self.features is None and isinstance(X, Iterator):
+            training = _labelled_stream(X, y)
+        else:
+            training = _labelled(X, y, lengths)
         evaluation_sets = {} if eval_set is None else {"dev": _evaluation_set(eval_set)}
         fitted: Tagger | None = getattr(self, "tagger_", None)
         previous = fitted.state if fitted is not None and self.warm_start else None
@@ -307,7 +311,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
                 lists=Lists.read(self.clusters, self.gazetteers),
                 n_threads=resolve_threads(self.n_threads),
             )
-        if isinstance(source, tuple) or (source and _is_matrix(source[0])):
+        if isinstance(source, tuple) or (isinstance(source, list) and source and _is_matrix(source[0])):
             return MatrixFeatures()
         return NamedFeatures(min_count)
 
@@ -354,6 +358,30 @@ def _labelled(X: Any, y: Any, lengths: ArrayLike | None = None) -> Labelled:
             raise InputError(f"sentence {i} has {tokens} tokens and {len(labels)} labels")
         flat.extend(labels)
     return Labelled(source, flat)
+
+
+def _labelled_stream(X: Iterator[Any], y: Any) -> Labelled:
+    """Pair sentences with their labels as they come; the labels are complete when the sentences have been read."""
+    if isinstance(y, (str, bytes, Mapping)) or not isinstance(y, Iterable):
+        raise InputError(f"y must be an iterable with the labels of each sentence, not {y!r}"[:300])
+    flat: list[Any] = []
+
+    def sentences() -> Iterator[Any]:
+        labels_of_all = iter(y)
+        for i, sentence in enumerate(X):
+            labels = next(labels_of_all, None)
+            if labels is None:
+                raise InputError(f"X has more sentences than y, which has {i}")
+            tokens = _as_list(sentence, f"sentence {i} must be a list")
+            labels = _as_list(labels, f"y[{i}] must be a list of labels")
+            if len(labels) != len(tokens):
+                raise InputError(f"sentence {i} has {len(tokens)} tokens and {len(labels)} labels")
+            flat.extend(labels)
+            yield tokens
+        if next(labels_of_all, None) is not None:
+            raise InputError("y has more sentences than X")
+
+    return Labelled(sentences(), flat)
 
 
 def _evaluation_set(given: Any) -> Labelled:

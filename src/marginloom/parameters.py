@@ -19,7 +19,7 @@ class Kind:
 
     wanted: str
     accepts: Callable[[Any], bool]
-    convert: Callable[[Any], Any]
+    convert: type
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +29,12 @@ class Parameter:
     name: str
     default: Any
     help: str
-    wanted: str
+    kind: str
+
+    @property
+    def wanted(self) -> str:
+        """What it accepts, in words."""
+        return KINDS[self.kind].wanted
 
 
 def _is_number(value: Any) -> bool:
@@ -87,5 +92,4 @@ class Configured:
     def parameters(cls) -> Iterator[Parameter]:
         """Yield the declared parameters in order."""
         for field in dataclasses.fields(cls):
-            wanted = KINDS[field.metadata["kind"]].wanted
-            yield Parameter(field.name, field.default, field.metadata["help"], wanted)
+            yield Parameter(field.name, field.default, field.metadata["help"], field.metadata["kind"])

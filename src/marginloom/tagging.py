@@ -241,8 +241,8 @@ def train_tagger(
         The tagger and the training run's result; its ``seconds`` also have ``features``.
     """
     start = time.perf_counter()
+    encoded = features.fit(training.source)  # first: the labels of a stream are known when it has been read
     labels, gold = LabelSet.learn(training.labels)
-    encoded = features.fit(training.source)
     if encoded.sentences[-1] != gold.size:
         raise InputError(f"there are {gold.size} labels for {encoded.sentences[-1]} tokens")
     costs = _label_costs(labels, label_costs)

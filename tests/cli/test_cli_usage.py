@@ -105,3 +105,9 @@ def test_column_zero_is_refused_by_evaluate(corpus, model):
 
 def test_unknown_algorithm_is_refused_with_a_suggestion():
     assert "did you mean 'dcd-light'" in refuses("algorithms", "dcd-lite")
+
+
+def test_k_best_is_a_common_option_and_ignored_where_it_means_nothing(corpus, tmp_path):
+    arguments = ("train", "tag", corpus / "train.conll", "--model", tmp_path / "m", "--max-iter", "1", "--k-best", "2")
+    assert "perceptron has no k_best: --k-best is ignored" in run(*arguments, "--algorithm", "perceptron").stderr
+    assert "ignored" not in run(*arguments).stderr

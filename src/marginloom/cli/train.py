@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from marginloom.algorithms import Algorithm, find_algorithm
+from marginloom.algorithms import Algorithm
 from marginloom.callbacks import Callback, EarlyStopping, ProgressBar
 from marginloom.checkpoint import Checkpoint
 from marginloom.checks import check_loss
@@ -24,27 +24,20 @@ from marginloom.cli.common import (
     score_lines,
     usage_error,
 )
-from marginloom.engines import Serial
+from marginloom.cli.parameters import choose, option_name, with_parameters
 from marginloom.errors import InputError
 from marginloom.features import ExtractedFeatures, FeatureSet, Lists, NamedFeatures, check_feature_set
 from marginloom.io.corpus import read_corpus
 from marginloom.io.files import check_writable_target
 from marginloom.io.formats import CRFSUITE, format_of
-from marginloom.learners import DCD, Perceptron
 from marginloom.memory import MB, parse_size
-from marginloom.parameters import Configured, checked
+from marginloom.parameters import checked
 from marginloom.state import State
 from marginloom.tagging import Labelled, Tagger, train_tagger
 from marginloom.threads import resolve_threads
 from marginloom.training import Result, Run
 
 train = typer.Typer(help="Train a model.", no_args_is_help=True)
-
-
-def _help(owner: type[Configured], name: str) -> str:
-    """Take an option's help from the parameter that it sets."""
-    declared = next(parameter for parameter in owner.parameters() if parameter.name == name)
-    return f"{declared.help[0].upper()}{declared.help[1:]}. [{owner.name}, default {declared.default}]"
 
 
 AlgorithmOption = Annotated[str, typer.Option("--algorithm", metavar="NAME", help="See 'marginloom algorithms'.")]
@@ -68,8 +61,6 @@ MemoryOption = Annotated[
     ),
 ]
 SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="The same seed gives the same bits.")]
-DeltaOption = Annotated[float | None, typer.Option("--delta", metavar="X", help=_help(DCD, "delta"))]
-InnerPassesOption = Annotated[int | None, typer.Option("--inner-passes", metavar="N", help=_help(DCD, "inner_passes"))]
 CheckpointOption = Annotated[
     str | None,
     typer.Option("--checkpoint", metavar="DIR", help="Save the run in this folder from time to time, for --resume."),
@@ -81,9 +72,6 @@ CheckpointIntervalOption = Annotated[
 ResumeOption = Annotated[
     bool, typer.Option("--resume", help="Go on from the checkpoint in --checkpoint DIR, if there is one.")
 ]
-ShrinkingOption = Annotated[float | None, typer.Option("--shrinking", metavar="X", help=_help(DCD, "shrinking"))]
-AveragedOption = Annotated[bool | None, typer.Option("--averaged/--no-averaged", help=_help(Perceptron, "averaged"))]
-ShuffleOption = Annotated[bool | None, typer.Option("--shuffle/--no-shuffle", help=_help(Serial, "shuffle"))]
 
 
 #: What to do with columns, and so of no use where a file holds ready features.
@@ -96,7 +84,9 @@ def _train() -> None:
 
 
 @train.command(no_args_is_help=True)
+@with_parameters
 def tag(
+    *,
     context: typer.Context,
     training: Annotated[list[str], typer.Argument(metavar="TRAIN", help="Training files; plain, .gz or .xz.")],
     model: Annotated[str, typer.Option("--model", metavar="OUT", help="Where to write the model.")],
@@ -174,24 +164,13 @@ def tag(
     checkpoint: CheckpointOption = None,
     checkpoint_interval: CheckpointIntervalOption = None,
     resume: ResumeOption = False,
-    delta: DeltaOption = None,
-    inner_passes: InnerPassesOption = None,
-    shrinking: ShrinkingOption = None,
-    averaged: AveragedOption = None,
-    shuffle: ShuffleOption = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")] = False,
     as_json: JsonOption = False,
+    specific: dict[str, Any],
 ) -> None:
     """Train a sequence tagger on CoNLL columns, CoNLL-U, or ready features in crfsuite's format."""
-    specific = {
-        "delta": delta,
-        "inner_passes": inner_passes,
-        "shrinking": shrinking,
-        "averaged": averaged,
-        "shuffle": shuffle,
-    }
     try:
-        chosen = _choose(algorithm, specific)
+        chosen = choose(algorithm, specific, lambda name: note(_ignored(algorithm, name), quiet))
         common = _common_options(chosen, {"C": C, "tol": tol, "loss": loss, "memory": memory}, quiet)
         for name, value in (("max_iter", max_iter), ("min_count", min_count), ("patience", patience)):
             if value is not None:
@@ -303,21 +282,8 @@ class _MemoryNote(Callback):
         note(run.memory.describe())
 
 
-def _choose(name: str, specific: dict[str, Any]) -> Algorithm:
-    """Find the algorithm with its own options set; refuse options of others."""
-    preset = find_algorithm(name)
-    given = {key: value for key, value in specific.items() if value is not None}
-    learner_has = {parameter.name for parameter in preset.learner.parameters()}
-    engine_has = {parameter.name for parameter in preset.engine.parameters()}
-    for key in given:
-        if key not in learner_has | engine_has:
-            own = ", ".join(f"--{known.replace('_', '-')}" for known in sorted(learner_has | engine_has))
-            raise InputError(f"--{key.replace('_', '-')} is not an option of {name}, which has {own}")
-    return find_algorithm(
-        name,
-        {key: value for key, value in given.items() if key in learner_has},
-        {key: value for key, value in given.items() if key in engine_has},
-    )
+def _ignored(algorithm: str, parameter: str) -> str:
+    return f"{algorithm} has no {parameter}: {option_name(parameter)} is ignored"
 
 
 def _common_options(chosen: Algorithm, given: dict[str, Any], quiet: bool) -> dict[str, Any]:
@@ -327,7 +293,7 @@ def _common_options(chosen: Algorithm, given: dict[str, Any], quiet: bool) -> di
         if value is None:
             continue
         if name not in chosen.learner.common:
-            note(f"{chosen.name} has no {name}: --{name} is ignored", quiet)
+            note(_ignored(chosen.name, name), quiet)
             continue
         if name == "loss":
             check_loss(chosen.learner, value)

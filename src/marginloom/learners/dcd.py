@@ -16,16 +16,16 @@ class DCD(Learner):
     Examples
     --------
     >>> DCD(inner_passes=0)
-    DCD(delta=0.01, inner_passes=0, shrinking=0.0)
+    DCD(delta=0.01, k_best=1, inner_passes=0, shrinking=0.0)
     """
 
     delta: float = parameter(
         0.01, "positive", "violation from which a candidate is kept; shrinks with the gap, never above this"
     )
+    k_best: int = parameter(1, "positive count", "candidates that one inference may bring")
     inner_passes: int = parameter(
         5, "count", "passes over the kept candidates between two passes of inference (the paper's r)"
     )
-
     shrinking: float = parameter(
         0.0,
         "not negative",
@@ -45,4 +45,4 @@ class DCD(Learner):
     def build(self, task: _core.Task, objective: Objective) -> _core.Dcd:
         """Make the native learner for a task."""
         costs = objective.C * objective.instance_weights
-        return _core.Dcd(task, costs, self.delta, self.inner_passes, self.shrinking, objective.memory)
+        return _core.Dcd(task, costs, self.delta, self.k_best, self.inner_passes, self.shrinking, objective.memory)
