@@ -43,7 +43,12 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm("perceptron", "structured perceptron, last weights", Perceptron(averaged=False), Serial()),
         Algorithm("averaged-perceptron", "structured perceptron, averaged weights", Perceptron(), Serial()),
         Algorithm("mira", "least change that gives a wrong prediction its margin", MIRA(), Serial()),
-        Algorithm("kbest-mira", "the same for all wrong outputs among the 5 best", MIRA(k_best=5), Serial()),
+        Algorithm(
+            "kbest-mira",
+            "least change that gives all wrong outputs among the 5 best their margins",
+            MIRA(k_best=5),
+            Serial(),
+        ),
         Algorithm(
             "passive-aggressive",
             "MIRA with one candidate, in closed form: PA, PA-I, PA-II",

@@ -27,7 +27,7 @@ class MIRA(Online):
         False, "switch", "search with the loss added, for margins below the loss; otherwise for wrong predictions"
     )
     unbounded: bool = parameter(
-        False, "switch", "demand the margins without slack, as if C were infinite; the limit on sweeps ends the rest"
+        False, "switch", "demand the margins without slack, as if C were infinite; where none can meet them, sweeps end"
     )
     qp_tolerance: float = parameter(1e-6, "positive", "by how much a margin of the quadratic programme may be off")
     qp_sweeps: int = parameter(1000, "positive count", "sweeps of Hildreth's method over a programme at most")
