@@ -64,7 +64,7 @@ PassReport SerialOnline::run_pass(StopRequest& stop) {
     report.stopped = true;
     return report;
   }
-  time.update += watch.lap();
+  time.inference += watch.lap();
   for (const std::size_t i : pass_order(examples_, options_, lane_.random)) {
     if (stop.stopped()) {
       report.stopped = true;
