@@ -37,6 +37,12 @@ std::vector<std::size_t> checked_examples(const Task& task, const InputArray<std
   return {view(examples).begin(), view(examples).end()};
 }
 
+Loss loss_named(const std::string& name) {
+  if (name == "hinge") return Loss::hinge;
+  if (name == "squared_hinge") return Loss::squared_hinge;
+  throw std::invalid_argument("there is no loss '" + name + "'");
+}
+
 template <class T>
 nb::object optional_number(const std::optional<T>& number) {
   return number ? nb::cast(*number) : nb::none();
@@ -245,14 +251,19 @@ void bind_training(nb::module_& module) {
 
   nb::class_<DualLearner>(module, "DualLearner").def_prop_ro("memory", &DualLearner::memory);
   nb::class_<Dcd, DualLearner>(module, "Dcd")
-      .def("__init__", [](Dcd* self, std::shared_ptr<Task> task, const InputArray<double>& costs, double delta,
-                          int k_best, int inner_passes, double shrinking, std::size_t memory) {
-        if (k_best > 1 && !task->capabilities().k_best)
-          throw std::invalid_argument("this task has no k-best inference");
-        new (self) Dcd(
-            std::move(task), checked_numbers(costs),
-            {.delta = delta, .k_best = k_best, .inner_passes = inner_passes, .shrinking = shrinking, .memory = memory});
-      });
+      .def("__init__",
+           [](Dcd* self, std::shared_ptr<Task> task, const InputArray<double>& costs, const std::string& loss,
+              double delta, int k_best, int inner_passes, double shrinking, std::size_t memory) {
+             if (k_best > 1 && !task->capabilities().k_best)
+               throw std::invalid_argument("this task has no k-best inference");
+             new (self) Dcd(std::move(task), checked_numbers(costs),
+                            {.loss = loss_named(loss),
+                             .delta = delta,
+                             .k_best = k_best,
+                             .inner_passes = inner_passes,
+                             .shrinking = shrinking,
+                             .memory = memory});
+           });
 
   nb::class_<Engine>(module, "Engine")
       .def("run_pass", &run_pass)

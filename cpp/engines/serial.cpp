@@ -122,9 +122,12 @@ SerialDual::SerialDual(std::shared_ptr<const Task> task, std::shared_ptr<DualLea
 PassReport SerialDual::run_pass(StopRequest& stop) {
   PassReport report;
   const std::size_t updates_before = lane_.updates;
+  lane_.stop = &stop;
   search_pass(report, stop);
   if (!report.stopped) inner_passes(report, stop);
   if (!report.stopped) learner_->end_pass(PlainWeights{weights_.values().data()}, lane_);
+  lane_.stop = nullptr;
+  report.stopped |= stop.stopped();  // a learner may have been cut short within
   const double squared_norm = kernels().squared_norm(weights_.values().data(), weights_.size());
   *report.primal_estimate += squared_norm / 2;
   report.dual = learner_->dual(squared_norm);

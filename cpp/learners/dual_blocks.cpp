@@ -53,6 +53,63 @@ std::span<const Entry> DualBlocks::rebuilt(std::size_t i, const WorkingSet::Memb
   return entries;
 }
 
+void DualBlocks::gather(std::size_t i, BlockWorkspace& work, std::unique_ptr<Scratch>& scratch) const {
+  work.differences.clear();
+  work.rebuilt.clear();
+  const auto members = sets_[i].members();
+  for (const auto& member : members) {
+    if (member.stored()) continue;
+    const auto entries = rebuilt(i, member, scratch);
+    work.rebuilt.insert(work.rebuilt.end(), entries.begin(), entries.end());
+  }
+  std::span<const Entry> left = work.rebuilt;  // spans only now: the vector has stopped growing
+  for (const auto& member : members) {
+    if (member.stored()) {
+      work.differences.push_back(sets_[i].difference(member));
+    } else {
+      const std::size_t count = implicit_ ? 0 : member.entry_count;
+      work.differences.push_back(left.first(count));
+      left = left.subspan(count);
+    }
+  }
+}
+
+double DualBlocks::product(std::size_t i, std::size_t j, std::size_t k, BlockWorkspace& work) const {
+  const auto members = sets_[i].members();
+  if (j == k) return members[j].squared_norm;
+  if (implicit_) return implicit_product(i, members[j], members[k], work.spread);
+  const auto first = work.differences[j];
+  const auto second = work.differences[k];
+  double sum = 0;
+  for (std::size_t a = 0, b = 0; a < first.size() && b < second.size();) {
+    if (first[a].index == second[b].index) sum += static_cast<double>(first[a].value) * second[b].value;
+    const WeightIndex reached = std::min(first[a].index, second[b].index);
+    a += first[a].index == reached ? 1 : 0;
+    b += second[b].index == reached ? 1 : 0;
+  }
+  return sum;
+}
+
+double DualBlocks::implicit_product(std::size_t i, const WorkingSet::Member& first, const WorkingSet::Member& second,
+                                    std::vector<double>& spread) const {
+  spread.resize(task_->dimension());
+  const PlainWeights plain{spread.data()};
+  task_->add(i, sets_[i].output(first), 1, plain);
+  const double sum = task_->dot(i, sets_[i].output(second), plain);
+  task_->add(i, sets_[i].output(first), -1, plain);
+  return sum;
+}
+
+void DualBlocks::fill_products(std::size_t i, BlockWorkspace& work, double factor) const {
+  const std::size_t size = sets_[i].size();
+  work.qp.reset(size);
+  for (std::size_t j = 0; j < size; ++j) {
+    for (std::size_t k = j; k < size; ++k) {
+      work.qp.product(j, k) = work.qp.product(k, j) = factor * product(i, j, k, work);
+    }
+  }
+}
+
 void DualBlocks::write_weights(std::span<double> w) const {
   std::ranges::fill(w, 0.0);
   const PlainWeights plain{w.data()};

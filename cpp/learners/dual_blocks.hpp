@@ -16,6 +16,7 @@
 #include "core/state.hpp"
 #include "core/task.hpp"
 #include "core/working_set.hpp"
+#include "learners/block_workspace.hpp"
 
 namespace marginloom {
 
@@ -51,6 +52,15 @@ class DualBlocks {
   void keep(std::size_t i, WorkingSet::Member& member, std::span<const Entry> entries) {
     if (!member.stored() && has_room(entries.size_bytes(), refill_limit())) store(i, member, entries);
   }
+
+  // Lays out the differences of all members of example i in the workspace.
+  void gather(std::size_t i, BlockWorkspace& work, std::unique_ptr<Scratch>& scratch) const;
+
+  // d_j.d_k of two members whose differences have been gathered.
+  [[nodiscard]] double product(std::size_t i, std::size_t j, std::size_t k, BlockWorkspace& work) const;
+
+  // H of the workspace's programme: all products, each times `factor`.
+  void fill_products(std::size_t i, BlockWorkspace& work, double factor) const;
 
   // w.d and the policy's extra curvature.
   template <class Weights>
@@ -97,6 +107,8 @@ class DualBlocks {
   [[nodiscard]] std::size_t refill_limit() const { return budget_ - budget_ / 8; }
   [[nodiscard]] std::span<const Entry> rebuilt(std::size_t i, const WorkingSet::Member& member,
                                                std::unique_ptr<Scratch>& scratch) const;
+  [[nodiscard]] double implicit_product(std::size_t i, const WorkingSet::Member& first,
+                                        const WorkingSet::Member& second, std::vector<double>& spread) const;
   void store(std::size_t i, WorkingSet::Member& member, std::span<const Entry> entries);
   template <class Change>
   void change(WorkingSet& set, Change make);

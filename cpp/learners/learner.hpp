@@ -13,6 +13,7 @@
 #include "core/state.hpp"
 #include "core/task.hpp"
 #include "core/weight_policy.hpp"
+#include "learners/block_workspace.hpp"
 
 namespace marginloom {
 
@@ -21,6 +22,8 @@ struct Lane {
   Random random{0};
   std::size_t updates = 0;                // steps that changed a weight
   std::unique_ptr<Scratch> scratch = {};  // of the learner, for differences that the task rebuilds
+  BlockWorkspace block = {};
+  StopRequest* stop = nullptr;  // polled by learners that solve over all blocks at once
 };
 
 // Turns the candidates of an example, or of a batch, into a step of the weights.

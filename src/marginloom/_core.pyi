@@ -146,6 +146,7 @@ class Dcd(DualLearner):
         self,
         task: Task,
         costs: Float64,
+        loss: str,
         delta: float,
         k_best: int,
         inner_passes: int,

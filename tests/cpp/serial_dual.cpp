@@ -93,7 +93,7 @@ TEST("serial_dual: the estimates of a pass close in on the certificate, and the 
   StopRequest never;
   const auto report = engine.run_pass(never);
   const StateArrays state = engine.export_state();
-  CHECK(marginloom::state_array<double>(state, "dcd_delta").at(0) < 0.001);  // 0.01 at the start
+  CHECK(marginloom::state_array<double>(state, "block_threshold").at(0) < 0.001);  // 0.01 at the start
   const Certificate certificate = engine.certify(1, never).value();
   CHECK_NEAR(report.primal_estimate.value(), certificate.primal, 1e-3 * certificate.primal);
   CHECK_NEAR(report.dual.value(), certificate.dual, 1e-9);
@@ -186,7 +186,7 @@ std::vector<T>& array(StateArrays& state, const char* name) {
 
 TEST("serial_dual: a broken state is refused and changes nothing") {
   for (const char* name :
-       {"dual_examples", "duals", "dual_output_offsets", "dual_outputs", "dcd_delta", "random", "weights"}) {
+       {"dual_examples", "duals", "dual_output_offsets", "dual_outputs", "block_threshold", "random", "weights"}) {
     check_refused(name, [&](StateArrays& state) { state.erase(name); });
     check_refused("wrong type", [&](StateArrays& state) {
       if (std::holds_alternative<std::vector<double>>(state[name])) {
@@ -219,8 +219,8 @@ TEST("serial_dual: a broken state is refused and changes nothing") {
     outputs.insert(outputs.end(), last.begin(), last.end());
     offsets.push_back(outputs.size());
   });
-  check_refused("dcd_delta", [](auto& s) { s["dcd_delta"] = std::vector<double>{nan}; });
-  check_refused("dcd_delta", [](auto& s) { s["dcd_delta"] = std::vector<double>{}; });
+  check_refused("block_threshold", [](auto& s) { s["block_threshold"] = std::vector<double>{nan}; });
+  check_refused("block_threshold", [](auto& s) { s["block_threshold"] = std::vector<double>{}; });
   check_refused("random", [](auto& s) { s["random"] = std::vector<std::uint64_t>{1, 2}; });
 }
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 
 from marginloom import _core
-from marginloom.learners.base import Learner, Objective
+from marginloom.learners.base import SVM_OBJECTIVE, Learner, Objective
 from marginloom.parameters import parameter
 
 
 @dataclasses.dataclass(frozen=True)
 class DCD(Learner):
-    """Dual coordinate descent for the structured SVM with the squared hinge.
+    """Dual coordinate descent for the structured SVM, squared hinge and hinge.
 
     Examples
     --------
@@ -34,15 +34,20 @@ class DCD(Learner):
 
     name = "dcd"
     kind = "dual"
-    losses = ("squared_hinge",)
+    losses = ("squared_hinge", "hinge")
     common = frozenset({"C", "tol", "loss", "memory"})
     needs = frozenset({"gold", "loss-augmented"})
-    objective = "1/2 |w|^2 + sum_i C_i xi_i^2,  xi_i = max(0, max_y [loss(y) - w.d(y)]),  d(y) = phi(gold) - phi(y)"
-    update = "a <- max(0, a + (loss - w.d - sum(a) / 2C) / (|d|^2 + 1/2C)), w += change of a * d"
+    objective = SVM_OBJECTIVE
+    update = (
+        "a <- max(0, a + (loss - w.d - sum(a) / 2C) / (|d|^2 + 1/2C)), w += change of a * d; "
+        "for the hinge all a of an example at once, with sum(a) <= C"
+    )
     paper = "Chang and Yih 2013, Algorithms 1 to 3"
     default_max_iter = 100
 
     def build(self, task: _core.Task, objective: Objective) -> _core.Dcd:
         """Make the native learner for a task."""
         costs = objective.C * objective.instance_weights
-        return _core.Dcd(task, costs, self.delta, self.k_best, self.inner_passes, self.shrinking, objective.memory)
+        return _core.Dcd(
+            task, costs, objective.loss, self.delta, self.k_best, self.inner_passes, self.shrinking, objective.memory
+        )

@@ -1,0 +1,73 @@
+#include "core/simplex_qp.hpp"
+
+#include <algorithm>
+
+namespace marginloom {
+namespace {
+
+constexpr std::size_t slack = std::numeric_limits<std::size_t>::max();
+
+struct Pair {
+  std::size_t up = slack;
+  std::size_t down = slack;
+  double residual = 0;
+};
+
+Pair most_violating(std::span<const double> variables, std::span<const double> gradient, double left) {
+  double highest = 0;
+  double lowest = left > 0 ? 0 : std::numeric_limits<double>::infinity();
+  Pair pair;
+  for (std::size_t j = 0; j < variables.size(); ++j) {
+    if (gradient[j] > highest) {
+      highest = gradient[j];
+      pair.up = j;
+    }
+    if (variables[j] > 0 && gradient[j] < lowest) {
+      lowest = gradient[j];
+      pair.down = j;
+    }
+  }
+  pair.residual = std::max(highest - lowest, 0.0);
+  return pair;
+}
+
+double what_is_left(std::span<const double> variables, double budget) {
+  for (const double value : variables) budget -= value;
+  return std::max(budget, 0.0);
+}
+
+}  // namespace
+
+void SimplexQp::reset(std::size_t size) {
+  size_ = size;
+  products_.assign(size * size, 0.0);
+}
+
+double SimplexQp::residual(std::span<const double> variables, std::span<const double> gradient, double budget) {
+  return most_violating(variables, gradient, what_is_left(variables, budget)).residual;
+}
+
+SimplexQp::Outcome SimplexQp::solve(std::span<double> variables, std::span<double> gradient, double budget,
+                                    double tolerance, std::size_t most_steps) const {
+  const auto at = [&](std::size_t j, std::size_t k) {
+    return j == slack || k == slack ? 0.0 : products_[j * size_ + k];
+  };
+  Outcome outcome;
+  double left = what_is_left(variables, budget);
+  for (; outcome.steps < most_steps; ++outcome.steps) {
+    const auto [up, down, residual] = most_violating(variables, gradient, left);
+    if (outcome.steps == 0) outcome.residual = residual;
+    if (residual <= tolerance) break;
+    const double curvature = at(up, up) + at(down, down) - 2 * at(up, down);
+    const double available = down == slack ? left : variables[down];
+    const double step = curvature * available > residual ? residual / curvature : available;
+    if (!(step > 0) || step == no_budget) break;
+    (up == slack ? left : variables[up]) += step;
+    (down == slack ? left : variables[down]) -= step;
+    for (std::size_t j = 0; j < gradient.size(); ++j) gradient[j] -= step * (at(j, up) - at(j, down));
+    outcome.gain += step * (residual - step * curvature / 2);
+  }
+  return outcome;
+}
+
+}  // namespace marginloom

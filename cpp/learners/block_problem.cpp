@@ -1,0 +1,104 @@
+#include "learners/block_problem.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+namespace marginloom {
+
+BlockProblem::BlockProblem(std::shared_ptr<const Task> task, std::vector<double> costs, Loss loss, double threshold,
+                           std::size_t memory)
+    : blocks_(std::move(task), memory),
+      costs_(std::move(costs)),
+      sums_(blocks_.size(), 0.0),
+      slacks_(blocks_.size(), 0.0),
+      loss_(loss),
+      asked_threshold_(threshold),
+      threshold_(threshold) {
+  if (costs_.size() != blocks_.size()) throw std::invalid_argument("one cost per example is needed");
+}
+
+void BlockProblem::apply_duals(std::size_t i, std::span<const double> duals) {
+  bool emptied = false;
+  const auto members = blocks_[i].members();
+  for (std::size_t j = 0; j < members.size(); ++j) {
+    members[j].dual = duals[j];
+    emptied |= duals[j] == 0;
+  }
+  if (emptied) blocks_.drop_zero_duals(i);
+}
+
+void BlockProblem::refresh(std::size_t i, double largest_violation) {
+  constexpr double used_up = 1 - 1e-9;
+  sums_[i] = blocks_[i].dual_sum();
+  if (loss_ == Loss::squared_hinge) {
+    slacks_[i] = sums_[i] / (2 * costs_[i]);
+  } else {
+    slacks_[i] = sums_[i] >= used_up * costs_[i] ? std::max(largest_violation, 0.0) : 0.0;
+  }
+}
+
+void BlockProblem::note_gap(double primal, double dual) {
+  constexpr double share = 0.1;
+  const double allowed = share * std::max(primal - dual, 0.0);
+  double cost_sum = 0;
+  double slack_sum = 0;  // sum_i C_i l'(slack_i) / 2
+  for (std::size_t i = 0; i < costs_.size(); ++i) {
+    cost_sum += costs_[i];
+    slack_sum += sums_[i] / 2;
+  }
+  // Hinge: sum C t = allowed. Squared: sum C (2 s t + t^2) = allowed, the positive root.
+  const double root =
+      loss_ == Loss::hinge ? cost_sum : slack_sum + std::sqrt(slack_sum * slack_sum + cost_sum * allowed);
+  threshold_ = root > 0 ? std::min(asked_threshold_, allowed / root) : asked_threshold_;
+}
+
+double BlockProblem::dual(double squared_norm) const {
+  double ridge = 0;
+  if (loss_ == Loss::squared_hinge) {
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      if (sums_[i] > 0) ridge += sums_[i] * sums_[i] / (4 * costs_[i]);
+    }
+  }
+  return blocks_.weighted_loss() - squared_norm / 2 - ridge;
+}
+
+StateArrays BlockProblem::export_state() const {
+  StateArrays state = blocks_.export_state();
+  state["block_threshold"] = std::vector<double>{threshold_};
+  state["block_slacks"] = slacks_;
+  return state;
+}
+
+void BlockProblem::import_state(const StateArrays& state) {
+  const auto& threshold = state_array<double>(state, "block_threshold");
+  if (threshold.size() != 1 || !(threshold[0] >= 0)) {
+    throw std::invalid_argument("'block_threshold' of the state is broken");
+  }
+  const auto& slacks = state_array<double>(state, "block_slacks");
+  if (slacks.size() != slacks_.size() || !all_finite(slacks)) {
+    throw std::invalid_argument("'block_slacks' of the state is broken");
+  }
+  DualBlocks blocks = blocks_.imported(state);
+  std::vector<double> sums(sums_.size());
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    sums[i] = blocks[i].dual_sum();
+    if (sums[i] > 0 && !(costs_[i] > 0)) {
+      throw std::invalid_argument("example " + std::to_string(i) + " has duals in the state but a weight of 0 here");
+    }
+    if (loss_ == Loss::hinge && sums[i] > costs_[i]) {  // of a larger C: the nearest point on the same ray
+      for (auto& member : blocks[i].members()) member.dual *= costs_[i] / sums[i];
+      sums[i] = blocks[i].dual_sum();
+    }
+  }
+  blocks_ = std::move(blocks);
+  sums_ = std::move(sums);
+  slacks_ = slacks;
+  for (std::size_t i = 0; i < sums_.size() && loss_ == Loss::squared_hinge; ++i) {
+    slacks_[i] = costs_[i] > 0 ? sums_[i] / (2 * costs_[i]) : 0;
+  }
+  threshold_ = std::min(threshold[0], asked_threshold_);
+}
+
+}  // namespace marginloom

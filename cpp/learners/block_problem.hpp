@@ -1,0 +1,177 @@
+// The dual of the structured SVM over working sets, one block per example, for both losses: what DCD, the n-slack
+// cutting planes and FSMO share. With d_iy = phi(x_i, y_i) - phi(x_i, y) and w = sum a_iy d_iy:
+//
+//   hinge           max_{a >= 0, sum_y a_iy <= C_i}  sum a_iy loss_iy - 1/2 |w|^2
+//   squared hinge   max_{a >= 0}                     sum a_iy loss_iy - 1/2 |w|^2 - sum_i (sum_y a_iy)^2 / (4 C_i)
+//
+// A block of the squared hinge is improved variable by variable (dcd-ssvm-2013, Algorithm 1):
+//   g = loss_iy - w.d_iy - sum_y' a_iy' / (2 C_i),  h = |d_iy|^2 + 1 / (2 C_i),  a_iy <- max(a_iy + g / h, 0)
+// The newest candidate comes first, the others in random order. For the hinge the bound on the sum couples the
+// variables of a block, and steps of one variable get stuck on it; there the block is solved as a whole on the Gram
+// matrix of its differences (SimplexQp). Candidates whose dual ends at 0 are dropped.
+//
+// A block's slack is the violation that its working set already accounts for: sum_y a_iy / (2 C_i) for the squared
+// hinge; for the hinge the largest violation within the set if the budget C_i is used up, else 0. A candidate is worth
+// absorbing if its violation exceeds the slack by a threshold t. If none does and every block is solved,
+// primal - dual <= sum_i C_i (l(slack_i + t) - l(slack_i)), so t follows the gap down: it is the value for which that
+// sum is a tenth of the gap last seen, and never more than what was asked for.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/loss.hpp"
+#include "learners/dual_blocks.hpp"
+#include "learners/learner.hpp"
+
+namespace marginloom {
+
+class BlockProblem {
+ public:
+  struct Step {
+    double gain = 0;      // in the dual
+    double residual = 0;  // how far from optimal the block was before, in units of violation
+  };
+
+  // `costs` are the C_i; examples with a cost of 0 are never to be visited.
+  BlockProblem(std::shared_ptr<const Task> task, std::vector<double> costs, Loss loss, double threshold,
+               std::size_t memory);
+
+  [[nodiscard]] DualBlocks& blocks() { return blocks_; }
+  [[nodiscard]] const DualBlocks& blocks() const { return blocks_; }
+  [[nodiscard]] Loss loss() const { return loss_; }
+  [[nodiscard]] double cost(std::size_t i) const { return costs_[i]; }
+  [[nodiscard]] double slack(std::size_t i) const { return slacks_[i]; }
+  [[nodiscard]] double threshold() const { return threshold_; }
+
+  // Improves the block of example i and the weights. A block whose residual is within the tolerance may be left alone.
+  template <class Weights>
+  Step improve(std::size_t i, const Weights& w, Lane& lane, double tolerance) {
+    if (blocks_[i].empty()) {
+      slacks_[i] = 0;
+      return {};
+    }
+    return loss_ == Loss::hinge ? solve_block(i, w, lane, tolerance) : sweep_block(i, w, lane);
+  }
+
+  // Takes over what was done to the duals of example i from outside, given the largest violation among its candidates.
+  void refresh(std::size_t i, double largest_violation);
+
+  void note_gap(double primal, double dual);
+  [[nodiscard]] double dual(double squared_norm) const;
+  [[nodiscard]] StateArrays export_state() const;
+  void import_state(const StateArrays& state);
+
+ private:
+  template <class Weights>
+  Step sweep_block(std::size_t i, const Weights& w, Lane& lane);
+  template <class Weights>
+  Step solve_block(std::size_t i, const Weights& w, Lane& lane, double tolerance);
+  // Sets the members' duals and drops those that are 0.
+  void apply_duals(std::size_t i, std::span<const double> duals);
+
+  DualBlocks blocks_;
+  std::vector<double> costs_;
+  std::vector<double> sums_;  // sum_y a_iy
+  std::vector<double> slacks_;
+  Loss loss_;
+  double asked_threshold_;
+  double threshold_;
+};
+
+template <class Weights>
+BlockProblem::Step BlockProblem::sweep_block(std::size_t i, const Weights& w, Lane& lane) {
+  WorkingSet& block = blocks_[i];
+  const double ridge = 1 / (2 * costs_[i]);
+  double sum = sums_[i];
+  Step result;
+  bool emptied = false;
+  lane.random.shuffle(block.members().subspan(1));
+  for (auto& member : block.members()) {
+    const auto entries = blocks_.entries(i, member, lane.scratch);
+    const Projection projection = blocks_.project(i, member, entries, w);
+    const double gradient = member.loss - projection.dot - ridge * sum;
+    const double curvature = member.squared_norm + projection.extra_curvature + ridge;
+    const double dual = std::max(member.dual + gradient / curvature, 0.0);
+    const double step = dual - member.dual;
+    if (step != 0) {
+      blocks_.add(i, member, entries, step, w);
+      result.gain += step * (gradient - step * curvature / 2);
+      result.residual = std::max(result.residual, std::abs(gradient));
+      sum += step;
+      member.dual = dual;
+      ++lane.updates;
+    }
+    emptied |= dual == 0;
+    blocks_.keep(i, member, entries);
+  }
+  if (emptied) blocks_.drop_zero_duals(i);
+  sums_[i] = block.dual_sum();
+  slacks_[i] = ridge * sums_[i];
+  return result;
+}
+
+template <class Weights>
+BlockProblem::Step BlockProblem::solve_block(std::size_t i, const Weights& w, Lane& lane, double tolerance) {
+  WorkingSet& block = blocks_[i];
+  BlockWorkspace& work = lane.block;
+  blocks_.gather(i, work, lane.scratch);
+  work.duals.clear();
+  work.gradient.clear();
+  for (std::size_t j = 0; j < block.size(); ++j) {
+    const auto& member = block.members()[j];
+    work.duals.push_back(member.dual);
+    work.gradient.push_back(member.loss - blocks_.project(i, member, work.differences[j], w).dot);
+  }
+  Step result{0, SimplexQp::residual(work.duals, work.gradient, costs_[i])};
+  if (result.residual > tolerance) {
+    // Other threads move the hot weights too; counting the curvature so many times keeps the sum of all steps safe.
+    const double caution = 1 + w.extra_curvature_bound(1);
+    blocks_.fill_products(i, work, caution);
+    result.gain = work.qp.solve(work.duals, work.gradient, costs_[i], tolerance / 8, 100 + 20 * block.size()).gain;
+    for (std::size_t j = 0; j < block.size(); ++j) {
+      const auto& member = block.members()[j];
+      const double step = work.duals[j] - member.dual;
+      if (step == 0) continue;
+      blocks_.add(i, member, work.differences[j], step, w);
+      ++lane.updates;
+    }
+  }
+  const double largest = *std::ranges::max_element(work.gradient);
+  apply_duals(i, work.duals);
+  refresh(i, largest);
+  return result;
+}
+
+// Forwards what every learner with a BlockProblem answers alike. Derived has improve_block(), see DualLearnerBase.
+template <class Derived>
+class BlockLearner : public DualLearnerBase<Derived> {
+ public:
+  explicit BlockLearner(BlockProblem problem) : problem_(std::move(problem)) {}
+
+  const Task& task() const override { return problem_.blocks().task(); }
+  Loss loss() const override { return problem_.loss(); }
+  double cost(std::size_t i) const override { return problem_.cost(i); }
+  FindOptions search(std::size_t i) const override {
+    return {.min_violation = problem_.slack(i) + problem_.threshold()};
+  }
+  void absorb(const Candidate& candidate) override { problem_.blocks().absorb(candidate); }
+  bool has_candidates(std::size_t i) const override { return !problem_.blocks()[i].empty(); }
+  void prefetch(std::span<const std::size_t> coming) const override { problem_.blocks().prefetch(coming); }
+  void end_pass(const PlainWeights&, Lane&) override { problem_.blocks().trim(); }
+  void note_gap(double primal, double dual) override { problem_.note_gap(primal, dual); }
+  double dual(double squared_norm) const override { return problem_.dual(squared_norm); }
+  void write_weights(std::span<double> w) const override { problem_.blocks().write_weights(w); }
+  std::size_t active() const override { return problem_.blocks().active(); }
+  std::size_t memory() const override { return problem_.blocks().memory(); }
+  StateArrays export_state() const override { return problem_.export_state(); }
+  void import_state(const StateArrays& state) override { problem_.import_state(state); }
+
+ protected:
+  BlockProblem problem_;
+};
+
+}  // namespace marginloom
