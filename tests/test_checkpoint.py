@@ -91,6 +91,9 @@ def is_same(one, other, folder):
         ("dcd-light", {"C": 0.01, "tol": 0.1}, 2),
         ("perceptron", {}, 0),
         ("averaged-perceptron", {}, 0),
+        ("kbest-mira", {}, 0),
+        ("passive-aggressive", {}, 0),
+        ("sgd", {"C": 0.01, "learner": {"averaged": True}}, 0),
     ],
 )
 def test_a_run_cut_off_after_any_pass_ends_with_the_same_bits(tmp_path, algorithm, parameters, certificates):

@@ -64,6 +64,7 @@ void bind_text(nb::module_& module);
 void bind_features(nb::module_& module);
 void bind_tasks(nb::module_& module);
 void bind_training(nb::module_& module);
+void bind_online_learners(nb::module_& module);
 void bind_dual_learners(nb::module_& module);
 
 }  // namespace marginloom::python

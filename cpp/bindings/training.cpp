@@ -1,5 +1,6 @@
 // Learners and engines.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -8,8 +9,9 @@
 #include <stdexcept>
 
 #include "bindings/bindings.hpp"
+#include "core/objective.hpp"
 #include "engines/serial.hpp"
-#include "learners/perceptron.hpp"
+#include "learners/hildreth.hpp"
 
 namespace marginloom::python {
 namespace {
@@ -91,6 +93,47 @@ nb::object certify(Engine& engine, int threads) {
   return result;
 }
 
+// The objective of any weights, and whether every example was searched for it.
+std::pair<double, bool> primal(const Task& task, const InputArray<double>& weights, const InputArray<double>& costs,
+                               const std::string& loss, int threads) {
+  if (weights.size() != task.dimension()) throw std::invalid_argument("one weight per dimension of the task is needed");
+  const auto numbers = checked_numbers(costs);
+  if (numbers.size() != task.size()) throw std::invalid_argument("one cost per example is needed");
+  if (!task.capabilities().gold) throw std::invalid_argument("the examples have no gold outputs");
+  std::vector<std::size_t> examples;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i] > 0) examples.push_back(i);
+  }
+  PythonSignals signals;
+  StopRequest stop = signals.request();
+  Primal found;
+  {
+    const nb::gil_scoped_release release;
+    const auto cost = [&](std::size_t i) { return numbers[i]; };
+    found = primal_value(task, view(weights), examples, cost, loss == "hinge" ? Loss::hinge : Loss::squared_hinge,
+                         threads, stop);
+  }
+  signals.finish();
+  return {found.value, found.complete};
+}
+
+// The duals of MIRA's quadratic programme, given its matrix row by row.
+OutputArray<double> hildreth(const InputArray<double>& gram, const InputArray<double>& missing,
+                             const InputArray<double>& costs, const InputArray<std::uint64_t>& examples,
+                             double tolerance, int max_sweeps) {
+  const std::size_t size = missing.size();
+  if (gram.size() != size * size || costs.size() != size || examples.size() != size)
+    throw std::invalid_argument("the parts of the programme differ in size");
+  Hildreth programme;
+  programme.reset(size);
+  for (std::size_t j = 0; j < size; ++j) {
+    programme.set(j, view(examples)[j], view(costs)[j], view(missing)[j], view(gram)[j * size + j]);
+    for (std::size_t k = 0; k < j; ++k) programme.set_product(j, k, view(gram)[j * size + k]);
+  }
+  const auto duals = programme.solve({.tolerance = tolerance, .max_sweeps = max_sweeps});
+  return to_numpy(std::vector<double>(duals.begin(), duals.end()));
+}
+
 // The weights being trained, as memory that lives as long as the array.
 nb::object weights(const Engine& engine) {
   auto* buffer = new std::shared_ptr<WeightBuffer>(engine.weights());
@@ -157,12 +200,9 @@ std::vector<double> checked_numbers(const InputArray<double>& numbers) {
 }
 
 void bind_training(nb::module_& module) {
-  nb::class_<OnlineLearner>(module, "OnlineLearner");
-  nb::class_<Perceptron, OnlineLearner>(module, "Perceptron")
-      .def("__init__",
-           [](Perceptron* self, std::shared_ptr<Task> task, const InputArray<double>& instance_weights, bool averaged) {
-             new (self) Perceptron(std::move(task), checked_numbers(instance_weights), averaged);
-           });
+  bind_online_learners(module);
+  module.def("hildreth", &hildreth);
+  module.def("primal_value", &primal);
 
   nb::class_<DualLearner>(module, "DualLearner").def_prop_ro("memory", &DualLearner::memory);
   bind_dual_learners(module);

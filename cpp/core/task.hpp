@@ -88,6 +88,13 @@ class Task {
                           Scratch& scratch, CandidateSink& sink, std::span<double> bounds) const;
 };
 
+// w.difference, stored or implicit.
+template <class Weights>
+[[nodiscard]] double dot_difference(const Task& task, const Candidate& candidate, const Weights& w) {
+  if (candidate.implicit) return task.dot(candidate.example, candidate.output, w);
+  return project(candidate.difference, w).dot;
+}
+
 // w += step * difference, stored or implicit.
 template <class Weights>
 void add_difference(const Task& task, const Candidate& candidate, double step, const Weights& w) {

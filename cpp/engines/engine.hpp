@@ -26,8 +26,10 @@ struct ThreadTime {
 struct PassReport {
   std::size_t inferences = 0;
   std::size_t updates = 0;
-  std::size_t wrong = 0;     // examples whose inference brought a candidate
-  double training_loss = 0;  // mean over the examples: loss (online) or slack (dual) as they were visited
+  std::size_t wrong = 0;  // examples whose inference brought a candidate
+  // Mean over the examples as they were visited: of the loss of predictions, or of the slack where the search is
+  // loss-augmented.
+  double training_loss = 0;
   std::vector<ThreadTime> threads;
   bool stopped = false;  // cut short by the owner
   // Of dual learners: the objectives after the pass, the primal by the slacks as they were visited.

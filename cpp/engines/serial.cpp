@@ -60,17 +60,25 @@ PassReport SerialOnline::run_pass(StopRequest& stop) {
   CandidateBatch found;
   ThreadTime& time = report.threads.emplace_back();
   Stopwatch watch;
+  if (!learner_->prepare(examples_, lane_.random, stop)) {
+    report.stopped = true;
+    return report;
+  }
+  time.inference += watch.lap();
   for (const std::size_t i : pass_order(examples_, options_, lane_.random)) {
     if (stop.stopped()) {
       report.stopped = true;
       break;
     }
     found.clear();
-    task_->find(i, weights_.values(), learner_->search(), *scratch_, found);
+    const FindOptions options = learner_->search();
+    const double violation = task_->find(i, weights_.values(), options, *scratch_, found);
     ++report.inferences;
     time.inference += watch.lap();
-    if (!found.empty()) {
-      ++report.wrong;
+    report.wrong += found.empty() ? 0 : 1;
+    if (options.loss_scale != 0) {
+      report.training_loss += violation / options.loss_scale;
+    } else if (!found.empty()) {
       report.training_loss += found[0].loss;
     }
     learner_->step(found, w, lane_);

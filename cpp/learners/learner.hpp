@@ -34,6 +34,10 @@ class OnlineLearner {
 
   [[nodiscard]] virtual const Task& task() const = 0;
 
+  // Called before every pass over these examples, for what must be settled before the first step, such as the
+  // size of steps. Does nothing once that is done. Returns false if it was stopped.
+  [[nodiscard]] virtual bool prepare(std::span<const std::size_t>, Random&, StopRequest&) { return true; }
+
   [[nodiscard]] virtual FindOptions search() const = 0;  // what it wants the task to find now
 
   // Moves w by the candidates that one round of inference found (none, if all predictions were right). Every

@@ -1,17 +1,14 @@
 // The structured perceptron (parameter-mixing-2010, section 3), plain and averaged.
 //
 //   predict  y' = argmax_y w.phi(x_i, y)
-//   update   if y' != y_i:  w <- w + s_i (phi(x_i, y_i) - phi(x_i, y'))       s_i: the instance's weight,
-//   usually 1 average  (w_1 + ... + w_T) / T, where w_t are the weights after example t, updated or not
-//
-// The average costs nothing per example: a change made at example t is missing from w_1 ... w_{t-1}, so with
-// u = sum_t (t - 1) * change_t the average is (T w - u) / T. In this form it is exact, to the last bit,
-// whenever all changes are whole numbers.
+//   update   if y' != y_i:  w <- w + s_i (phi(x_i, y_i) - phi(x_i, y'))    s_i: the instance's weight, usually 1
+//   average  (w_1 + ... + w_T) / T, where w_t are the weights after example t, updated or not
 #pragma once
 
 #include <memory>
 #include <vector>
 
+#include "learners/averaging.hpp"
 #include "learners/learner.hpp"
 
 namespace marginloom {
@@ -23,15 +20,16 @@ class Perceptron final : public OnlineLearner {
   const Task& task() const override { return *task_; }
   FindOptions search() const override { return {.k = 1, .loss_scale = 0}; }
   void step(const CandidateBatch& candidates, const PlainWeights& w, Lane& lane) override;
-  void final_weights(std::span<const double> w, std::span<double> result) const override;
-  StateArrays export_state() const override;
-  void import_state(const StateArrays& state) override;
+  void final_weights(std::span<const double> w, std::span<double> result) const override {
+    average_.write(w, 1, result);
+  }
+  StateArrays export_state() const override { return average_.export_state(); }
+  void import_state(const StateArrays& state) override { average_.import_state(state); }
 
  private:
   std::shared_ptr<const Task> task_;
   std::vector<double> instance_weights_;
-  std::vector<double> late_;  // u, empty if not averaged
-  std::uint64_t clock_ = 0;   // t - 1
+  Averaging average_;
 };
 
 }  // namespace marginloom

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from marginloom.errors import InputError, MarginloomError, ModelFileError
     from marginloom.estimators import SequenceTagger
     from marginloom.io.crfsuite import read_crfsuite, write_crfsuite
-    from marginloom.learners import DCD, Perceptron
+    from marginloom.learners import DCD, MIRA, SGD, PassiveAggressive, Perceptron
     from marginloom.state import State
     from marginloom.training import Certificate, Result, train
 
@@ -27,11 +27,14 @@ _HOMES = {
     "DCD": "learners",
     "EarlyStopping": "callbacks",
     "InputError": "errors",
+    "MIRA": "learners",
     "MarginloomError": "errors",
     "ModelFileError": "errors",
+    "PassiveAggressive": "learners",
     "Perceptron": "learners",
     "ProgressBar": "callbacks",
     "Result": "training",
+    "SGD": "learners",
     "SequenceTagger": "estimators",
     "State": "state",
     "find_algorithm": "algorithms",
@@ -44,6 +47,8 @@ _HOMES = {
 __all__ = [
     "ALGORITHMS",
     "DCD",
+    "MIRA",
+    "SGD",
     "Callback",
     "Certificate",
     "Checkpoint",
@@ -51,6 +56,7 @@ __all__ = [
     "InputError",
     "MarginloomError",
     "ModelFileError",
+    "PassiveAggressive",
     "Perceptron",
     "ProgressBar",
     "Result",

@@ -116,6 +116,27 @@ class OnlineLearner: ...
 class Perceptron(OnlineLearner):
     def __init__(self, task: Task, instance_weights: Float64, averaged: bool) -> None: ...
 
+class Mira(OnlineLearner):
+    def __init__(
+        self,
+        task: Task,
+        costs: Float64,
+        k_best: int,
+        loss_augmented: bool,
+        unbounded: bool,
+        qp_tolerance: float,
+        qp_sweeps: int,
+        averaged: bool,
+    ) -> None: ...
+
+class PassiveAggressive(OnlineLearner):
+    def __init__(self, task: Task, costs: Float64, variant: str, loss_augmented: bool, averaged: bool) -> None: ...
+
+class Sgd(OnlineLearner):
+    def __init__(self, task: Task, instance_weights: Float64, C: float, eta0: float, averaged: bool) -> None: ...
+    @property
+    def eta0(self) -> float: ...
+
 class DualLearner:
     @property
     def memory(self) -> int: ...
@@ -175,3 +196,8 @@ class SerialOnline(Engine):
 
 class SerialDual(Engine):
     def __init__(self, task: Task, learner: DualLearner, examples: UInt64, seed: int, shuffle: bool) -> None: ...
+
+def hildreth(
+    gram: Float64, missing: Float64, costs: Float64, examples: UInt64, tolerance: float, max_sweeps: int
+) -> Float64: ...
+def primal_value(task: Task, weights: Float64, costs: Float64, loss: str, threads: int) -> tuple[float, bool]: ...

@@ -9,7 +9,19 @@ from typing import Any, TypeVar
 
 from marginloom.engines import Engine, Serial
 from marginloom.errors import InputError
-from marginloom.learners import CPD, DCD, FSMO, FrankWolfe, Learner, NSlack, OneSlack, Perceptron
+from marginloom.learners import (
+    CPD,
+    DCD,
+    FSMO,
+    MIRA,
+    SGD,
+    FrankWolfe,
+    Learner,
+    NSlack,
+    OneSlack,
+    PassiveAggressive,
+    Perceptron,
+)
 from marginloom.parameters import Configured
 
 AnyConfigured = TypeVar("AnyConfigured", bound=Configured)
@@ -47,6 +59,20 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm("fsmo", "sequential minimal optimisation with constraints in batches", FSMO(), Serial()),
         Algorithm("perceptron", "structured perceptron, last weights", Perceptron(averaged=False), Serial()),
         Algorithm("averaged-perceptron", "structured perceptron, averaged weights", Perceptron(), Serial()),
+        Algorithm("mira", "least change that gives a wrong prediction its margin", MIRA(), Serial()),
+        Algorithm(
+            "kbest-mira",
+            "least change that gives all wrong outputs among the 5 best their margins",
+            MIRA(k_best=5),
+            Serial(),
+        ),
+        Algorithm(
+            "passive-aggressive",
+            "MIRA with one candidate, in closed form: PA, PA-I, PA-II",
+            PassiveAggressive(),
+            Serial(),
+        ),
+        Algorithm("sgd", "stochastic gradient descent on the hinge objective", SGD(), Serial()),
     )
 }
 

@@ -55,6 +55,7 @@ KINDS = {
     "seed": Kind("a whole number from 0 to 2^64 - 1", lambda value: _is_integer(value, 0, 2**64 - 1), int),
     "hash bits": Kind("a whole number from 1 to 31", lambda value: _is_integer(value, 1, 31), int),
     "FSMO variant": Kind("pairwise or as-published", lambda value: value in ("pairwise", "as-published"), str),
+    "PA variant": Kind("pa, pa-i or pa-ii", lambda value: value in ("pa", "pa-i", "pa-ii"), str),
     "switch": Kind("true or false", lambda value: isinstance(value, (bool, np.bool_)), bool),
 }
 

@@ -19,10 +19,11 @@ class Trace:
 
     A row has the keys ``iteration``, ``seconds`` (since the start of training), ``primal``, ``dual``, ``gap`` (null
     where the learner has none), ``certified`` (whether those three are a certificate or an estimate from the slacks
-    as the pass met them), ``training_loss`` (mean over the examples: the loss of the predictions for an online
-    learner, the slack for a dual one), ``inferences`` and ``updates`` (since the start), ``active`` (candidates held),
-    ``working_set_mb`` (memory that they take), ``scores`` (per evaluation set) and ``threads`` (a list with each
-    thread's ``inference`` and ``update`` seconds).
+    as the pass met them; a learner without a dual has a primal in the last row only), ``wrong`` (examples for which
+    the pass found a violated candidate), ``training_loss`` (mean over the examples: the loss of the predictions, or
+    the slack where the search is loss-augmented), ``inferences`` and ``updates`` (since the start), ``active``
+    (candidates held), ``working_set_mb`` (memory that they take), ``scores`` (per evaluation set) and ``threads`` (a
+    list with each thread's ``inference`` and ``update`` seconds).
 
     Parameters
     ----------

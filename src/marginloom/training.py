@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -22,6 +21,7 @@ from marginloom.errors import InputError
 from marginloom.io.files import StrPath
 from marginloom.learners import Learner, Objective
 from marginloom.memory import MB, MemoryPlan, plan_memory
+from marginloom.objective import primal, relative_gap
 from marginloom.parameters import checked
 from marginloom.state import State
 from marginloom.tasks.base import Task
@@ -52,11 +52,16 @@ class Result:
     certificate : Certificate or None
         For exactly these weights; None for learners without a dual and after an interruption.
     stopped : str
-        Why it ended: ``tolerance``, ``iterations``, ``early``, ``callback`` or ``interrupted``.
+        Why it ended: ``tolerance``, ``iterations``, ``separated``, ``unchanged``, ``early``, ``callback`` or
+        ``interrupted``.
     memory : MemoryPlan
         What it was expected to need.
     working_set_mb : float
         What the candidates that a dual learner keeps took in the end.
+    primal : float or None
+        The objective of exactly these weights; None for learners without one and after an interruption.
+    chosen : dict
+        Parameters that the learner has chosen by itself, such as the first step of SGD.
     """
 
     algorithm: Algorithm
@@ -74,6 +79,8 @@ class Result:
     state: State | None
     memory: MemoryPlan
     working_set_mb: float
+    primal: float | None
+    chosen: dict[str, float]
 
 
 class Run:
@@ -105,6 +112,7 @@ class Run:
         self.memory = memory
         self.working_set_mb = 0.0
         self.certificate: Certificate | None = None
+        self.primal: float | None = None
         self.seconds = {"train": 0.0, "certify": 0.0}
         self._engine = engine
         self._evaluations = dict(evaluations)
@@ -172,6 +180,8 @@ class Run:
                 stopping = [callback for callback in callbacks if callback.after_iteration(self, row)]
                 if self.within_tolerance():
                     return "tolerance"
+                if reason := self.algorithm.learner.converged(self.trace.rows):
+                    return reason
                 if stopping:
                     return stopping[0].stop_reason
                 if saver is not None:  # never after the pass that ends the run: resuming would add another one
@@ -180,10 +190,21 @@ class Run:
             return "interrupted"
         return "iterations"
 
-    def certify(self) -> None:
-        """Make sure that there is a certificate for the current weights, if the learner has one."""
-        if self.certificate is None and self.algorithm.learner.kind == "dual":
-            self._certify()
+    def certify(self, objective: Objective) -> None:
+        """Make sure that there is a certificate for the current weights, or at least their primal, if there is one."""
+        learner = self.algorithm.learner
+        if learner.kind == "dual":
+            self.certificate = self.certificate or self._certify()
+        elif learner.losses:
+            with self._clock("certify"):
+                self.primal = primal(
+                    self.task,
+                    self.weights(),
+                    C=objective.C,
+                    loss=objective.loss,
+                    sample_weight=objective.instance_weights,
+                    n_threads=self.n_threads,
+                )
 
     def _iterate(self) -> Row | None:
         """Do one pass and record it; None if it was interrupted."""
@@ -204,6 +225,7 @@ class Run:
             "dual": report["dual"],
             "gap": relative_gap(report["primal"], report["dual"]),
             "certified": False,
+            "wrong": report["wrong"],
             "training_loss": report["training_loss"],
             "inferences": self.inferences,
             "updates": self.updates,
@@ -254,21 +276,6 @@ class Run:
             yield
         finally:
             self.seconds[name] += time.perf_counter() - start
-
-
-def relative_gap(primal: float | None, dual: float | None) -> float | None:
-    """Return (primal - dual) / primal, or None where there is no dual.
-
-    Examples
-    --------
-    >>> relative_gap(2.0, 1.5)
-    0.25
-    """
-    if primal is None or dual is None:
-        return None
-    if not (math.isfinite(primal) and math.isfinite(dual)):
-        raise InputError("the objective is beyond the range of numbers; scale the features or C down")
-    return (primal - dual) / primal if primal > 0 else 0.0
 
 
 def train(
@@ -359,7 +366,8 @@ def train(
     check_needs(task, chosen, threads)
     plan = plan_memory(task, memory, working_sets="memory" in chosen.learner.common)
     instance_weights = checked_sample_weight(sample_weight, task.core.size, C)
-    native_learner = chosen.learner.build(task.core, Objective(C, loss or "", instance_weights, plan.working_sets))
+    objective = Objective(C, loss or "", instance_weights, plan.working_sets)
+    native_learner = chosen.learner.build(task.core, objective)
     examples = np.flatnonzero(instance_weights).astype(np.uint64)
     native_engine = chosen.engine.build(Job(task.core, native_learner, examples, threads, seed))
     settings = {
@@ -401,7 +409,7 @@ def train(
             run.restore(warm_start)
         stopped = _run_with_callbacks(run, callbacks, trace_path, saver, snapshot)
         if stopped != "interrupted":
-            stopped = _certified_end(run, stopped)
+            stopped = _certified_end(run, objective, stopped)
         if stopped == "interrupted" and saver is not None:
             with suppress(KeyboardInterrupt):  # a second one: the last checkpoint must do
                 saver.flush()
@@ -421,6 +429,8 @@ def train(
             state=run.state() if keep_state else None,
             memory=plan,
             working_set_mb=run.working_set_mb,
+            primal=run.certificate.primal if run.certificate else run.primal,
+            chosen=chosen.learner.chosen(native_learner),
         )
 
 
@@ -459,14 +469,16 @@ def _run_with_callbacks(
             callback.after_training(run)
 
 
-def _certified_end(run: Run, stopped: str) -> str:
+def _certified_end(run: Run, objective: Objective, stopped: str) -> str:
     try:
-        run.certify()
+        run.certify(objective)
     except KeyboardInterrupt:
         return "interrupted"
     if run.certificate is not None:
         proof = run.certificate
         run.trace.amend({"primal": proof.primal, "dual": proof.dual, "gap": proof.gap, "certified": True})
+    elif run.primal is not None:
+        run.trace.amend({"primal": run.primal})
     if stopped == "iterations" and run.within_tolerance():
         return "tolerance"
     if stopped == "tolerance" and not run.within_tolerance():  # a callback has gone back to an earlier pass

@@ -158,15 +158,15 @@ TEST("perceptron: a broken state is refused and changes nothing") {
   check_refused("weights", std::vector<std::uint8_t>{1, 2}, "wrong type");
   check_refused("weights", std::vector<double>(target.weights()->size(), 0.0 / 0.0), "weights");
   check_refused("random", std::vector<std::uint64_t>{}, "random");
-  check_refused("perceptron_clock", std::vector<std::uint64_t>{1, 2}, "not one of this perceptron");
-  check_refused("perceptron_late", std::vector<double>{}, "not one of this perceptron");
+  check_refused("average_ticks", std::vector<std::uint64_t>{1, 2}, "not one number");
+  check_refused("average_late", std::vector<double>{}, "averages");
 }
 
 TEST("perceptron: averages that are not numbers are refused") {
   const Problem problem = training_problem(Kind::indicators, false);
   SerialOnline engine = make_engine(problem, true, true);
   StateArrays state = engine.export_state();
-  std::get<std::vector<double>>(state["perceptron_late"])[0] = 0.0 / 0.0;
+  std::get<std::vector<double>>(state["average_late"])[0] = 0.0 / 0.0;
   CHECK_THROWS(std::invalid_argument, engine.import_state(state), "");
 }
 

@@ -263,12 +263,12 @@ def test_saved_weights_that_contradict_the_duals_do_not_count(tmp_path, words_mo
 PERCEPTRON_STATES = {
     "weights NaN": lambda state: state["weights"].__setitem__(0, np.nan),
     "weights too few": lambda state: state.update(weights=state["weights"][:-1].copy()),
-    "sums NaN": lambda state: state["perceptron_late"].__setitem__(0, np.nan),
-    "sums infinite": lambda state: state["perceptron_late"].__setitem__(0, np.inf),
-    "sums too few": lambda state: state.update(perceptron_late=state["perceptron_late"][:-1].copy()),
-    "sums missing": lambda state: state.pop("perceptron_late"),
-    "two clocks": lambda state: state.update(perceptron_clock=np.array([1, 2], dtype=U64)),
-    "clock missing": lambda state: state.pop("perceptron_clock"),
+    "sums NaN": lambda state: state["average_late"].__setitem__(0, np.nan),
+    "sums infinite": lambda state: state["average_late"].__setitem__(0, np.inf),
+    "sums too few": lambda state: state.update(average_late=state["average_late"][:-1].copy()),
+    "sums missing": lambda state: state.pop("average_late"),
+    "two clocks": lambda state: state.update(average_ticks=np.array([1, 2], dtype=U64)),
+    "clock missing": lambda state: state.pop("average_ticks"),
 }
 
 

@@ -18,9 +18,10 @@ def algorithms(
     """List the algorithms, or show one: learner, engine, objective, update, parameters, needs, paper."""
     if name is None:
         width = max(map(len, ALGORITHMS))
+        learner_width = max(len(algorithm.learner.name) for algorithm in ALGORITHMS.values())
         for algorithm in ALGORITHMS.values():
             print(
-                f"{algorithm.name:<{width}}  {algorithm.learner.name:<10}  {algorithm.engine.name:<8}  "
+                f"{algorithm.name:<{width}}  {algorithm.learner.name:<{learner_width}}  {algorithm.engine.name:<8}  "
                 f"{algorithm.summary}"
             )
         return

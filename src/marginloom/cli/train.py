@@ -347,7 +347,7 @@ def _state_of(path: str) -> State:
 
 
 def _summary(tagger: Tagger, result: Result, seconds: dict[str, float], scores: dict[str, Any]) -> dict[str, Any]:
-    names = ("primal", "dual", "gap")
+    names = ("dual", "gap")
     certificate = dataclasses.asdict(result.certificate) if result.certificate else dict.fromkeys(names)
     return {
         "algorithm": result.algorithm.name,
@@ -358,6 +358,7 @@ def _summary(tagger: Tagger, result: Result, seconds: dict[str, float], scores: 
         "threads": result.n_threads,
         "stopped": result.stopped,
         "seconds": {name: seconds[name] for name in ("read", "features", "train", "certify")},
+        "primal": result.primal,
         **{name: certificate[name] for name in names},
         "weights": int(tagger.weights.size),
         "nonzero": int((tagger.weights != 0).sum()),
@@ -378,6 +379,10 @@ def _report(result: Result, files: dict[str, str | None], scores: dict[str, Any]
             f"primal {result.certificate.primal:.6g}, dual {result.certificate.dual:.6g}: "
             f"relative gap {100 * result.certificate.gap:.3g} %, {proof}"
         )
+    elif result.primal is not None:
+        print(f"primal {result.primal:.6g}")
+    for name, value in result.chosen.items():
+        print(f"{name} {value:g}")
     if result.working_set_mb * MB > result.memory.working_sets:
         print(
             f"working sets took {result.working_set_mb:.1f} MB, more than the memory that they were given: "

@@ -5,6 +5,22 @@ from marginloom.learners.cutting_plane import CPD, NSlack, OneSlack
 from marginloom.learners.dcd import DCD
 from marginloom.learners.frank_wolfe import FrankWolfe
 from marginloom.learners.fsmo import FSMO
+from marginloom.learners.mira import MIRA
+from marginloom.learners.passive_aggressive import PassiveAggressive
 from marginloom.learners.perceptron import Perceptron
+from marginloom.learners.sgd import SGD
 
-__all__ = ["CPD", "DCD", "FSMO", "FrankWolfe", "Learner", "NSlack", "Objective", "OneSlack", "Perceptron"]
+__all__ = [
+    "CPD",
+    "DCD",
+    "FSMO",
+    "MIRA",
+    "SGD",
+    "FrankWolfe",
+    "Learner",
+    "NSlack",
+    "Objective",
+    "OneSlack",
+    "PassiveAggressive",
+    "Perceptron",
+]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
-from typing import ClassVar, Literal
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from marginloom import _core
 from marginloom.parameters import Configured
+from marginloom.trace import Row
 
 NEEDS = {
     "gold": "examples with their right output",
@@ -50,6 +52,14 @@ class Learner(Configured):
     def all_needs(self) -> frozenset[str]:
         """Return what it needs of a task with the parameters that it has."""
         return self.needs | (frozenset({"k-best"}) if getattr(self, "k_best", 1) > 1 else frozenset())
+
+    def converged(self, rows: Sequence[Row]) -> str | None:
+        """Return the reason to stop after the last of these rows of the trace, or None to go on."""
+        return None
+
+    def chosen(self, native: Any) -> dict[str, float]:
+        """Return the parameters that the native learner has chosen by itself."""
+        return {}
 
     @abstractmethod
     def build(self, task: _core.Task, objective: Objective) -> _core.OnlineLearner | _core.DualLearner:

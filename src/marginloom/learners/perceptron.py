@@ -5,33 +5,27 @@ from __future__ import annotations
 import dataclasses
 
 from marginloom import _core
-from marginloom.learners.base import Learner, Objective
-from marginloom.parameters import parameter
+from marginloom.learners.base import Objective
+from marginloom.learners.online import Online
 
 
 @dataclasses.dataclass(frozen=True)
-class Perceptron(Learner):
+class Perceptron(Online):
     """Structured perceptron, plain or averaged.
 
     Examples
     --------
     >>> Perceptron(averaged=False)
-    Perceptron(averaged=False)
+    Perceptron(averaged=False, stop_separated=False, stop_unchanged=0.0)
     """
 
-    averaged: bool = parameter(
-        True, "switch", "return the average of the weights after every example instead of the last ones"
-    )
-
     name = "perceptron"
-    kind = "online"
     losses = ()
     common = frozenset[str]()
     needs = frozenset({"gold"})
     objective = "none: mistakes on the training set"
     update = "if the prediction y' is wrong: w += phi(x, y) - phi(x, y')"
     paper = "McDonald, Hall and Mann 2010, section 3 (after Collins 2002)"
-    default_max_iter = 10
 
     def build(self, task: _core.Task, objective: Objective) -> _core.Perceptron:
         """Make the native learner for a task."""

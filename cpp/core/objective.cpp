@@ -1,0 +1,34 @@
+#include "core/objective.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "core/kernels.hpp"
+
+namespace marginloom {
+
+Primal primal_value(const Task& task, WeightView w, std::span<const std::size_t> examples,
+                    const std::function<double(std::size_t)>& cost, Loss loss, int threads, StopRequest& stop) {
+  constexpr std::size_t chunk = 8;
+  const FindOptions only_bounds{.min_violation = std::numeric_limits<double>::infinity()};
+  const std::vector<FindOptions> options(chunk, only_bounds);
+  std::vector<double> slacks(examples.size());
+  std::vector<std::unique_ptr<Scratch>> scratch(static_cast<std::size_t>(std::max(threads, 1)));
+  const auto search = [&](int thread, std::size_t begin, std::size_t end) {
+    auto& own = scratch[static_cast<std::size_t>(thread)];
+    if (!own) own = task.make_scratch();
+    FunctionSink ignore([](const Candidate&) {});
+    task.find_batch(examples.subspan(begin, end - begin), w, std::span(options).first(end - begin), *own, ignore,
+                    std::span(slacks).subspan(begin, end - begin));
+  };
+  Primal result;
+  result.complete = parallel_for(examples.size(), chunk, threads, stop, search);
+  result.squared_norm = kernels().squared_norm(w.data(), w.size());
+  result.value = result.squared_norm / 2;
+  for (std::size_t j = 0; j < examples.size(); ++j) result.value += cost(examples[j]) * loss_value(loss, slacks[j]);
+  return result;
+}
+
+}  // namespace marginloom

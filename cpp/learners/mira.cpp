@@ -1,0 +1,86 @@
+#include "learners/mira.hpp"
+
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+namespace marginloom {
+namespace {
+
+double product(std::span<const Entry> a, std::span<const Entry> b) {
+  double sum = 0;
+  for (std::size_t j = 0, k = 0; j < a.size() && k < b.size();) {
+    if (a[j].index < b[k].index) {
+      ++j;
+    } else if (b[k].index < a[j].index) {
+      ++k;
+    } else {
+      sum += double{a[j++].value} * double{b[k++].value};
+    }
+  }
+  return sum;
+}
+
+}  // namespace
+
+Mira::Mira(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters)
+    : task_(std::move(task)),
+      costs_(std::move(costs)),
+      parameters_(parameters),
+      average_(task_->dimension(), parameters.averaged) {
+  if (costs_.size() != task_->size()) throw std::invalid_argument("one cost per example is needed");
+  if (parameters_.unbounded) costs_.assign(costs_.size(), std::numeric_limits<double>::infinity());
+}
+
+FindOptions Mira::search() const {
+  const double tolerance = parameters_.programme.tolerance;
+  if (parameters_.loss_augmented) return {.k = parameters_.k_best, .loss_scale = 1, .min_violation = tolerance};
+  // The best output is violated by definition if it is not gold. For the others a tie may have been broken by rounding.
+  if (parameters_.k_best == 1) return {.k = 1, .loss_scale = 0};
+  return {.k = parameters_.k_best, .loss_scale = 0, .min_violation = -tolerance};
+}
+
+void Mira::step(const CandidateBatch& candidates, const PlainWeights& w, Lane& lane) {
+  kept_.clear();
+  for (std::size_t k = 0; k < candidates.size(); ++k) {
+    if (candidates[k].squared_norm > 0) kept_.push_back(k);
+  }
+  if (!kept_.empty()) {
+    programme_.reset(kept_.size());
+    for (std::size_t j = 0; j < kept_.size(); ++j) {
+      const Candidate candidate = candidates[kept_[j]];
+      const double missing = candidate.loss - dot_difference(*task_, candidate, w);
+      programme_.set(j, candidate.example, costs_[candidate.example], missing, candidate.squared_norm);
+    }
+    set_products(candidates);
+    const auto duals = programme_.solve(parameters_.programme);
+    for (std::size_t j = 0; j < kept_.size(); ++j) {
+      if (duals[j] == 0) continue;
+      const Candidate candidate = candidates[kept_[j]];
+      add_difference(*task_, candidate, duals[j], w);
+      average_.note(*task_, candidate, duals[j]);
+      ++lane.updates;
+    }
+  }
+  average_.tick();
+}
+
+void Mira::set_products(const CandidateBatch& candidates) {
+  for (std::size_t j = 1; j < kept_.size(); ++j) {
+    const Candidate one = candidates[kept_[j]];
+    if (one.implicit) {
+      difference_.resize(task_->dimension(), 0.0);
+      add_difference(*task_, one, 1, PlainWeights{difference_.data()});
+    }
+    for (std::size_t k = 0; k < j; ++k) {
+      const Candidate other = candidates[kept_[k]];
+      programme_.set_product(j, k,
+                             one.implicit ? dot_difference(*task_, other, PlainWeights{difference_.data()})
+                                          : product(one.difference, other.difference));
+    }
+    // Values have single precision, so that their sums in double precision cancel to 0.
+    if (one.implicit) add_difference(*task_, one, -1, PlainWeights{difference_.data()});
+  }
+}
+
+}  // namespace marginloom

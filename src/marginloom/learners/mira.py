@@ -1,0 +1,58 @@
+"""MIRA: description and parameters; the algorithm is in cpp/learners/mira.hpp and hildreth.hpp."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from marginloom import _core
+from marginloom.learners.base import Objective
+from marginloom.learners.online import Online
+from marginloom.parameters import parameter
+
+
+@dataclasses.dataclass(frozen=True)
+class MIRA(Online):
+    """Margin infused relaxed algorithm, 1-best and k-best.
+
+    Examples
+    --------
+    >>> MIRA(k_best=5).k_best
+    5
+    >>> sorted(MIRA(k_best=5).all_needs())
+    ['gold', 'k-best']
+    """
+
+    k_best: int = parameter(1, "positive count", "candidates that one inference may bring")
+    loss_augmented: bool = parameter(
+        False, "switch", "search with the loss added, for margins below the loss; otherwise for wrong predictions"
+    )
+    unbounded: bool = parameter(
+        False, "switch", "demand the margins without slack, as if C were infinite; where none can meet them, sweeps end"
+    )
+    qp_tolerance: float = parameter(1e-6, "positive", "by how much a margin of the quadratic programme may be off")
+    qp_sweeps: int = parameter(1000, "positive count", "sweeps of Hildreth's method over a programme at most")
+
+    name = "mira"
+    losses = ()
+    common = frozenset({"C"})
+    needs = frozenset({"gold"})
+    objective = "per example: 1/2 |w' - w|^2 + C_i xi  with  w'.d(y) >= loss(y) - xi  for the violated candidates y"
+    update = "w += sum_y a(y) d(y),  a >= 0,  sum_y a(y) <= C_i,  by Hildreth's method"
+    paper = "Zhao and Huang 2013, Algorithm 3 (after McDonald, Crammer and Pereira 2005)"
+
+    def all_needs(self) -> frozenset[str]:
+        """Return what it needs of a task with the parameters that it has."""
+        return super().all_needs() | ({"loss-augmented"} if self.loss_augmented else set())
+
+    def build(self, task: _core.Task, objective: Objective) -> _core.Mira:
+        """Make the native learner for a task."""
+        return _core.Mira(
+            task,
+            objective.C * objective.instance_weights,
+            self.k_best,
+            self.loss_augmented,
+            self.unbounded,
+            self.qp_tolerance,
+            self.qp_sweeps,
+            self.averaged,
+        )

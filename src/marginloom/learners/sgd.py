@@ -1,0 +1,45 @@
+"""Stochastic gradient descent: description and parameters; the algorithm is in cpp/learners/sgd.hpp."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from marginloom import _core
+from marginloom.learners.base import Objective
+from marginloom.learners.online import Online
+from marginloom.parameters import parameter
+
+
+@dataclasses.dataclass(frozen=True)
+class SGD(Online):
+    """Stochastic gradient descent on the structured SVM with the hinge.
+
+    Examples
+    --------
+    >>> SGD(eta0=0.25).eta0
+    0.25
+    """
+
+    averaged: bool = parameter(
+        False, "switch", "return the average of the weights after every example instead of the last ones"
+    )
+    eta0: float = parameter(
+        0.0, "not negative", "first step; 0: the best of 1/2, 1/4, 1/8, 1/16 and 1/32 on up to 1,000 examples"
+    )
+
+    name = "sgd"
+    losses = ("hinge",)
+    common = frozenset({"C", "loss"})
+    needs = frozenset({"gold", "loss-augmented"})
+    objective = "1/2 |w|^2 + sum_i C_i xi_i,  xi_i = max(0, max_y [loss(y) - w.d(y)]),  d(y) = phi(gold) - phi(y)"
+    update = "w <- (w + eta d) / (1 + eta / (C n)),  eta = eta0 / (1 + eta0 t / C)^0.75,  t = examples seen / n"
+    paper = "Chang and Yih 2013, section 4.3 (after Bottou 2004)"
+
+    def build(self, task: _core.Task, objective: Objective) -> _core.Sgd:
+        """Make the native learner for a task."""
+        return _core.Sgd(task, objective.instance_weights, objective.C, self.eta0, self.averaged)
+
+    def chosen(self, native: Any) -> dict[str, float]:
+        """Return the first step."""
+        return {"eta0": native.eta0}
