@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "bindings/bindings.hpp"
+#include "bindings/lent_weights.hpp"
 #include "engines/serial.hpp"
 #include "learners/dcd.hpp"
 #include "learners/perceptron.hpp"
@@ -59,6 +60,7 @@ class Hold {
 
 nb::dict run_pass(Engine& engine) {
   const Hold hold(engine);
+  const LentWeights lent(engine.weights()->values(), engine.weights());
   PythonSignals signals;
   StopRequest stop = signals.request();
   PassReport report;
@@ -90,6 +92,7 @@ nb::dict run_pass(Engine& engine) {
 
 nb::object certify(Engine& engine, int threads) {
   const Hold hold(engine);
+  const LentWeights lent(engine.weights()->values(), engine.weights());
   PythonSignals signals;
   StopRequest stop = signals.request();
   std::optional<Certificate> certificate;
