@@ -6,6 +6,7 @@ import os
 import signal
 import traceback
 import weakref
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -224,6 +225,19 @@ def test_an_exception_of_a_method_arrives_with_its_traceback_and_the_example(met
         train(broken_in(method)(X, Y), algorithm=algorithm, n_threads=n_threads)
     assert f"in Broken.{method}, example 17" in caught.value.__notes__
     assert [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)][-1] == "fail"
+
+
+def test_an_exception_of_a_sequence_that_is_read_on_demand_names_the_example():
+    class Files(Sequence):
+        def __len__(self):
+            return 3
+
+        def __getitem__(self, i):
+            raise FileNotFoundError(f"{i}.txt")
+
+    with pytest.raises(FileNotFoundError) as caught:
+        train(Majority(Files(), [0, 1, 2]), engine={"shuffle": False})
+    assert caught.value.__notes__ == ["reading X of Majority, example 0"]
 
 
 @pytest.mark.parametrize("n_threads", [1, 4])

@@ -37,6 +37,13 @@ class Oracle:
         assert self._task.Y is not None
         return self._task.Y[i]
 
+    def _input(self, i: int) -> Any:
+        try:
+            return self._task.X[i]
+        except Exception as error:
+            error.add_note(f"reading X of {type(self._task).__name__}, example {i}")
+            raise
+
     def call(self, i: int, method: str, *arguments: Any) -> Any:
         """Call a method of the user's."""
         try:
@@ -47,7 +54,7 @@ class Oracle:
 
     def features(self, i: int, y: Any) -> SparseVector:
         """Return phi(x, y)."""
-        vector = self.call(i, "features", self._task.X[i], y)
+        vector = self.call(i, "features", self._input(i), y)
         return self._fit(i, "features", as_sparse_vector, vector, self._dimension)
 
     def loss(self, i: int, y: Any) -> float:
@@ -63,11 +70,11 @@ class Oracle:
 
     def argmax(self, i: int, w: Weights) -> Any:
         """Return the best output under w."""
-        return self.call(i, "argmax", self._task.X[i], w)
+        return self.call(i, "argmax", self._input(i), w)
 
     def argmax_augmented(self, i: int, w: Weights) -> Any:
         """Return the output with the greatest sum of score and loss."""
-        return self.call(i, "argmax_augmented", self._task.X[i], self.gold(i), w)
+        return self.call(i, "argmax_augmented", self._input(i), self.gold(i), w)
 
     def gold_features(self, i: int) -> SparseVector:
         """Return phi(x, gold)."""
@@ -106,12 +113,12 @@ class Oracle:
     def _best(self, i: int, w: Weights, k: int) -> list[Any]:
         if k == 1:
             return [self.argmax(i, w)]
-        return self._several(i, "argmax_k_best", k, self._task.X[i], w, k)
+        return self._several(i, "argmax_k_best", k, self._input(i), w, k)
 
     def _best_augmented(self, i: int, w: Weights, k: int) -> list[Any]:
         if k == 1:
             return [self.argmax_augmented(i, w)]
-        return self._several(i, "argmax_augmented_k_best", k, self._task.X[i], self.gold(i), w, k)
+        return self._several(i, "argmax_augmented_k_best", k, self._input(i), self.gold(i), w, k)
 
     def _several(self, i: int, method: str, k: int, *arguments: Any) -> list[Any]:
         if not hasattr(self._task, method):
