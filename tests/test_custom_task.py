@@ -25,13 +25,14 @@ def tiny(seed=1, **options):
     return TinyChains(seed, **{"sentences": 6, "max_length": 3, **options})
 
 
-@pytest.mark.parametrize("start_end", [False, True])
+@pytest.mark.parametrize("k_best", [1, 3])
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 @pytest.mark.parametrize("integers", [False, True])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_training_reaches_the_optimum_of_the_native_task(seed, integers, start_end):
-    chains = tiny(seed, integers=integers, start_end=start_end)
+def test_training_reaches_the_optimum_of_the_native_task(seed, integers, loss, k_best):
+    chains = tiny(seed, integers=integers, start_end=seed == 1)
     chains.label_costs = np.array([1.0, 2.0, 0.5])
-    options = {"C": C, "tol": 1e-5, "max_iter": 3000}
+    options = {"C": C, "tol": 1e-5, "max_iter": 3000, "loss": loss, "learner": {"k_best": k_best}}
     native_task = make_task(chains, "valued")
     native = train(native_task, **options)
     custom = train(EnumeratedChains(chains), **options)
@@ -111,10 +112,18 @@ def test_k_best_outputs_come_most_violated_first_and_gold_is_left_out():
         assert [score for _, score in found] == pytest.approx(scores)
 
 
+def test_capabilities_follow_from_what_the_class_has():
+    X, Y = votes()
+    assert Majority(X, Y).core.capabilities == ["gold", "exact", "bounded", "loss-augmented", "needs-GIL"]
+    assert "gold" not in Majority(X).core.capabilities
+    assert "k-best" in EnumeratedChains(tiny()).core.capabilities
+
+
 def test_without_k_best_methods_k_best_is_refused():
     X, Y = votes()
     task = Majority(X, Y)
-    assert "k-best" not in task.core.capabilities
+    with pytest.raises(InputError, match="k-best inference, and the task custom has none"):
+        train(task, learner={"k_best": 2})
     with pytest.raises(InputError, match="Majority has no method argmax_k_best, and k is 2"):
         task.predict_k_best(np.zeros(3), 2)
 
@@ -295,6 +304,27 @@ def test_ctrl_c_inside_a_method_ends_training_with_usable_weights(algorithm, err
     assert result.weights.any()
     again = train(Majority(X, Y), algorithm=algorithm, tol=1e-12, max_iter=1, warm_start=result.state)
     assert again.iterations == 1
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+@pytest.mark.parametrize("call", [1, 20, 50])
+def test_ctrl_c_while_a_difference_is_rebuilt_leaves_a_state_to_go_on_from(loss, call):
+    class Interrupted(Majority):
+        calls = 0
+
+        def decode(self, encoded):  # called for every step if there is no memory for differences
+            self.calls += 1
+            if self.calls == call:
+                raise KeyboardInterrupt
+            return super().decode(encoded)
+
+    X, Y = votes()
+    options = {"loss": loss, "C": 1.0, "tol": 1e-4, "max_iter": 2000}
+    result = train(Interrupted(X, Y), memory=1, keep_state=True, **options)
+    assert result.stopped == "interrupted"
+    rest = train(Majority(X, Y), warm_start=result.state, **options)
+    whole = train(Majority(X, Y), **options)
+    assert rest.certificate.primal == pytest.approx(whole.certificate.primal, rel=2e-4)
 
 
 def test_ctrl_c_inside_a_method_interrupts_predict():
