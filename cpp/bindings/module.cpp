@@ -56,5 +56,6 @@ NB_MODULE(_core, module) {
   bind_features(module);
   bind_attributes(module);
   bind_tasks(module);
+  bind_custom_task(module);
   bind_training(module);
 }

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "bindings/bindings.hpp"
+#include "bindings/lent_weights.hpp"
 #include "core/task.hpp"
 #include "tasks/sequence.hpp"
 
@@ -71,6 +72,7 @@ nb::object predict(const Task& task, const InputArray<double>& weights, int thre
   if (k < 1 || (k > 1 && !task.capabilities().k_best)) throw std::invalid_argument("this task has no k-best inference");
   constexpr std::size_t chunk = 8;  // sentences may be long, and Ctrl-C is heard between chunks
   std::vector<std::vector<Output>> outputs(task.size());
+  const LentWeights lent(view(weights), std::make_shared<InputArray<double>>(weights));
   PythonSignals signals;
   StopRequest stop = signals.request();
   bool complete = false;
@@ -131,6 +133,7 @@ void require_example(const Task& task, std::size_t i) {
 nb::object find(const Task& task, std::size_t i, const InputArray<double>& weights, double loss_scale, int k) {
   require_weights(task, weights);
   require_example(task, i);
+  const LentWeights lent(view(weights), std::make_shared<InputArray<double>>(weights));
   nb::list candidates;
   FunctionSink sink([&](const Candidate& candidate) { candidates.append(to_dict(candidate)); });
   const double bound = task.find(i, view(weights), {.k = k, .loss_scale = loss_scale}, *task.make_scratch(), sink);

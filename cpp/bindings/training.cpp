@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "bindings/bindings.hpp"
+#include "bindings/lent_weights.hpp"
 #include "core/objective.hpp"
 #include "engines/serial.hpp"
 #include "learners/hildreth.hpp"
@@ -45,6 +46,7 @@ class Hold {
 
 nb::dict run_pass(Engine& engine) {
   const Hold hold(engine);
+  const LentWeights lent(engine.weights()->values(), engine.weights());
   PythonSignals signals;
   StopRequest stop = signals.request();
   PassReport report;
@@ -76,6 +78,7 @@ nb::dict run_pass(Engine& engine) {
 
 nb::object certify(Engine& engine, int threads) {
   const Hold hold(engine);
+  const LentWeights lent(engine.weights()->values(), engine.weights());
   PythonSignals signals;
   StopRequest stop = signals.request();
   std::optional<Certificate> certificate;

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from marginloom.io.crfsuite import read_crfsuite, write_crfsuite
     from marginloom.learners import DCD, MIRA, SGD, PassiveAggressive, Perceptron
     from marginloom.state import State
+    from marginloom.tasks.custom import CustomTask
     from marginloom.training import Certificate, Result, train
 
 _HOMES = {
@@ -24,6 +25,7 @@ _HOMES = {
     "Callback": "callbacks",
     "Certificate": "training",
     "Checkpoint": "checkpoint",
+    "CustomTask": "tasks.custom",
     "DCD": "learners",
     "EarlyStopping": "callbacks",
     "InputError": "errors",
@@ -52,6 +54,7 @@ __all__ = [
     "Callback",
     "Certificate",
     "Checkpoint",
+    "CustomTask",
     "EarlyStopping",
     "InputError",
     "MarginloomError",
