@@ -14,7 +14,7 @@ void CuttingPlane::absorb(const Candidate& candidate) {
 }
 
 void CuttingPlane::end_pass(const PlainWeights& w, Lane& lane) {
-  if (added_ > 0) solve(w, lane);
+  solve(w, lane);  // also if nothing was added: slacks must follow w, and the tolerance may have shrunk
   BlockLearner::end_pass(w, lane);
 }
 

@@ -43,9 +43,9 @@ void FrankWolfe::average(std::span<double> w) const {
 }
 
 double FrankWolfe::averaged_dual(double squared_norm) const {
+  if (!averages() || clock_ == 0) return dual(squared_norm);
   const double steps = static_cast<double>(clock_);
-  const double late = clock_ == 0 ? 0 : 2 / (steps * (steps + 1)) * late_loss_;
-  return problem_.blocks().weighted_loss() - late - squared_norm / 2;
+  return problem_.blocks().weighted_loss() - 2 / (steps * (steps + 1)) * late_loss_ - squared_norm / 2;
 }
 
 StateArrays FrankWolfe::export_state() const {

@@ -17,7 +17,7 @@ void Fsmo::absorb(const Candidate& candidate) {
 }
 
 void Fsmo::end_pass(const PlainWeights& w, Lane& lane) {
-  if (added_ > 0) solve(w, lane);
+  solve(w, lane);  // also if nothing was added: slacks must follow w, and the tolerance may have shrunk
   BlockLearner::end_pass(w, lane);
 }
 

@@ -234,7 +234,7 @@ TEST("dcd: the threshold shrinks with the gap as its bound says, and never excee
   std::vector<double> slacks(problem.size());
   for (std::size_t i = 0; i < problem.size(); ++i) slacks[i] = learner.search(i).min_violation - 0.5;
   CHECK(*std::ranges::max_element(slacks) > 0);
-  for (const double gap : {0.1, 0.001, 1e-9}) {
+  for (const double gap : {0.1, 0.001, 1e-6}) {
     learner.note_gap(10 + gap, 10);
     double bound = 0;
     for (std::size_t i = 0; i < problem.size(); ++i) {
@@ -242,6 +242,8 @@ TEST("dcd: the threshold shrinks with the gap as its bound says, and never excee
     }
     CHECK_NEAR(bound, gap / 10, 1e-6 * gap + 1e-14);
   }
+  learner.note_gap(10, 10);  // nothing but rounding is left: a threshold of 0 would chase it
+  for (std::size_t i = 0; i < problem.size(); ++i) CHECK(learner.search(i).min_violation > slacks[i]);
   learner.note_gap(1e9, 0);
   for (std::size_t i = 0; i < problem.size(); ++i) CHECK_NEAR(learner.search(i).min_violation - slacks[i], 0.5, 1e-15);
 }

@@ -115,13 +115,17 @@ TEST("working_set: outputs and differences stay with their member through random
         case 9:
           set.put_first(candidate.view(), candidate.stored);
           if (held) {
-            std::swap(model.front(), *place);
-          } else {
-            model.push_back(candidate);
-            std::swap(model.front(), model.back());
+            candidate = *place;
+            model.erase(place);
           }
+          model.insert(model.begin(), candidate);
           break;
-        case 10:
+        case 10: {
+          const std::size_t kept = random.below(model.size() + 2);
+          set.keep_first(kept);
+          model.resize(std::min(model.size(), kept));
+          break;
+        }
         case 11:
         case 12:
           for (std::size_t j = 0; j < model.size(); ++j) {

@@ -1,0 +1,131 @@
+// The small quadratic programme over a simplex, against its optimality conditions and a fine grid.
+#include "core/simplex_qp.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/random.hpp"
+#include "problems.hpp"
+#include "test.hpp"
+
+using marginloom::Random;
+using marginloom::SimplexQp;
+
+namespace {
+
+struct Programme {
+  std::size_t size;
+  std::vector<double> linear;
+  std::vector<double> matrix;  // row by row
+
+  [[nodiscard]] double value(const std::vector<double>& a) const {
+    double sum = 0;
+    for (std::size_t j = 0; j < size; ++j) {
+      sum += linear[j] * a[j];
+      for (std::size_t k = 0; k < size; ++k) sum -= a[j] * matrix[j * size + k] * a[k] / 2;
+    }
+    return sum;
+  }
+  [[nodiscard]] std::vector<double> gradient(const std::vector<double>& a) const {
+    std::vector<double> result = linear;
+    for (std::size_t j = 0; j < size; ++j) {
+      for (std::size_t k = 0; k < size; ++k) result[j] -= matrix[j * size + k] * a[k];
+    }
+    return result;
+  }
+  [[nodiscard]] SimplexQp qp() const {
+    SimplexQp result;
+    result.reset(size);
+    for (std::size_t j = 0; j < size; ++j) {
+      for (std::size_t k = 0; k < size; ++k) result.product(j, k) = matrix[j * size + k];
+    }
+    return result;
+  }
+};
+
+// H = D D' of random differences; with fewer features than variables it is singular, as blocks often are.
+Programme make_programme(std::size_t size, std::size_t features, Random& random) {
+  const auto rows = problems::random_vector(size * features, random, problems::uniform);
+  Programme result{size, problems::random_vector(size, random, problems::uniform), std::vector<double>(size * size)};
+  for (double& number : result.linear) number += 0.5;
+  for (std::size_t j = 0; j < size; ++j) {
+    for (std::size_t k = 0; k < size; ++k) {
+      for (std::size_t f = 0; f < features; ++f) {
+        result.matrix[j * size + k] += rows[j * features + f] * rows[k * features + f];
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+TEST("simplex_qp: the solution is feasible and no direction leads up") {
+  Random random(1);
+  for (int trial = 0; trial < 300; ++trial) {
+    const std::size_t size = 1 + random.below(8);
+    const Programme programme = make_programme(size, 1 + random.below(6), random);
+    const double budget = 0.05 + static_cast<double>(random.below(100)) / 25;
+    std::vector<double> a(size, budget / static_cast<double>(2 * size));
+    auto gradient = programme.gradient(a);
+    const double before = programme.value(a);
+    const auto outcome = programme.qp().solve(a, gradient, budget, 1e-9, 100'000);
+    double sum = 0;
+    for (const double value : a) {
+      CHECK(value >= 0);
+      sum += value;
+    }
+    CHECK(sum <= budget * (1 + 1e-12));
+    CHECK_NEAR(programme.value(a) - before, outcome.gain, 1e-9);
+    const auto fresh = programme.gradient(a);
+    for (std::size_t j = 0; j < size; ++j) CHECK_NEAR(fresh[j], gradient[j], 1e-9);
+    // With multiplier m >= 0 of the budget: gradient <= m everywhere, = m where positive, m = 0 where budget is left.
+    const double multiplier = std::max(*std::ranges::max_element(fresh), 0.0);
+    if (sum < budget * (1 - 1e-6)) CHECK(multiplier < 1e-8);
+    for (std::size_t j = 0; j < size; ++j) {
+      if (a[j] > 0) CHECK_NEAR(fresh[j], multiplier, 1e-8);
+    }
+  }
+}
+
+TEST("simplex_qp: two variables reach the best point of a fine grid") {
+  Random random(2);
+  for (int trial = 0; trial < 50; ++trial) {
+    const Programme programme = make_programme(2, 2, random);
+    std::vector<double> a{0, 0};
+    auto gradient = programme.gradient(a);
+    programme.qp().solve(a, gradient, 1, 1e-10, 10'000);
+    double best = 0;
+    for (int x = 0; x <= 200; ++x) {
+      for (int y = 0; x + y <= 200; ++y) best = std::max(best, programme.value({x / 200.0, y / 200.0}));
+    }
+    CHECK(programme.value(a) >= best - 1e-9);
+  }
+}
+
+TEST("simplex_qp: steps of one variable alone would get stuck where pairs go on") {
+  Programme programme{2, {1, 2}, {1, 0, 0, 1}};
+  std::vector<double> a{0.5, 0};  // the budget is used up by the worse variable
+  auto gradient = programme.gradient(a);
+  CHECK(SimplexQp::residual(a, gradient, 0.5) > 1);
+  programme.qp().solve(a, gradient, 0.5, 1e-12, 100);
+  CHECK_NEAR(a[0], 0, 1e-12);
+  CHECK_NEAR(a[1], 0.5, 1e-12);
+}
+
+TEST("simplex_qp: without a budget it is the unconstrained maximum over positive variables") {
+  Programme programme{2, {3, -1}, {2, 0, 0, 1}};
+  std::vector<double> a{0, 0.25};
+  auto gradient = programme.gradient(a);
+  programme.qp().solve(a, gradient, SimplexQp::no_budget, 1e-12, 100);
+  CHECK_NEAR(a[0], 1.5, 1e-12);
+  CHECK(a[1] == 0);
+}
+
+TEST("simplex_qp: a direction without curvature and without a budget does not run away") {
+  Programme programme{1, {1}, {0}};
+  std::vector<double> a{0};
+  auto gradient = programme.gradient(a);
+  programme.qp().solve(a, gradient, SimplexQp::no_budget, 1e-12, 100);
+  CHECK(a[0] == 0);
+}

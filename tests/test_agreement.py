@@ -1,0 +1,139 @@
+"""Every learner of one objective ends at the same optimum: that of the whole dual, solved by scipy."""
+
+import itertools
+
+import numpy as np
+import pytest
+from oracles import TinyChains
+from scipy.optimize import minimize
+from test_inference import make_task
+
+from marginloom.algorithms import ALGORITHMS
+from marginloom.objective import primal
+from marginloom.training import train
+
+C = 0.3
+PROBLEMS = {
+    "sequence": (TinyChains(1, sentences=12, max_length=3, start_end=True), "indicators"),
+    "multiclass": (TinyChains(2, sentences=30, max_length=1, labels=4, features=6), "indicators"),
+    "real values": (TinyChains(3, sentences=12, max_length=3, integers=False), "dense"),
+}
+#: Learners that only come near in as many passes as a test can do, with the settings and the passes they need.
+SLOW = {"sgd": 10_000, "bcfw": 5_000}
+#: Variants that reach the same optimum.
+VARIANTS = [
+    ("dcd-ssvm", {"k_best": 3}),
+    ("n-slack", {"batch": 5}),
+    ("one-slack", {"cache": 0}),
+    ("one-slack", {"inactive": 1}),
+    ("bcfw", {"inner_passes": 5}),
+    ("bcfw", {"averaged": True}),
+    ("fsmo", {"batch": 1}),
+    ("sgd", {"averaged": True}),
+]
+
+
+def has_objective(algorithm):
+    return bool(ALGORITHMS[algorithm].learner.losses)
+
+
+CASES = [
+    (algorithm, learner, loss)
+    for algorithm, learner in [*((name, {}) for name in ALGORITHMS if has_objective(name)), *VARIANTS]
+    for loss in ALGORITHMS[algorithm].learner.losses
+]
+
+
+class WholeDual:
+    """The dual over every output of every example, as plain matrices."""
+
+    def __init__(self, chains, costs):
+        rows, losses, owners = [], [], []
+        for i in range(len(chains.X)):
+            gold = chains.phi(i, chains.y[i])
+            for y in chains.outputs(i):
+                if chains.loss(i, y) > 0:
+                    rows.append(gold - chains.phi(i, y))
+                    losses.append(chains.loss(i, y))
+                    owners.append(i)
+        self.differences, self.losses = np.array(rows), np.array(losses)
+        self.member = (np.array(owners)[:, None] == np.arange(len(chains.X))).astype(float)
+        self.costs = costs
+
+    def optimum(self, loss):
+        """Return the largest value."""
+        ridge = np.zeros_like(self.costs) if loss == "hinge" else 1 / (2 * self.costs)
+
+        def negative(a):
+            w, sums = a @ self.differences, a @ self.member
+            return (
+                0.5 * w @ w + 0.5 * sums**2 @ ridge - a @ self.losses,
+                self.differences @ w + self.member @ (ridge * sums) - self.losses,
+            )
+
+        budget = {
+            "type": "ineq",
+            "fun": lambda a: self.costs - a @ self.member,
+            "jac": lambda a: -self.member.T,
+        }
+        solved = minimize(
+            negative,
+            np.zeros(len(self.losses)),
+            jac=True,
+            bounds=[(0, None)] * len(self.losses),
+            method="SLSQP" if loss == "hinge" else "L-BFGS-B",
+            constraints=[budget] if loss == "hinge" else (),
+            options={"maxiter": 20_000, "ftol": 1e-13, **({} if loss == "hinge" else {"maxfun": 50_000, "gtol": 1e-9})},
+        )
+        violations = (self.losses - self.differences @ (solved.x @ self.differences))[:, None] * self.member
+        slacks = np.maximum(violations.max(axis=0), 0)
+        w = solved.x @ self.differences
+        above = 0.5 * w @ w + self.costs @ (slacks if loss == "hinge" else slacks**2)
+        assert above + solved.fun < 1e-5 * above, "scipy's solution is no good"
+        return -solved.fun
+
+
+@pytest.fixture(scope="module", params=PROBLEMS)
+def problem(request):
+    chains, representation = PROBLEMS[request.param]
+    weights = np.random.default_rng(0).uniform(0.5, 2, size=len(chains.X))
+    dual = WholeDual(chains, C * weights)
+    return make_task(chains, representation), weights, {loss: dual.optimum(loss) for loss in ("hinge", "squared_hinge")}
+
+
+@pytest.mark.parametrize(("algorithm", "learner", "loss"), CASES, ids=lambda value: str(value))
+def test_learners_of_one_objective_end_at_the_same_optimum(problem, algorithm, learner, loss):
+    task, weights, optimum = problem
+    result = train(
+        task,
+        algorithm=algorithm,
+        learner=learner,
+        loss=loss,
+        C=C,
+        tol=5e-4,
+        max_iter=SLOW.get(algorithm, 1_000),
+        sample_weight=weights,
+    )
+    best = optimum[loss]
+    assert best * (1 - 1e-5) <= result.primal <= best * 1.001
+    value = primal(task, result.weights, C=C, loss=loss, sample_weight=weights)
+    assert result.primal == pytest.approx(value, rel=1e-9)
+    if ALGORITHMS[algorithm].learner.kind == "dual":
+        assert result.stopped == "tolerance"
+        assert result.certificate.dual <= best * (1 + 1e-5)
+        assert best - result.certificate.dual <= (result.certificate.primal - result.certificate.dual) + 1e-5 * best
+
+
+def test_every_algorithm_with_an_objective_is_among_the_cases():
+    assert {algorithm for algorithm, _, _ in CASES} == {name for name in ALGORITHMS if has_objective(name)}
+    assert {loss for _, _, loss in CASES} == {"hinge", "squared_hinge"}
+
+
+@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if ALGORITHMS[name].learner.kind == "dual"])
+def test_the_dual_rises_and_certificates_are_never_negative(algorithm):
+    chains = TinyChains(5, sentences=10, integers=False)
+    result = train(make_task(chains, "dense"), algorithm=algorithm, C=1.0, tol=1e-9, max_iter=60)
+    duals = [row["dual"] for row in result.trace.rows]
+    assert all(later >= earlier - 1e-9 * abs(earlier) for earlier, later in itertools.pairwise(duals))
+    assert result.certificate.gap >= -1e-12
+    assert duals[-1] > 0
