@@ -114,7 +114,7 @@ void BlockProblem::import_state(const StateArrays& state) {
     if (sums[i] > 0 && !(costs_[i] > 0)) {
       throw std::invalid_argument("example " + std::to_string(i) + " has duals in the state but a weight of 0 here");
     }
-    if (loss_ == Loss::hinge && sums[i] > costs_[i]) {  // of a larger C: the nearest point on the same ray
+    if (loss_ == Loss::hinge && sums[i] > costs_[i] * (1 + 1e-9)) {  // of a larger C: the same ray, as far as allowed
       for (auto& member : blocks[i].members()) member.dual *= costs_[i] / sums[i];
       sums[i] = blocks[i].dual_sum();
     }
