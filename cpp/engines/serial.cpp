@@ -125,7 +125,9 @@ PassReport SerialDual::run_pass(StopRequest& stop) {
   lane_.stop = &stop;
   search_pass(report, stop);
   if (!report.stopped) inner_passes(report, stop);
+  Stopwatch watch;
   if (!report.stopped) learner_->end_pass(PlainWeights{weights_.values().data()}, lane_);
+  report.threads.front().update += watch.lap();
   lane_.stop = nullptr;
   report.stopped |= stop.stopped();  // a learner may have been cut short within
   const double squared_norm = kernels().squared_norm(weights_.values().data(), weights_.size());
