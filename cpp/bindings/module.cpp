@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <cstdlib>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include "bindings/bindings.hpp"
 #include "core/kernels.hpp"
 
@@ -44,6 +48,13 @@ void check_kernel_choice() {
 }
 
 }  // namespace
+// What allocators keep for later after arrays have grown can be as much as the arrays.
+void give_back_memory() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
 }  // namespace marginloom::python
 
 NB_MODULE(_core, module) {
@@ -52,6 +63,7 @@ NB_MODULE(_core, module) {
   module.def("simd_available", &kernel_names, "Instruction sets that this machine can use, widest first.");
   module.def("simd_selected", [] { return std::string(marginloom::kernels().name); });
   module.def("simd_select", [](const std::string& name) { return marginloom::select_kernels(name); });
+  module.def("give_back_memory", &give_back_memory, "Return freed memory to the system, where it can be asked for.");
   bind_text(module);
   bind_features(module);
   bind_attributes(module);

@@ -153,6 +153,12 @@ OutputArray<double> final_weights(const Engine& engine) {
   return to_numpy(std::move(result));
 }
 
+// Turns the weights being trained into those of a model, in place; nothing more can be done with the engine then.
+void finish(Engine& engine) {
+  const Hold hold(engine);
+  if (!engine.weights_are_final()) engine.final_weights(engine.weights()->values());
+}
+
 nb::dict export_state(const Engine& engine) {
   const Hold hold(engine);
   nb::dict result;
@@ -214,6 +220,7 @@ void bind_training(nb::module_& module) {
       .def("run_pass", &run_pass)
       .def("certify", &certify, nb::arg("threads"))
       .def("final_weights", &final_weights)
+      .def("finish", &finish)
       .def("export_state", &export_state)
       .def("import_state", &import_state)
       .def_prop_ro("weights_are_final", &Engine::weights_are_final)

@@ -59,6 +59,7 @@ class Engine {
 
   // True if those are what a model should have; otherwise final_weights() computes that from them.
   [[nodiscard]] virtual bool weights_are_final() const = 0;
+  // `result` may be the weights themselves: at the end of training, when no pass follows, that saves a copy.
   virtual void final_weights(std::span<double> result) const = 0;
 
   // Everything that the next pass depends on.

@@ -210,7 +210,7 @@ std::optional<Certificate> SerialDual::certify(int threads, StopRequest& stop) {
 }
 
 void SerialDual::final_weights(std::span<double> result) const {
-  std::ranges::copy(weights_.values(), result.begin());
+  if (result.data() != weights_.values().data()) std::ranges::copy(weights_.values(), result.begin());
   if (learner_->averages()) learner_->average(result);
 }
 

@@ -18,16 +18,18 @@
 
 #include "core/state.hpp"
 #include "core/task.hpp"
+#include "core/zeroed_array.hpp"
 
 namespace marginloom {
 
 class Averaging {
  public:
-  Averaging(std::size_t dimension, bool on) : late_(on ? dimension : 0, 0.0) {}
+  Averaging(std::size_t dimension, bool on) : late_(on ? dimension : 0) {}
 
   // Tells that v is changed by step * difference before the next tick.
   void note(const Task& task, const Candidate& candidate, double step) {
-    if (!late_.empty() && scales_ > 0) add_difference(task, candidate, step * scales_, PlainWeights{late_.data()});
+    if (!late_.empty() && scales_ > 0)
+      add_difference(task, candidate, step * scales_, PlainWeights{late_.values().data()});
   }
 
   // Counts the weights as they are now, scale * v.
@@ -39,7 +41,8 @@ class Averaging {
   // To be called before a lazy learner multiplies all of v by a number. It ends the sums S and u, whose
   // difference would lose digits if S went on while v grew.
   void rebase(std::span<const double> v) {
-    for (std::size_t k = 0; k < late_.size(); ++k) late_[k] -= scales_ * v[k];
+    const auto late = late_.values();
+    for (std::size_t k = 0; k < late.size(); ++k) late[k] -= scales_ * v[k];
     scales_ = 0;
   }
 
@@ -50,11 +53,12 @@ class Averaging {
       return;
     }
     const auto ticks = static_cast<double>(ticks_);
-    for (std::size_t k = 0; k < v.size(); ++k) result[k] = (scales_ * v[k] - late_[k]) / ticks;
+    const auto late = late_.values();
+    for (std::size_t k = 0; k < v.size(); ++k) result[k] = (scales_ * v[k] - late[k]) / ticks;
   }
 
   [[nodiscard]] StateArrays export_state() const {
-    return {{"average_late", late_},
+    return {{"average_late", std::vector<double>(late_.values().begin(), late_.values().end())},
             {"average_scales", std::vector<double>{scales_}},
             {"average_ticks", std::vector<std::uint64_t>{ticks_}}};
   }
@@ -72,15 +76,15 @@ class Averaging {
     if (!all_finite(late) || !std::isfinite(scales[0]) || scales[0] < 0) {
       throw std::invalid_argument("'average_late' of the state has NaN or infinite values");
     }
-    late_ = late;
+    std::ranges::copy(late, late_.values().begin());
     scales_ = scales[0];
     ticks_ = ticks[0];
   }
 
  private:
-  std::vector<double> late_;  // u, empty if nothing is averaged
-  double scales_ = 0;         // S
-  std::uint64_t ticks_ = 0;   // T
+  ZeroedArray late_;         // u, empty if nothing is averaged
+  double scales_ = 0;        // S
+  std::uint64_t ticks_ = 0;  // T
 };
 
 }  // namespace marginloom

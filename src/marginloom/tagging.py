@@ -252,6 +252,7 @@ def train_tagger(
     tagger = Tagger(features, labels, np.zeros(0), start_end, {}, forbidden)
     n_threads = options.get("n_threads", 1)
     evaluations = {name: Evaluator(tagger, labelled, n_threads) for name, labelled in (evaluation_sets or {}).items()}
+    _core.give_back_memory()
     feature_seconds = time.perf_counter() - start
     result = train(task, evaluations=evaluations, warm_start=warm_start, **options)
     result.seconds["features"] = feature_seconds

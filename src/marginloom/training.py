@@ -133,6 +133,12 @@ class Run:
         weights: NDArray[np.float64] = self._engine.weights if self._engine.weights_are_final else self.weights()
         return weights
 
+    def finish(self) -> NDArray[np.float64]:
+        """Return the weights of the model, without a copy; the run cannot go on after this."""
+        self._engine.finish()
+        weights: NDArray[np.float64] = self._engine.weights
+        return weights
+
     def state(self) -> State:
         """Return the state after the last iteration."""
         return State(self.algorithm.learner.name, self.task.fingerprint, self.iteration, self._engine.export_state())
@@ -413,10 +419,12 @@ def train(
         if stopped == "interrupted" and saver is not None:
             with suppress(KeyboardInterrupt):  # a second one: the last checkpoint must do
                 saver.flush()
+        state = run.state() if keep_state else None
+        weights = run.finish()
         return Result(
             algorithm=chosen,
             loss=loss,
-            weights=run.last_weights(),
+            weights=weights,
             certificate=run.certificate,
             trace=trace,
             stopped=stopped,
@@ -426,7 +434,7 @@ def train(
             inferences=run.inferences,
             updates=run.updates,
             active=run.active,
-            state=run.state() if keep_state else None,
+            state=state,
             memory=plan,
             working_set_mb=run.working_set_mb,
             primal=run.certificate.primal if run.certificate else run.primal,
