@@ -81,7 +81,10 @@ def _declared() -> dict[str, list[tuple[type[Configured], Parameter]]]:
 
 def _option(name: str, owners: list[tuple[type[Configured], Parameter]]) -> Any:
     first = owners[0][1]
-    text = f"{first.help[0].upper()}{first.help[1:]}. [{', '.join(owner.name for owner, _ in owners)}]"
+    by_help: dict[str, list[str]] = {}
+    for owner, parameter in owners:
+        by_help.setdefault(parameter.help, []).append(owner.name)
+    text = " ".join(f"{said[0].upper()}{said[1:]}. [{', '.join(names)}]" for said, names in by_help.items())
     convert = KINDS[first.kind].convert
     if convert is bool:
         switch = f"{option_name(name)}/--no-{name.replace('_', '-')}"
