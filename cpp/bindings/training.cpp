@@ -65,6 +65,8 @@ nb::dict run_pass(Engine& engine) {
     nb::dict entry;
     entry["inference"] = time.inference;
     entry["update"] = time.update;
+    entry["publishing"] = time.publishing;
+    entry["waiting"] = time.waiting;
     threads.append(entry);
   }
   result["threads"] = threads;

@@ -2,31 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
-#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "core/team.hpp"
+
 namespace marginloom {
-namespace {
-
-class Failure {  // keeps the first exception
- public:
-  void capture() {
-    const std::lock_guard lock(mutex_);
-    if (!first_) first_ = std::current_exception();
-  }
-  void rethrow() const {
-    if (first_) std::rethrow_exception(first_);
-  }
-
- private:
-  std::mutex mutex_;
-  std::exception_ptr first_;
-};
-
-}  // namespace
-
 bool parallel_for(std::size_t size, std::size_t chunk, int threads, StopRequest& stop,
                   const std::function<void(int, std::size_t, std::size_t)>& body) {
   std::atomic<std::size_t> next{0};

@@ -20,6 +20,8 @@ namespace marginloom {
 struct ThreadTime {
   double inference = 0;
   double update = 0;
+  double publishing = 0;  // of weights, to other threads
+  double waiting = 0;     // for other threads
 };
 
 // What one pass did: as many inferences as there are examples.

@@ -23,7 +23,7 @@ class Trace:
     the pass found a violated candidate), ``training_loss`` (mean over the examples: the loss of the predictions, or
     the slack where the search is loss-augmented), ``inferences`` and ``updates`` (since the start), ``active``
     (candidates held), ``working_set_mb`` (memory that they take), ``scores`` (per evaluation set) and ``threads`` (a
-    list with each thread's ``inference`` and ``update`` seconds).
+    list with each thread's ``inference``, ``update``, ``publishing`` and ``waiting`` seconds).
 
     Parameters
     ----------

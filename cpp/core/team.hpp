@@ -1,0 +1,55 @@
+// Threads that stay for the life of an engine and are called to work together, many times a second.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace marginloom {
+
+// Keeps the first exception of several threads.
+class Failure {
+ public:
+  void capture();
+  void rethrow();  // and forget it
+
+ private:
+  std::mutex mutex_;
+  std::exception_ptr first_;
+};
+
+class Team {
+ public:
+  // `threads` in all, of which the one that calls run() is number 0.
+  explicit Team(int threads);
+  ~Team();
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  [[nodiscard]] int size() const { return static_cast<int>(helpers_.size()) + 1; }
+
+  // Calls work(thread) once on every thread and returns when all have ended. The first exception is rethrown here.
+  // Threads that wait for each other spin for some microseconds, as long as there is a core for each of them, and then
+  // sleep.
+  void run(const std::function<void(int)>& work);
+
+ private:
+  void serve(int thread);
+  void do_work(int thread);
+  template <class T>
+  void wait_while(const std::atomic<T>& value, T old) const;
+
+  int spins_;
+  const std::function<void(int)>* work_ = nullptr;
+  std::atomic<std::uint32_t> calls_{0};
+  std::atomic<std::uint32_t> working_{0};
+  std::atomic<bool> ending_{false};
+  Failure failure_;
+  std::vector<std::jthread> helpers_;
+};
+
+}  // namespace marginloom

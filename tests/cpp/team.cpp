@@ -1,0 +1,59 @@
+// Threads that are called together, again and again.
+#include "core/team.hpp"
+
+#include <atomic>
+#include <stdexcept>
+#include <vector>
+
+#include "test.hpp"
+
+using marginloom::Team;
+
+TEST("team: every thread works once in every call, and what they wrote is seen by the caller") {
+  for (const int threads : {1, 2, 3, 16}) {
+    Team team(threads);
+    CHECK(team.size() == threads);
+    std::vector<std::size_t> counts(static_cast<std::size_t>(threads) * 8);
+    for (int call = 1; call <= 300; ++call) {
+      team.run(
+          [&](int thread) { counts[static_cast<std::size_t>(thread) * 8] += static_cast<std::size_t>(thread) + 1; });
+      for (std::size_t thread = 0; thread < static_cast<std::size_t>(threads); ++thread) {
+        CHECK(counts[thread * 8] == (thread + 1) * static_cast<std::size_t>(call));
+      }
+    }
+  }
+}
+
+TEST("team: what the caller wrote before a call is seen by all") {
+  Team team(4);
+  std::vector<int> data(100);
+  std::atomic<int> wrong{0};
+  for (int call = 0; call < 200; ++call) {
+    for (int& value : data) value = call;
+    team.run([&](int) {
+      for (const int value : data) wrong += value == call ? 0 : 1;
+    });
+  }
+  CHECK(wrong == 0);
+}
+
+TEST("team: an exception of any thread reaches the caller after all have ended, and the team works on") {
+  Team team(3);
+  for (int thrower = 0; thrower < 3; ++thrower) {
+    std::atomic<int> ended{0};
+    const auto work = [&](int thread) {
+      if (thread == thrower) throw std::runtime_error("thread " + std::to_string(thread) + " failed");
+      ++ended;
+    };
+    CHECK_THROWS(std::runtime_error, team.run(work), "thread " + std::to_string(thrower) + " failed");
+    CHECK(ended == 2);
+  }
+  std::atomic<int> worked{0};
+  team.run([&](int) { ++worked; });
+  CHECK(worked == 3);
+}
+
+TEST("team: a team that never worked ends") {
+  const Team team(5);
+  CHECK(team.size() == 5);
+}
