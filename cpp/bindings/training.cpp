@@ -17,14 +17,6 @@
 namespace marginloom::python {
 namespace {
 
-std::vector<std::size_t> checked_examples(const Task& task, const InputArray<std::uint64_t>& examples) {
-  if (!task.capabilities().gold) throw std::invalid_argument("the examples have no gold outputs");
-  for (const std::uint64_t i : view(examples)) {
-    if (i >= task.size()) throw std::invalid_argument("there is no example " + std::to_string(i));
-  }
-  return {view(examples).begin(), view(examples).end()};
-}
-
 template <class T>
 nb::object optional_number(const std::optional<T>& number) {
   return number ? nb::cast(*number) : nb::none();
@@ -201,6 +193,14 @@ void make_serial(Serial* self, std::shared_ptr<Task> task, std::shared_ptr<Learn
 
 }  // namespace
 
+std::vector<std::size_t> checked_examples(const Task& task, const InputArray<std::uint64_t>& examples) {
+  if (!task.capabilities().gold) throw std::invalid_argument("the examples have no gold outputs");
+  for (const std::uint64_t i : view(examples)) {
+    if (i >= task.size()) throw std::invalid_argument("there is no example " + std::to_string(i));
+  }
+  return {view(examples).begin(), view(examples).end()};
+}
+
 std::vector<double> checked_numbers(const InputArray<double>& numbers) {
   std::vector<double> result(view(numbers).begin(), view(numbers).end());
   for (const double number : result) {
@@ -230,6 +230,7 @@ void bind_training(nb::module_& module) {
       .def_prop_ro("weights", &weights);
   nb::class_<SerialOnline, Engine>(module, "SerialOnline").def("__init__", &make_serial<SerialOnline, OnlineLearner>);
   nb::class_<SerialDual, Engine>(module, "SerialDual").def("__init__", &make_serial<SerialDual, DualLearner>);
+  bind_online_engines(module);
 }
 
 }  // namespace marginloom::python

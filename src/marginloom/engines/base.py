@@ -31,6 +31,7 @@ class Engine(Configured):
     kinds: ClassVar[frozenset[str]]  # of learner that it can drive: "online", "dual"
     needs: ClassVar[frozenset[str]]  # of the task, keys of marginloom.learners.base.NEEDS
     minimum_threads: ClassVar[int]
+    paper: ClassVar[str] = ""  # that it comes from, if it has one of its own
 
     @abstractmethod
     def build(self, job: Job) -> _core.Engine:
