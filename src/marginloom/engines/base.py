@@ -33,6 +33,10 @@ class Engine(Configured):
     minimum_threads: ClassVar[int]
     paper: ClassVar[str] = ""  # that it comes from, if it has one of its own
 
+    def weight_copies(self, n_threads: int) -> int:
+        """Return how many vectors as large as the weights it keeps beside them, at most."""
+        return 0
+
     @abstractmethod
     def build(self, job: Job) -> _core.Engine:
         """Make the native engine."""

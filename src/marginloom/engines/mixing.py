@@ -41,6 +41,10 @@ class Mixing(Engine):
     minimum_threads = 1
     paper = "McDonald, Hall and Mann 2010, section 4, Figures 2 and 3"
 
+    def weight_copies(self, n_threads: int) -> int:
+        """Return those of the round's start, and of every thread with its average."""
+        return 1 + 2 * min(n_threads, self.shards or n_threads)
+
     def build(self, job: Job) -> _core.Engine:
         """Make the native engine."""
         if not isinstance(job.learner, _core.OnlineLearner):
