@@ -363,6 +363,20 @@ def test_a_pass_after_an_exception_is_as_good_as_any():
     assert engine.final_weights().tobytes() == plain.weights.tobytes()
 
 
+def test_memory_is_planned_for_the_copies_that_threads_work_on():
+    task = make_task(TinyChains(2, sentences=60), "valued")
+    serial, alone, three = (
+        train(task, algorithm=algorithm, n_threads=threads, engine=engine, max_iter=1).memory.weights
+        for algorithm, threads, engine in (
+            ("averaged-perceptron", 3, None),
+            ("ipm", 1, {"shards": 4}),
+            ("ipm", 3, {"shards": 4}),
+        )
+    )
+    vector = 8 * task.core.dimension
+    assert [serial, alone, three] == [2 * vector, 5 * vector, 9 * vector]
+
+
 def test_no_thread_is_left_behind():
     task = make_task(TinyChains(2, sentences=60), "valued")
     before = threads_of_this_process()

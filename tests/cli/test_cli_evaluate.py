@@ -130,6 +130,7 @@ def test_algorithms_shows_one_in_full():
     for part in ("dual", "serial", "objective", "squared_hinge", "update", "paper", "--delta", "--inner-passes"):
         assert part in text
     assert "here 0" in text
+    assert "engines    serial, minibatch, mixing, subsample" in run("algorithms", "ipm").stdout
 
 
 def test_version_and_help():

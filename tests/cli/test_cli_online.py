@@ -3,6 +3,7 @@
 import pytest
 from program import json_lines, last_json, refuses, run
 
+from marginloom import find_algorithm
 from marginloom.tagging import Tagger
 
 
@@ -31,6 +32,27 @@ def test_options_of_a_learner_change_the_model(corpus, tmp_path, algorithm, opti
     assert (summary["primal"] is None) == (algorithm != "sgd")
     weights = [Tagger.load(tmp_path / name).weights.tobytes() for name in ("plain", "set")]
     assert (weights[0] == weights[1]) == ("--loss" in options)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "options"),
+    [
+        ("minibatch-perceptron", ["--batch-size", "4"]),
+        ("minibatch-mira", ["--batch-size", "4", "--k-best", "2", "--threads", "2"]),
+        ("ipm", ["--shards", "3", "--threads", "2"]),
+        ("ipm-mira", ["--shards", "3", "--sharding", "contiguous", "--mixing", "errors", "--inner-epochs", "2"]),
+        ("parameter-mixing", ["--shards", "5"]),
+        ("subsample", ["--shards", "2"]),
+    ],
+)
+def test_options_of_an_engine_change_the_model(corpus, tmp_path, algorithm, options):
+    common = ("--algorithm", algorithm, "--max-iter", "3", "--json")
+    plain = train(corpus, tmp_path / "plain", *common)
+    done = train(corpus, tmp_path / "set", *common, *options)
+    assert "ignored" not in plain.stderr + done.stderr
+    assert last_json(done)["engine"] == find_algorithm(algorithm).engine.name
+    weights = [Tagger.load(tmp_path / name).weights.tobytes() for name in ("plain", "set")]
+    assert weights[0] != weights[1]
 
 
 def test_sgd_shows_its_primal_and_its_first_step(corpus, tmp_path):
@@ -63,6 +85,8 @@ def test_tolerance_of_the_gap_is_ignored_with_a_line(corpus, tmp_path):
     ("arguments", "message"),
     [
         (["--algorithm", "passive-aggressive", "--variant", "pa-3"], "variant must be pa, pa-i or pa-ii, not 'pa-3'"),
+        (["--algorithm", "mira", "--batch-size", "4"], "--batch-size is not an option of mira"),
+        (["--algorithm", "ipm", "--sharding", "random"], "sharding must be shuffled or contiguous, not 'random'"),
         (["--algorithm", "mira", "--qp-sweeps", "0"], "qp_sweeps must be a whole number from 1"),
         (["--algorithm", "sgd", "--eta0", "-1"], "eta0 must be a number, 0 or more"),
         (["--algorithm", "sgd", "--variant", "pa"], "--variant is not an option of sgd"),
