@@ -55,22 +55,50 @@ void Team::do_work(int thread) {
 }
 
 void Team::serve(int thread) {
-  for (std::uint32_t seen = 0;; ++seen) {
+  for (std::uint32_t seen = 0;;) {
     wait_while(calls_, seen);
+    seen = calls_.load(std::memory_order_acquire);
     if (ending_) return;
+    if (!join(seen)) continue;
     do_work(thread);
-    if (working_.fetch_sub(1, std::memory_order_acq_rel) == 1) working_.notify_one();
+    if ((state_.fetch_sub(1, std::memory_order_acq_rel) & at_work) == 1) state_.notify_one();
   }
 }
 
-void Team::run(const std::function<void(int)>& work) {
+// True if this thread is to work in the call of that number.
+bool Team::join(std::uint32_t number) {
+  std::uint64_t state = state_.load(std::memory_order_acquire);
+  if (state >> 32 == number && (state & must_join) != 0) return true;
+  while (state >> 32 == number && (state & may_join) != 0) {
+    if (state_.compare_exchange_weak(state, state + 1, std::memory_order_acq_rel)) return true;
+  }
+  return false;
+}
+
+void Team::call(const std::function<void(int)>& work, std::uint64_t state) {
   work_ = &work;
-  working_.store(static_cast<std::uint32_t>(helpers_.size()), std::memory_order_relaxed);
-  calls_.fetch_add(1, std::memory_order_release);
+  const std::uint32_t number = calls_.load(std::memory_order_relaxed) + 1;
+  state_.store(std::uint64_t{number} << 32 | state, std::memory_order_release);
+  calls_.store(number, std::memory_order_release);
   calls_.notify_all();
   do_work(0);
-  for (std::uint32_t left; (left = working_.load(std::memory_order_acquire)) > 0;) wait_while(working_, left);
+}
+
+void Team::wait_for_all() {
+  for (std::uint64_t state; ((state = state_.load(std::memory_order_acquire)) & at_work) > 0;)
+    wait_while(state_, state);
   failure_.rethrow();
+}
+
+void Team::run(const std::function<void(int)>& work) {
+  call(work, must_join | helpers_.size());
+  wait_for_all();
+}
+
+void Team::share(const std::function<void(int)>& work) {
+  call(work, may_join);
+  state_.fetch_and(~may_join, std::memory_order_acq_rel);
+  wait_for_all();
 }
 
 }  // namespace marginloom

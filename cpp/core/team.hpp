@@ -37,8 +37,21 @@ class Team {
   // sleep.
   void run(const std::function<void(int)>& work);
 
+  // The same for work whose pieces are taken from a common counter: threads that have not begun when the caller has
+  // ended are left out instead of being waited for, which spares short calls the time that it takes to wake a thread.
+  void share(const std::function<void(int)>& work);
+
  private:
+  // The current call: its number in the upper half; below that, whether threads must still join (run) or may (share),
+  // and how many are at work. One word, so that a thread that wakes late can neither miss a call nor join another one.
+  static constexpr std::uint64_t must_join = std::uint64_t{1} << 31;  // all are counted as being at work already
+  static constexpr std::uint64_t may_join = std::uint64_t{1} << 30;
+  static constexpr std::uint64_t at_work = may_join - 1;
+
   void serve(int thread);
+  void call(const std::function<void(int)>& work, std::uint64_t state);
+  void wait_for_all();
+  [[nodiscard]] bool join(std::uint32_t number);
   void do_work(int thread);
   template <class T>
   void wait_while(const std::atomic<T>& value, T old) const;
@@ -46,7 +59,7 @@ class Team {
   int spins_;
   const std::function<void(int)>* work_ = nullptr;
   std::atomic<std::uint32_t> calls_{0};
-  std::atomic<std::uint32_t> working_{0};
+  std::atomic<std::uint64_t> state_{0};
   std::atomic<bool> ending_{false};
   Failure failure_;
   std::vector<std::jthread> helpers_;

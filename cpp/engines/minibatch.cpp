@@ -47,7 +47,7 @@ PassReport Minibatch::run_pass(StopRequest& stop) {
     batch = std::span(order).subspan(begin, std::min(searches_.size(), order.size() - begin));
     options = learner_->search();
     plan(batch);
-    team_.run(work);
+    team_.share(work);
     Stopwatch watch;
     gather(batch.size(), options, report);
     learner_->step(candidates_, w, lane_);

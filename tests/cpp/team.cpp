@@ -53,6 +53,41 @@ TEST("team: an exception of any thread reaches the caller after all have ended, 
   CHECK(worked == 3);
 }
 
+TEST("team: shared work is done once, by whoever is there, and calls of both kinds may follow each other") {
+  for (const int threads : {1, 2, 3, 16}) {
+    Team team(threads);
+    std::vector<int> done(40);
+    for (int call = 1; call <= 500; ++call) {
+      std::atomic<std::size_t> next{0};
+      std::vector<std::atomic<int>> visits(static_cast<std::size_t>(threads));
+      team.share([&](int thread) {
+        ++visits[static_cast<std::size_t>(thread)];
+        for (std::size_t piece; (piece = next.fetch_add(1)) < done.size();) ++done[piece];
+      });
+      for (const int count : done) CHECK(count == call);
+      CHECK(visits[0] == 1);
+      for (const auto& count : visits) CHECK(count <= 1);
+      if (call % 3 != 0) continue;
+      std::atomic<int> worked{0};
+      team.run([&](int) { ++worked; });
+      CHECK(worked == threads);
+    }
+  }
+}
+
+TEST("team: an exception in shared work reaches the caller") {
+  Team team(3);
+  for (int call = 0; call < 50; ++call) {
+    std::atomic<std::size_t> next{0};
+    const auto work = [&](int) {
+      for (std::size_t piece; (piece = next.fetch_add(1)) < 20;) {
+        if (piece == 7) throw std::runtime_error("piece 7 failed");
+      }
+    };
+    CHECK_THROWS(std::runtime_error, team.share(work), "piece 7 failed");
+  }
+}
+
 TEST("team: a team that never worked ends") {
   const Team team(5);
   CHECK(team.size() == 5);
