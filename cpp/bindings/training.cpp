@@ -11,13 +11,18 @@
 #include "bindings/bindings.hpp"
 #include "bindings/lent_weights.hpp"
 #include "core/objective.hpp"
+#include "engines/decoupled.hpp"
+#include "engines/master_worker.hpp"
 #include "engines/serial.hpp"
 #include "learners/hildreth.hpp"
 
 namespace marginloom::python {
 namespace {
 
-std::vector<std::size_t> checked_examples(const Task& task, const InputArray<std::uint64_t>& examples) {
+template <class Learner>
+std::vector<std::size_t> checked_examples(const Task& task, const Learner& learner,
+                                          const InputArray<std::uint64_t>& examples) {
+  if (&learner.task() != &task) throw std::invalid_argument("the learner belongs to another task");
   if (!task.capabilities().gold) throw std::invalid_argument("the examples have no gold outputs");
   for (const std::uint64_t i : view(examples)) {
     if (i >= task.size()) throw std::invalid_argument("there is no example " + std::to_string(i));
@@ -73,6 +78,12 @@ nb::dict run_pass(Engine& engine) {
   result["stopped"] = report.stopped;
   result["primal"] = optional_number(report.primal_estimate);
   result["dual"] = optional_number(report.dual);
+  nb::dict candidates;
+  candidates["found"] = report.found;
+  candidates["accepted"] = report.accepted;
+  candidates["stale"] = report.found - report.accepted;
+  result["candidates"] = candidates;
+  result["weights_age"] = report.weights_age;
   result["active"] = report.active;
   result["working_set_bytes"] = report.working_set_bytes;
   return result;
@@ -194,8 +205,7 @@ void import_state(Engine& engine, const nb::dict& arrays) {
 template <class Serial, class Learner>
 void make_serial(Serial* self, std::shared_ptr<Task> task, std::shared_ptr<Learner> learner,
                  const InputArray<std::uint64_t>& examples, std::uint64_t seed, bool shuffle) {
-  if (&learner->task() != task.get()) throw std::invalid_argument("the learner belongs to another task");
-  auto visited = checked_examples(*task, examples);
+  auto visited = checked_examples(*task, *learner, examples);
   new (self) Serial(std::move(task), std::move(learner), std::move(visited), {.seed = seed, .shuffle = shuffle});
 }
 
@@ -228,6 +238,23 @@ void bind_training(nb::module_& module) {
       .def_prop_ro("weights_are_final", &Engine::weights_are_final)
       .def_prop_ro("descriptor", [](const Engine& self) { return self.weights()->descriptor(); })
       .def_prop_ro("weights", &weights);
+  nb::class_<MasterWorker, Engine>(module, "MasterWorker")
+      .def("__init__", [](MasterWorker* self, std::shared_ptr<Task> task, std::shared_ptr<DualLearner> learner,
+                          const InputArray<std::uint64_t>& examples, std::uint64_t seed, bool shuffle, int threads) {
+        auto visited = checked_examples(*task, *learner, examples);
+        new (self) MasterWorker(std::move(task), std::move(learner), std::move(visited), {seed, shuffle}, threads);
+      });
+  nb::class_<Decoupled, Engine>(module, "Decoupled")
+      .def("__init__", [](Decoupled* self, std::shared_ptr<Task> task, std::shared_ptr<DualLearner> learner,
+                          const InputArray<std::uint64_t>& examples, std::uint64_t seed, bool shuffle, int threads,
+                          std::size_t rho_updates, std::size_t rho_inferences) {
+        auto visited = checked_examples(*task, *learner, examples);
+        DecoupledOptions options;
+        options.threads = threads;
+        options.rho_updates = rho_updates;
+        options.rho_inferences = rho_inferences;
+        new (self) Decoupled(std::move(task), std::move(learner), std::move(visited), {seed, shuffle}, options);
+      });
   nb::class_<SerialOnline, Engine>(module, "SerialOnline").def("__init__", &make_serial<SerialOnline, OnlineLearner>);
   nb::class_<SerialDual, Engine>(module, "SerialDual").def("__init__", &make_serial<SerialDual, DualLearner>);
 }

@@ -59,9 +59,9 @@ void BlockProblem::refresh(std::size_t i, double largest_violation) {
   constexpr double used_up = 1 - 1e-9;
   sums_[i] = blocks_[i].dual_sum();
   if (loss_ == Loss::squared_hinge) {
-    slacks_[i] = sums_[i] / (2 * costs_[i]);
+    set_slack(i, sums_[i] / (2 * costs_[i]));
   } else {
-    slacks_[i] = sums_[i] >= used_up * costs_[i] ? std::max(largest_violation, 0.0) : 0.0;
+    set_slack(i, sums_[i] >= used_up * costs_[i] ? std::max(largest_violation, 0.0) : 0.0);
   }
 }
 

@@ -18,6 +18,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -45,14 +46,17 @@ class BlockProblem {
   [[nodiscard]] const DualBlocks& blocks() const { return blocks_; }
   [[nodiscard]] Loss loss() const { return loss_; }
   [[nodiscard]] double cost(std::size_t i) const { return costs_[i]; }
-  [[nodiscard]] double slack(std::size_t i) const { return slacks_[i]; }
+  // These two may be read while another thread improves the block.
+  [[nodiscard]] double slack(std::size_t i) const {
+    return std::atomic_ref(slacks_[i]).load(std::memory_order_relaxed);
+  }
   [[nodiscard]] double threshold() const { return threshold_; }
 
   // Improves the block of example i and the weights. A block whose residual is within the tolerance may be left alone.
   template <class Weights>
   Step improve(std::size_t i, const Weights& w, Lane& lane, double tolerance) {
     if (blocks_[i].empty()) {
-      slacks_[i] = 0;
+      set_slack(i, 0);
       return {};
     }
     return loss_ == Loss::hinge ? solve_block(i, w, lane, tolerance) : sweep_block(i, w, lane);
@@ -77,6 +81,7 @@ class BlockProblem {
   void import_state(const StateArrays& state);
 
  private:
+  void set_slack(std::size_t i, double slack) { std::atomic_ref(slacks_[i]).store(slack, std::memory_order_relaxed); }
   template <class Weights>
   Step sweep_block(std::size_t i, const Weights& w, Lane& lane);
   template <class Weights>
@@ -84,8 +89,8 @@ class BlockProblem {
 
   DualBlocks blocks_;
   std::vector<double> costs_;
-  std::vector<double> sums_;  // sum_y a_iy
-  std::vector<double> slacks_;
+  std::vector<double> sums_;            // sum_y a_iy
+  mutable std::vector<double> slacks_;  // mutable for atomic loads
   std::vector<std::size_t> unsolved_;
   Loss loss_;
   double asked_threshold_;
@@ -120,7 +125,7 @@ BlockProblem::Step BlockProblem::sweep_block(std::size_t i, const Weights& w, La
   }
   if (emptied) blocks_.drop_zero_duals(i);
   sums_[i] = block.dual_sum();
-  slacks_[i] = sums_[i] / (2 * costs_[i]);
+  set_slack(i, sums_[i] / (2 * costs_[i]));
   return result;
 }
 
