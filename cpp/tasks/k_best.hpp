@@ -1,15 +1,13 @@
-// The best paths through a chain one after the other, exactly and in order, from the forward scores of Viterbi's
-// algorithm: prefixes[t][c] is the score of the best path that ends in label c at token t.
+// The best paths through a chain one after the other, exactly and in order, from Viterbi's forward scores.
 //
 // The best path follows the best predecessors from the end. Every other path has one parent: it goes with it from the
-// end down to a token, takes another label there and follows the best predecessors from then on. So every path is found
-// once and none is lost, however scores round. A step to a predecessor costs what it scores less than the best one,
-// which is never negative; a path costs the sum over its steps, thus no less than its parent, and scores the best
-// path's score minus its cost. A heap holds for each path that has been found and each token the cheapest label that it
-// has not yet given way to; taking one out adds its sibling, the next label at the same token, and its children, the
-// second best predecessors on the way down. With T tokens and L labels a path takes T steps and a scan of L labels for
-// each pair of token and label that no path before it has visited. Paths of the same cost are in the order of their
-// labels at the last token where they differ, the lowest first; so the first path is the one that Viterbi finds.
+// end down to a token, takes another label there and then follows the best predecessors. So each path is found once and
+// none is lost, however scores round. A step costs what it scores less than the best one into the same label; a path
+// costs the sum over its steps, never less than its parent, and scores the best path's score minus its cost. A heap
+// has, for each path found and each token, the next deviation from it; taking one out adds its sibling, the next label
+// at that token, and its children, the second best predecessors below. Predecessors are scanned once per token and
+// label on a path: with T tokens and L labels, a path takes O(T L) at most, and T where it has joined earlier ones. Of
+// equal costs the path with the lower label at the last token where they differ comes first, as in Viterbi's algorithm.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +18,7 @@ namespace marginloom {
 
 // What Viterbi's algorithm leaves: rows of `stride` doubles, minus infinity where there is no path.
 struct ChainScores {
-  const double* prefixes;     // a row per token
+  const double* prefixes;     // a row per token: the best path that ends there in each label
   const double* transitions;  // a row per label: to the labels that follow
   std::size_t length;
   std::size_t labels;
