@@ -40,12 +40,12 @@ class KBestPaths {
  private:
   // A path as the difference from its parent.
   struct Deviation {
-    double cost;           // of the whole path
-    double score;          // of the prefix that ends in `label` with the step to the parent's next label
-    std::uint32_t parent;  // number in the order of finding
-    std::uint32_t depth;   // number of ancestors
-    std::uint32_t token;   // the last at which it differs from its parent
-    std::uint16_t label;   // there
+    double cost = 0;           // of the whole path
+    double score = 0;          // of the prefix that ends in `label` with the step to the parent's next label
+    std::uint32_t parent = 0;  // number in the order of finding
+    std::uint32_t depth = 0;   // number of ancestors
+    std::uint32_t token = 0;   // the last at which it differs from its parent
+    std::uint16_t label = 0;   // there
   };
   // The best and the second best label before a label at a token; the lower one of equals.
   struct Predecessors {
