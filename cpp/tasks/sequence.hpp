@@ -79,6 +79,7 @@ class SequenceTask final : public ImplicitTask<SequenceTask> {
   void encode(std::span<const LabelIndex> labels, std::vector<std::uint8_t>& bytes) const;
   void score_tokens(std::size_t i, WeightView w, Buffers& buffers) const;
   [[nodiscard]] const double* apply_constraints(std::size_t i, WeightView w, Buffers& buffers) const;
+  [[nodiscard]] const double* score_prefixes(std::size_t i, WeightView w, Buffers& buffers) const;
   double decode(std::size_t i, WeightView w, Buffers& buffers) const;
   template <class Take>
   double decode_best(std::size_t i, WeightView w, int k, Buffers& buffers, Take take) const;
