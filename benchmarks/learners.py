@@ -76,7 +76,7 @@ def compare(data: DataSet, C: float, store: Store, budget: float) -> dict[str, R
     problem = data.for_comparison()
     size = len(problem.training)
     return {
-        name: store.run(problem, Settings(data.name, size, name, name, C, budget))
+        name: store.run(problem, Settings(data.name, size, data.constraints, name, name, C, budget))
         for name in LEARNERS
         if name != "n-slack" or data.name == "ocr_letters"
     }
@@ -89,7 +89,19 @@ def race(data: DataSet, C: float, store: Store, budget: float) -> dict[str, Reco
     return {
         name: store.run(
             problem,
-            Settings(data.name, size, f"race, {name}", algorithm, C, budget, 100_000, 0.01, parameters, loss),
+            Settings(
+                data.name,
+                size,
+                data.constraints,
+                f"race, {name}",
+                algorithm,
+                C,
+                budget,
+                100_000,
+                0.01,
+                parameters,
+                loss,
+            ),
         )
         for name, (algorithm, parameters, loss) in RACERS.items()
     }

@@ -29,6 +29,7 @@ class Settings:
 
     data: str
     sequences: int
+    constraints: str | None
     name: str
     algorithm: str
     C: float
@@ -196,7 +197,10 @@ def choose_cost(data: DataSet, store: Store, budget: float) -> dict[float, Recor
     """Train dcd-ssvm with every C and return the runs, scored on the development part."""
     problem = data.for_choice()
     return {
-        C: store.run(problem, Settings(data.name, len(problem.training), f"choice of C, {C}", "dcd-ssvm", C, budget))
+        C: store.run(
+            problem,
+            Settings(data.name, len(problem.training), data.constraints, f"choice of C, {C}", "dcd-ssvm", C, budget),
+        )
         for C in CHOICES_OF_C
     }
 
