@@ -67,14 +67,16 @@ def _lines(axes: Any, runs: Mapping[str, Record], clock: str, value: Callable[[d
             [row[clock] for row in record.rows], [value(row) for row in record.rows], marker=".", lw=1, label=name
         )
     axes.set_xscale("log")
+    axes.xaxis.set_minor_formatter("")  # labels of ticks between the powers of ten overlap in a small panel
     axes.grid(alpha=0.3)
     axes.legend(fontsize="small")
 
 
 def _zoom(axes: Any, runs: Mapping[str, Record], learners: tuple[str, ...]) -> None:
-    """Leave out the lowest scores of the first passes, which would press the rest into a line."""
-    best = max((row["score"] for name in learners if name in runs for row in runs[name].rows), default=1.0)
-    axes.set_ylim(best - 0.15, best + 0.01)
+    """Leave out the lowest scores of early passes, which would press the rest into a line."""
+    shown = [row["score"] for name in learners if name in runs for row in runs[name].rows[2:]]
+    if shown:
+        axes.set_ylim(max(min(shown), max(shown) - 0.1) - 0.002, max(shown) + 0.002)
 
 
 def _save(figure: Any, path: Path) -> list[Path]:

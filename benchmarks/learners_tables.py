@@ -101,7 +101,7 @@ def _gap(record: Record, clock: str) -> str:
     if not record.rows:
         return "no pass"
     last = record.rows[-1]
-    final = f"{100 * last['gap']:.2g} % after {last['pass']}"
+    final = f"{100 * last['gap']:.2f} % after {last['pass']}"
     reached = first_within(record, 0.01)
     return f"{reached[clock]:.2f} s, {reached['pass']} passes; {final}" if reached else f"not reached; {final}"
 
@@ -115,12 +115,20 @@ def equal_time_table(data: str, runs: Mapping[str, Record], clock: str) -> None:
     print(f"\n{data}: primal of the squared-hinge methods at equal training seconds ({clock} clock)\n")
     rows = []
     for row in (leader[count - 1] for count in EQUAL_PASSES if count <= len(leader)):
-        found = [row_at(runs[name], row[clock], clock) for name in names]
-        rows.append(
-            [f"{row[clock]:.2f} (dcd-ssvm pass {row['pass']})"]
-            + [f"{at['primal']:.1f} (pass {at['pass']})" if at else "-" for at in found]
-        )
+        cells = [_primal_at(runs[name], row[clock], clock) for name in names]
+        rows.append([f"{row[clock]:.2f} (dcd-ssvm pass {row['pass']})", *cells])
     print_table(["seconds", *names], rows)
+
+
+def _primal_at(record: Record, seconds: float, clock: str) -> str:
+    """Show the primal at a time, but nothing of a run that was over by then: it would have gone on improving."""
+    row = row_at(record, seconds, clock)
+    if row is None:
+        return "-"
+    last = record.rows[-1][clock]
+    if seconds > last + last / len(record.rows):
+        return f"over at {last:.2f} s"
+    return f"{row['primal']:.1f} (pass {row['pass']})"
 
 
 def race_table(records: Mapping[str, Record]) -> None:
