@@ -98,7 +98,7 @@ class Record:
     @property
     def cut_short(self) -> bool:
         """Whether its budget ended the run."""
-        return self.stopped in ("budget", "interrupted")
+        return self.stopped in ("budget", "interrupted") and len(self.rows) < self.settings.max_iter
 
     def save(self, path: Path) -> None:
         """Write the run to a file, complete or not at all."""
