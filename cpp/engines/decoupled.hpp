@@ -72,10 +72,10 @@ class Decoupled final : public DualEngine {
   Snapshots snapshots_;
   DirtyBlocks dirty_;
   bool outdated_ = true;  // the weights have changed without notice
-  // Searches count as updates do when it comes to publishing: if nothing that they bring is of use any more, that is because
-  // their weights are old.
+  // Searches count as updates do when it comes to publishing: if nothing that they bring is of use any more, that is
+  // because their weights are old.
   std::uint64_t searches_ = 0;
-  std::uint64_t published_ = 0;  // updates and searches then
+  std::uint64_t published_ = 0;          // updates and searches then
   std::atomic<std::uint64_t> clock_{0};  // updates so far, as inference threads see them
 };
 

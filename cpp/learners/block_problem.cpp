@@ -98,7 +98,7 @@ StateArrays BlockProblem::export_state() const {
   return state;
 }
 
-void BlockProblem::import_state(const StateArrays& state) {
+bool BlockProblem::import_state(const StateArrays& state) {
   const auto& threshold = state_array<double>(state, "block_threshold");
   if (threshold.size() != 1 || !(threshold[0] >= 0)) {
     throw std::invalid_argument("'block_threshold' of the state is broken");
@@ -109,6 +109,7 @@ void BlockProblem::import_state(const StateArrays& state) {
   }
   DualBlocks blocks = blocks_.imported(state);
   std::vector<double> sums(sums_.size());
+  bool as_saved = true;
   for (std::size_t i = 0; i < sums.size(); ++i) {
     sums[i] = blocks[i].dual_sum();
     if (sums[i] > 0 && !(costs_[i] > 0)) {
@@ -117,6 +118,7 @@ void BlockProblem::import_state(const StateArrays& state) {
     if (loss_ == Loss::hinge && sums[i] > costs_[i] * (1 + 1e-9)) {  // of a larger C: the same ray, as far as allowed
       for (auto& member : blocks[i].members()) member.dual *= costs_[i] / sums[i];
       sums[i] = blocks[i].dual_sum();
+      as_saved = false;
     }
   }
   blocks_ = std::move(blocks);
@@ -126,6 +128,7 @@ void BlockProblem::import_state(const StateArrays& state) {
     slacks_[i] = costs_[i] > 0 ? sums_[i] / (2 * costs_[i]) : 0;
   }
   threshold_ = std::min(threshold[0], asked_threshold_);
+  return as_saved;
 }
 
 }  // namespace marginloom

@@ -78,7 +78,8 @@ class BlockProblem {
   void note_gap(double primal, double dual);
   [[nodiscard]] double dual(double squared_norm) const;
   [[nodiscard]] StateArrays export_state() const;
-  void import_state(const StateArrays& state);
+  // False if duals had to be scaled down because they are beyond the bounds that the costs set here.
+  bool import_state(const StateArrays& state);
 
  private:
   void set_slack(std::size_t i, double slack) { std::atomic_ref(slacks_[i]).store(slack, std::memory_order_relaxed); }

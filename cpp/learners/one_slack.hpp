@@ -84,7 +84,8 @@ class OneSlack final : public DualLearner {
   bool choose_from_cache(const PlainWeights& w, Lane& lane, double least);
   double solve(const PlainWeights& w);
   void remove_inactive();
-  [[nodiscard]] double slack(std::span<const double> w) const;
+  [[nodiscard]] std::vector<double> violations() const;
+  [[nodiscard]] double slack() const;
   [[nodiscard]] double dot(const Constraint& constraint, std::span<const double> w) const;
 
   DualBlocks cache_;  // its duals are not duals: 1 for all
