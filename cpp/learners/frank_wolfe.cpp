@@ -17,7 +17,8 @@ bool same_up_to_rounding(const SparseSum& a, const SparseSum& b) {
 }  // namespace
 
 FrankWolfe::FrankWolfe(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters)
-    : BlockLearner({std::move(task), std::move(costs), Loss::hinge, 0, parameters.memory}),
+    : BlockLearner({std::move(task), std::move(costs), Loss::hinge, 0,
+                    parameters.inner_passes > 0 ? parameters.memory : 0}),  // without a cache differences are used once
       parameters_(parameters),
       oracle_(problem_.blocks().size(), Oracle::none),
       sums_(problem_.blocks().size()),
@@ -27,6 +28,8 @@ FrankWolfe::FrankWolfe(std::shared_ptr<const Task> task, std::vector<double> cos
 void FrankWolfe::absorb(const Candidate& candidate) {
   BlockLearner::absorb(candidate);
   oracle_[candidate.example] = Oracle::candidate;
+  take_corner(candidate);  // the step usually follows at once
+  corner_of_ = candidate.example;
 }
 
 void FrankWolfe::searched(std::size_t i, double) {
@@ -38,20 +41,25 @@ void FrankWolfe::end_pass(const PlainWeights& w, Lane& lane) {
   BlockLearner::end_pass(w, lane);
 }
 
-void FrankWolfe::take_difference(std::size_t i, const WorkingSet::Member& member, double factor, Lane& lane,
-                                 SparseSum& result) {
+void FrankWolfe::take_corner(std::size_t i, const WorkingSet::Member& member, Lane& lane) {
   const DualBlocks& blocks = problem_.blocks();
-  Candidate difference;
-  difference.example = i;
-  difference.output = blocks[i].output(member);
-  difference.implicit = task().capabilities().implicit;
-  difference.difference = blocks.entries(i, member, lane.scratch);
-  if (difference.implicit) {
-    adder_.add(task(), difference, factor);
-    adder_.take(result);
-  } else {
-    for (const Entry& entry : difference.difference) result.push_back(entry.index, factor * entry.value);
+  Candidate candidate;
+  candidate.example = i;
+  candidate.output = blocks[i].output(member);
+  candidate.implicit = task().capabilities().implicit;
+  candidate.difference = blocks.entries(i, member, lane.scratch);
+  take_corner(candidate);
+}
+
+void FrankWolfe::take_corner(const Candidate& candidate) {
+  const double cost = problem_.cost(candidate.example);
+  if (candidate.implicit) {
+    adder_.add(task(), candidate, cost);
+    adder_.take(corner_);
+    return;
   }
+  corner_.clear();
+  for (const Entry& entry : candidate.difference) corner_.push_back(entry.index, cost * entry.value);
 }
 
 double FrankWolfe::move_duals(std::size_t i, std::size_t target, double gamma) {
@@ -143,6 +151,7 @@ void FrankWolfe::import_state(const StateArrays& state) {
     if (same_up_to_rounding(saved[i], sums_[i])) sums_[i] = std::move(saved[i]);
   }
   std::ranges::fill(oracle_, Oracle::none);
+  corner_of_ = gold;
   gap_of_pass_ = 0;
   gap_of_last_pass_ = sums[1];
   // An average over duals of which some are now beyond their bound is no dual point: it starts again from here.

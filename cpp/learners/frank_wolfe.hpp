@@ -56,6 +56,11 @@ class FrankWolfe final : public BlockLearner<FrankWolfe> {
  private:
   enum class Oracle : std::uint8_t { none, gold, candidate };  // what the last search of an example brought
   static constexpr std::size_t gold = static_cast<std::size_t>(-1);
+  struct Way {
+    WeightIndex index;
+    double from;  // w_i
+    double way;   // w_s - w_i
+  };
 
   // The cached candidate of example i with the largest violation, or gold.
   template <class Weights>
@@ -64,7 +69,8 @@ class FrankWolfe final : public BlockLearner<FrankWolfe> {
   double step_towards(std::size_t i, std::size_t target, bool from_search, const Weights& w, Lane& lane);
   // Moves the block's share of the dual from its duals to the corner; returns the change of its loss.
   double move_duals(std::size_t i, std::size_t target, double gamma);
-  void take_difference(std::size_t i, const WorkingSet::Member& member, double factor, Lane& lane, SparseSum& result);
+  void take_corner(std::size_t i, const WorkingSet::Member& member, Lane& lane);
+  void take_corner(const Candidate& candidate);
   [[nodiscard]] std::vector<SparseSum> sums_of_duals();
   [[nodiscard]] double averaging_weight() const {
     return static_cast<double>(clock_) * (static_cast<double>(clock_) - 1) / 2;
@@ -74,8 +80,9 @@ class FrankWolfe final : public BlockLearner<FrankWolfe> {
   std::vector<Oracle> oracle_;
   std::vector<SparseSum> sums_;  // w_i
   SparseAdder adder_;
-  SparseSum corner_;  // w_s
-  SparseSum moved_;
+  SparseSum corner_;              // w_s
+  std::size_t corner_of_ = gold;  // the example whose newest candidate it belongs to
+  std::vector<Way> path_;
   double gap_of_pass_ = 0;
   double gap_of_last_pass_ = 0;
   std::vector<double> late_;  // u, empty if not averaged
@@ -114,32 +121,40 @@ std::size_t FrankWolfe::best_cached(std::size_t i, const Weights& w, Lane& lane)
 template <class Weights>
 double FrankWolfe::step_towards(std::size_t i, std::size_t target, bool from_search, const Weights& w, Lane& lane) {
   const auto members = problem_.blocks()[i].members();
-  corner_.clear();
   double corner_loss = 0;
   if (target != gold) {
-    take_difference(i, members[target], problem_.cost(i), lane, corner_);
+    if (!(from_search && corner_of_ == i)) take_corner(i, members[target], lane);
     corner_loss = problem_.cost(i) * members[target].loss;
+  } else {
+    corner_.clear();
   }
+  corner_of_ = gold;
   double loss = 0;
   for (const auto& member : members) loss += member.dual * member.loss;
   SparseSum& sum = sums_[i];
-  const double gap = corner_loss - corner_.dot(w) - (loss - sum.dot(w));
-  if (from_search) gap_of_pass_ += gap;
+  double gap = corner_loss - loss;
   double distance = 0;  // |w_s - w_i|^2
-  visit_both(sum, corner_, [&](WeightIndex, double from, double to) { distance += (to - from) * (to - from); });
+  path_.clear();
+  visit_both(sum, corner_, [&](WeightIndex k, double from, double to) {
+    const double way = to - from;
+    gap -= w.read(k) * way;
+    distance += way * way;
+    path_.push_back({k, from, way});
+  });
+  if (from_search) gap_of_pass_ += gap;
   const double caution = 1 + w.extra_curvature_bound(1);
   const double gamma = gap <= 0 ? 0 : (caution * distance > gap ? gap / (caution * distance) : 1);
   ++clock_;
   if (gamma > 0) {
-    moved_.clear();
+    sum.clear();
     const PlainWeights late{late_.data()};
-    visit_both(sum, corner_, [&](WeightIndex k, double from, double to) {
-      const double value = gamma < 1 ? (1 - gamma) * from + gamma * to : to;
-      w.add(k, value - from);
-      if (averages()) late.add(k, (value - from) * averaging_weight());
-      if (value != 0) moved_.push_back(k, value);
-    });
-    std::swap(sum, moved_);
+    const double late_share = averages() ? gamma * averaging_weight() : 0;
+    for (const Way& way : path_) {
+      w.add(way.index, gamma * way.way);
+      if (late_share > 0) late.add(way.index, late_share * way.way);
+      const double value = gamma < 1 ? way.from + gamma * way.way : way.from + way.way;
+      if (value != 0) sum.push_back(way.index, value);
+    }
     ++lane.updates;
   }
   late_loss_ += move_duals(i, target, gamma) * averaging_weight();
