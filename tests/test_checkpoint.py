@@ -100,6 +100,12 @@ def is_same(one, other, folder):
         ("kbest-mira", {}, 0),
         ("passive-aggressive", {}, 0),
         ("sgd", {"C": 0.01, "learner": {"averaged": True}}, 0),
+        ("minibatch-perceptron", {"n_threads": 2}, 0),
+        ("minibatch-mira", {"engine": {"batch_size": 5}, "n_threads": 2}, 0),
+        ("ipm", {"engine": {"shards": 3}, "n_threads": 2}, 0),
+        ("ipm-mira", {"engine": {"shards": 3, "inner_epochs": 2, "mixing": "errors"}}, 0),
+        ("parameter-mixing", {"engine": {"shards": 7}, "n_threads": 2}, 0),
+        ("subsample", {}, 0),
     ],
 )
 def test_a_run_cut_off_after_any_pass_ends_with_the_same_bits(tmp_path, algorithm, parameters, certificates):

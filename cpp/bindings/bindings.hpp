@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/parallel.hpp"
+#include "core/task.hpp"
 #include "features/vocabulary.hpp"
 
 namespace marginloom::python {
@@ -56,6 +57,9 @@ class PythonSignals {
 [[nodiscard]] std::vector<std::string_view> label_names(const Vocabulary& labels,
                                                         const InputArray<std::uint16_t>& numbers, std::size_t count);
 
+// The examples that a learner is to visit; std::invalid_argument if one is not there, or has no right output.
+[[nodiscard]] std::vector<std::size_t> checked_examples(const Task& task, const InputArray<std::uint64_t>& examples);
+
 // Costs or weights of examples; std::invalid_argument if one is negative or not finite.
 [[nodiscard]] std::vector<double> checked_numbers(const InputArray<double>& numbers);
 
@@ -65,6 +69,7 @@ void bind_features(nb::module_& module);
 void bind_tasks(nb::module_& module);
 void bind_custom_task(nb::module_& module);
 void bind_training(nb::module_& module);
+void bind_online_engines(nb::module_& module);
 void bind_online_learners(nb::module_& module);
 void bind_dual_learners(nb::module_& module);
 

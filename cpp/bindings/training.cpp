@@ -19,17 +19,6 @@
 namespace marginloom::python {
 namespace {
 
-template <class Learner>
-std::vector<std::size_t> checked_examples(const Task& task, const Learner& learner,
-                                          const InputArray<std::uint64_t>& examples) {
-  if (&learner.task() != &task) throw std::invalid_argument("the learner belongs to another task");
-  if (!task.capabilities().gold) throw std::invalid_argument("the examples have no gold outputs");
-  for (const std::uint64_t i : view(examples)) {
-    if (i >= task.size()) throw std::invalid_argument("there is no example " + std::to_string(i));
-  }
-  return {view(examples).begin(), view(examples).end()};
-}
-
 template <class T>
 nb::object optional_number(const std::optional<T>& number) {
   return number ? nb::cast(*number) : nb::none();
@@ -205,11 +194,20 @@ void import_state(Engine& engine, const nb::dict& arrays) {
 template <class Serial, class Learner>
 void make_serial(Serial* self, std::shared_ptr<Task> task, std::shared_ptr<Learner> learner,
                  const InputArray<std::uint64_t>& examples, std::uint64_t seed, bool shuffle) {
-  auto visited = checked_examples(*task, *learner, examples);
+  if (&learner->task() != task.get()) throw std::invalid_argument("the learner belongs to another task");
+  auto visited = checked_examples(*task, examples);
   new (self) Serial(std::move(task), std::move(learner), std::move(visited), {.seed = seed, .shuffle = shuffle});
 }
 
 }  // namespace
+
+std::vector<std::size_t> checked_examples(const Task& task, const InputArray<std::uint64_t>& examples) {
+  if (!task.capabilities().gold) throw std::invalid_argument("the examples have no gold outputs");
+  for (const std::uint64_t i : view(examples)) {
+    if (i >= task.size()) throw std::invalid_argument("there is no example " + std::to_string(i));
+  }
+  return {view(examples).begin(), view(examples).end()};
+}
 
 std::vector<double> checked_numbers(const InputArray<double>& numbers) {
   std::vector<double> result(view(numbers).begin(), view(numbers).end());
@@ -241,14 +239,16 @@ void bind_training(nb::module_& module) {
   nb::class_<MasterWorker, Engine>(module, "MasterWorker")
       .def("__init__", [](MasterWorker* self, std::shared_ptr<Task> task, std::shared_ptr<DualLearner> learner,
                           const InputArray<std::uint64_t>& examples, std::uint64_t seed, bool shuffle, int threads) {
-        auto visited = checked_examples(*task, *learner, examples);
+        if (&learner->task() != task.get()) throw std::invalid_argument("the learner belongs to another task");
+        auto visited = checked_examples(*task, examples);
         new (self) MasterWorker(std::move(task), std::move(learner), std::move(visited), {seed, shuffle}, threads);
       });
   nb::class_<Decoupled, Engine>(module, "Decoupled")
       .def("__init__", [](Decoupled* self, std::shared_ptr<Task> task, std::shared_ptr<DualLearner> learner,
                           const InputArray<std::uint64_t>& examples, std::uint64_t seed, bool shuffle, int threads,
                           std::size_t rho_updates, std::size_t rho_inferences) {
-        auto visited = checked_examples(*task, *learner, examples);
+        if (&learner->task() != task.get()) throw std::invalid_argument("the learner belongs to another task");
+        auto visited = checked_examples(*task, examples);
         DecoupledOptions options;
         options.threads = threads;
         options.rho_updates = rho_updates;
@@ -257,6 +257,7 @@ void bind_training(nb::module_& module) {
       });
   nb::class_<SerialOnline, Engine>(module, "SerialOnline").def("__init__", &make_serial<SerialOnline, OnlineLearner>);
   nb::class_<SerialDual, Engine>(module, "SerialDual").def("__init__", &make_serial<SerialDual, DualLearner>);
+  bind_online_engines(module);
 }
 
 }  // namespace marginloom::python

@@ -46,6 +46,16 @@ class Averaging {
     scales_ = 0;
   }
 
+  // What an engine needs that puts one average together from several (with s_t = 1): u, empty if nothing is averaged,
+  // and T, which both can be set.
+  [[nodiscard]] bool on() const { return !late_.empty(); }
+  [[nodiscard]] std::span<double> late() { return late_.values(); }
+  [[nodiscard]] std::uint64_t ticks() const { return ticks_; }
+  void set_ticks(std::uint64_t ticks) {
+    ticks_ = ticks;
+    scales_ = static_cast<double>(ticks);
+  }
+
   // The average, or scale * v where nothing is averaged.
   void write(std::span<const double> v, double scale, std::span<double> result) const {
     if (late_.empty() || ticks_ == 0) {

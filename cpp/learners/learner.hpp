@@ -18,6 +18,8 @@
 
 namespace marginloom {
 
+class Averaging;
+
 // What one thread of an engine lends to a learner: everything mutable that is not the learner's result.
 struct Lane {
   Random random{0};
@@ -46,6 +48,11 @@ class OnlineLearner {
 
   // The weights to predict with, given the current ones: their average, if the learner averages.
   virtual void final_weights(std::span<const double> w, std::span<double> result) const = 0;
+
+  // For engines whose threads learn apart and mix what they learnt: a learner with the same settings and no history,
+  // and its average. Learners whose results cannot be mixed have neither.
+  [[nodiscard]] virtual std::unique_ptr<OnlineLearner> fresh_copy() const { return nullptr; }
+  [[nodiscard]] virtual Averaging* averaging() { return nullptr; }
 
   [[nodiscard]] virtual StateArrays export_state() const = 0;
   virtual void import_state(const StateArrays& state) = 0;

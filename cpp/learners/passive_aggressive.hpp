@@ -39,6 +39,10 @@ class PassiveAggressive final : public OnlineLearner {
   void final_weights(std::span<const double> w, std::span<double> result) const override {
     average_.write(w, 1, result);
   }
+  std::unique_ptr<OnlineLearner> fresh_copy() const override {
+    return std::make_unique<PassiveAggressive>(task_, costs_, parameters_);
+  }
+  Averaging* averaging() override { return &average_; }
   StateArrays export_state() const override { return average_.export_state(); }
   void import_state(const StateArrays& state) override { average_.import_state(state); }
 

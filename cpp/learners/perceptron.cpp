@@ -11,9 +11,10 @@ Perceptron::Perceptron(std::shared_ptr<const Task> task, std::vector<double> ins
 }
 
 void Perceptron::step(const CandidateBatch& candidates, const PlainWeights& w, Lane& lane) {
+  const auto violated = static_cast<double>(candidates.size());
   for (std::size_t k = 0; k < candidates.size(); ++k) {
     const Candidate candidate = candidates[k];
-    const double size = instance_weights_[candidate.example];
+    const double size = instance_weights_[candidate.example] / violated;
     add_difference(*task_, candidate, size, w);
     average_.note(*task_, candidate, size);
     ++lane.updates;

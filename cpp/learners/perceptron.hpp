@@ -2,7 +2,9 @@
 //
 //   predict  y' = argmax_y w.phi(x_i, y)
 //   update   if y' != y_i:  w <- w + s_i (phi(x_i, y_i) - phi(x_i, y'))    s_i: the instance's weight, usually 1
-//   average  (w_1 + ... + w_T) / T, where w_t are the weights after example t, updated or not
+//            of a batch: the mean of these differences over the examples of the batch that have y' != y_i, not over all
+//            (minibatch-2013, section 3)
+//   average  (w_1 + ... + w_T) / T, where w_t are the weights after step t, an example or a batch, updated or not
 #pragma once
 
 #include <memory>
@@ -23,6 +25,10 @@ class Perceptron final : public OnlineLearner {
   void final_weights(std::span<const double> w, std::span<double> result) const override {
     average_.write(w, 1, result);
   }
+  std::unique_ptr<OnlineLearner> fresh_copy() const override {
+    return std::make_unique<Perceptron>(task_, instance_weights_, average_.on());
+  }
+  Averaging* averaging() override { return &average_; }
   StateArrays export_state() const override { return average_.export_state(); }
   void import_state(const StateArrays& state) override { average_.import_state(state); }
 

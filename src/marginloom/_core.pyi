@@ -221,6 +221,32 @@ class SerialOnline(Engine):
 class SerialDual(Engine):
     def __init__(self, task: Task, learner: DualLearner, examples: UInt64, seed: int, shuffle: bool) -> None: ...
 
+class Minibatch(Engine):
+    def __init__(
+        self,
+        task: Task,
+        learner: OnlineLearner,
+        examples: UInt64,
+        batch_size: int,
+        threads: int,
+        seed: int,
+        shuffle: bool,
+    ) -> None: ...
+
+class Mixing(Engine):
+    def __init__(
+        self,
+        task: Task,
+        learner: OnlineLearner,
+        shards: Sequence[UInt64],
+        by_errors: bool,
+        inner_epochs: int,
+        threads: int,
+        seed: int,
+        shuffle: bool,
+    ) -> None: ...
+
+def make_shards(examples: UInt64, count: int, shuffled: bool, seed: int) -> list[UInt64]: ...
 def hildreth(
     gram: Float64, missing: Float64, costs: Float64, examples: UInt64, tolerance: float, max_sweeps: int
 ) -> Float64: ...

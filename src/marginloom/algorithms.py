@@ -7,7 +7,7 @@ import difflib
 from collections.abc import Collection, Mapping
 from typing import Any, TypeVar
 
-from marginloom.engines import Decoupled, Engine, MasterWorker, Serial
+from marginloom.engines import Decoupled, Engine, MasterWorker, Minibatch, Mixing, Serial, Subsample
 from marginloom.errors import InputError
 from marginloom.learners import (
     CPD,
@@ -75,6 +75,24 @@ ALGORITHMS: dict[str, Algorithm] = {
             Serial(),
         ),
         Algorithm("sgd", "stochastic gradient descent on the hinge objective", SGD(), Serial()),
+        Algorithm(
+            "minibatch-perceptron",
+            "perceptron by batches that threads search together, averaged weights",
+            Perceptron(),
+            Minibatch(),
+        ),
+        Algorithm("minibatch-mira", "MIRA by batches that threads search together", MIRA(), Minibatch()),
+        Algorithm(
+            "parameter-mixing",
+            "perceptrons trained apart on shards of the examples, mixed once",
+            Perceptron(),
+            Mixing(inner_epochs=0),
+        ),
+        Algorithm(
+            "ipm", "iterative parameter mixing: perceptrons on shards, mixed after every pass", Perceptron(), Mixing()
+        ),
+        Algorithm("ipm-mira", "iterative parameter mixing with MIRA", MIRA(), Mixing()),
+        Algorithm("subsample", "perceptron on one shard of the examples, to compare with", Perceptron(), Subsample()),
     )
 }
 
@@ -91,7 +109,7 @@ def find_algorithm(
     name : str
         A preset, such as ``"dcd-ssvm"``.
     learner, engine : mapping or ready object, optional
-        Parameters by name, or a `Learner` or `Engine` to use instead of the preset's.
+        Parameters by name; or a `Learner` like the preset's, or any `Engine` that the learner has, to use instead.
 
     Returns
     -------
@@ -112,9 +130,14 @@ def find_algorithm(
         learner = _with_parameters(name, "learner", preset.learner, learner)
     if not isinstance(engine, Engine):
         engine = _with_parameters(name, "engine", preset.engine, engine)
-    for role, own, given in (("learner", preset.learner, learner), ("engine", preset.engine, engine)):
-        if type(given) is not type(own):
-            raise InputError(f"{name} has the {role} {own.name}, not {given.name}; choose another algorithm instead")
+    if type(learner) is not type(preset.learner):
+        raise InputError(
+            f"{name} has the learner {preset.learner.name}, not {learner.name}; choose another algorithm instead"
+        )
+    if engine.name not in learner.engines:
+        raise InputError(
+            f"the learner {learner.name} has no engine {engine.name}; its engines are: {', '.join(learner.engines)}"
+        )
     return dataclasses.replace(preset, learner=learner, engine=engine)
 
 

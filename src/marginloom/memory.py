@@ -28,7 +28,7 @@ class MemoryPlan:
     examples : int
         Features and right outputs of the training examples.
     weights : int
-        The weights in training and the copy that is returned.
+        The weights in training, the copy that is returned, and those that an engine keeps for its threads.
     working_sets : int
         At most this much for the candidates that a dual learner keeps; 0 if it keeps none.
     """
@@ -51,10 +51,10 @@ class MemoryPlan:
         return text
 
 
-def plan_memory(task: Task, budget: int | str | None, *, working_sets: bool) -> MemoryPlan:
+def plan_memory(task: Task, budget: int | str | None, *, working_sets: bool, weight_copies: int = 0) -> MemoryPlan:
     """Return what training on a task will need, with a budget for working sets: by default half of what is free."""
     size = parse_size("memory", available_memory() // 2 if budget is None else budget)
-    return MemoryPlan(task.memory, 2 * 8 * task.core.dimension, size if working_sets else 0)
+    return MemoryPlan(task.memory, (2 + weight_copies) * 8 * task.core.dimension, size if working_sets else 0)
 
 
 def parse_size(name: str, size: Any) -> int:

@@ -56,6 +56,8 @@ KINDS = {
     "hash bits": Kind("a whole number from 1 to 31", lambda value: _is_integer(value, 1, 31), int),
     "FSMO variant": Kind("pairwise or as-published", lambda value: value in ("pairwise", "as-published"), str),
     "PA variant": Kind("pa, pa-i or pa-ii", lambda value: value in ("pa", "pa-i", "pa-ii"), str),
+    "mixing": Kind("uniform or errors", lambda value: value in ("uniform", "errors"), str),
+    "sharding": Kind("shuffled or contiguous", lambda value: value in ("shuffled", "contiguous"), str),
     "switch": Kind("true or false", lambda value: isinstance(value, (bool, np.bool_)), bool),
 }
 

@@ -38,7 +38,7 @@ def interrupted(*arguments, trace, lines):
     return subprocess.CompletedProcess([], 130, out.decode(), err.decode())
 
 
-@pytest.mark.parametrize("algorithm", ["dcd-ssvm", "dcd-light", "averaged-perceptron"])
+@pytest.mark.parametrize("algorithm", ["dcd-ssvm", "dcd-light", "averaged-perceptron", "minibatch-perceptron", "ipm"])
 def test_interrupted_training_saves_a_usable_model(large, tmp_path, algorithm):
     model, trace = tmp_path / "m", tmp_path / "trace"
     tol = ["--tol", "1e-300"] if algorithm.startswith("dcd") else []

@@ -19,10 +19,11 @@ def algorithms(
     if name is None:
         width = max(map(len, ALGORITHMS))
         learner_width = max(len(algorithm.learner.name) for algorithm in ALGORITHMS.values())
+        engine_width = max(len(algorithm.engine.name) for algorithm in ALGORITHMS.values())
         for algorithm in ALGORITHMS.values():
             print(
-                f"{algorithm.name:<{width}}  {algorithm.learner.name:<{learner_width}}  {algorithm.engine.name:<8}  "
-                f"{algorithm.summary}"
+                f"{algorithm.name:<{width}}  {algorithm.learner.name:<{learner_width}}  "
+                f"{algorithm.engine.name:<{engine_width}}  {algorithm.summary}"
             )
         return
     try:
@@ -36,11 +37,12 @@ def _show(algorithm: Algorithm) -> None:
     print(f"{algorithm.name}: {algorithm.summary}")
     print(f"learner    {learner.name} ({learner.kind})")
     print(f"engine     {engine.name}")
+    print(f"engines    {', '.join(learner.engines)} (those that the learner {learner.name} has)")
     print(f"objective  {learner.objective}")
     print(f"losses     {', '.join(learner.losses) or 'none'}")
     print(f"update     {learner.update}")
     print(f"needs      {', '.join(NEEDS[need] for need in sorted(learner.all_needs() | engine.needs))}")
-    print(f"paper      {learner.paper}")
+    print(f"paper      {'; '.join(filter(None, (learner.paper, engine.paper)))}")
     print("parameters")
     for owner in (learner, engine):
         for parameter in owner.parameters():

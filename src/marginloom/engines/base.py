@@ -31,6 +31,11 @@ class Engine(Configured):
     kinds: ClassVar[frozenset[str]]  # of learner that it can drive: "online", "dual"
     needs: ClassVar[frozenset[str]]  # of the task, keys of marginloom.learners.base.NEEDS
     minimum_threads: ClassVar[int]
+    paper: ClassVar[str] = ""  # that it comes from, if it has one of its own
+
+    def weight_copies(self, n_threads: int) -> int:
+        """Return how many vectors as large as the weights it keeps beside them, at most."""
+        return 0
 
     @abstractmethod
     def build(self, job: Job) -> _core.Engine:

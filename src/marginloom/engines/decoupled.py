@@ -31,6 +31,11 @@ class Decoupled(Engine):
     kinds = frozenset({"dual"})
     needs = frozenset[str]()
     minimum_threads = 2
+    paper = "Chang, Srikumar and Roth 2013, Algorithms 1 and 2"
+
+    def weight_copies(self, n_threads: int) -> int:
+        """Return how many vectors as large as the weights it keeps beside them, at most."""
+        return 3
 
     def build(self, job: Job) -> _core.Engine:
         """Make the native engine."""

@@ -25,6 +25,7 @@ class MasterWorker(Engine):
     kinds = frozenset({"dual"})
     needs = frozenset[str]()
     minimum_threads = 1
+    paper = "Chang, Srikumar and Roth 2013, section 4"
 
     def build(self, job: Job) -> _core.Engine:
         """Make the native engine."""

@@ -44,6 +44,7 @@ class Learner(Configured):
     losses: ClassVar[tuple[str, ...]]  # the objectives it can have, the default first; () if it has none
     common: ClassVar[frozenset[str]]  # which of the common options C, tol, loss and memory it uses
     needs: ClassVar[frozenset[str]]  # keys of NEEDS
+    engines: ClassVar[tuple[str, ...]] = ("serial",)  # names of those that can drive it
     objective: ClassVar[str]
     update: ClassVar[str]
     paper: ClassVar[str]

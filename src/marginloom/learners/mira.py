@@ -36,6 +36,7 @@ class MIRA(Online):
     losses = ()
     common = frozenset({"C"})
     needs = frozenset({"gold"})
+    engines = ("serial", "minibatch", "mixing", "subsample")
     objective = "per example: 1/2 |w' - w|^2 + C_i xi  with  w'.d(y) >= loss(y) - xi  for the violated candidates y"
     update = "w += sum_y a(y) d(y),  a >= 0,  sum_y a(y) <= C_i,  by Hildreth's method"
     paper = "Zhao and Huang 2013, Algorithm 3 (after McDonald, Crammer and Pereira 2005)"

@@ -31,6 +31,7 @@ class PassiveAggressive(Online):
     losses = ()
     common = frozenset({"C"})
     needs = frozenset({"gold"})
+    engines = ("serial", "mixing", "subsample")
     objective = "per example: 1/2 |w' - w|^2 + C_i xi (pa-i), C_i xi^2 (pa-ii)  with  w'.d >= loss - xi;  pa: xi = 0"
     update = "w += t d,  t = v / |d|^2 (pa), min(C_i, v / |d|^2) (pa-i), v / (|d|^2 + 1/2C_i) (pa-ii),  v = loss - w.d"
     paper = "Crammer, Dekel, Keshet, Shalev-Shwartz and Singer 2006; Chang and Yih 2013, section 4.3"

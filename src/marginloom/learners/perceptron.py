@@ -23,6 +23,7 @@ class Perceptron(Online):
     losses = ()
     common = frozenset[str]()
     needs = frozenset({"gold"})
+    engines = ("serial", "minibatch", "mixing", "subsample")
     objective = "none: mistakes on the training set"
     update = "if the prediction y' is wrong: w += phi(x, y) - phi(x, y')"
     paper = "McDonald, Hall and Mann 2010, section 3 (after Collins 2002)"

@@ -32,6 +32,7 @@ class SGD(Online):
     losses = ("hinge",)
     common = frozenset({"C", "loss"})
     needs = frozenset({"gold", "loss-augmented"})
+    engines = ("serial", "subsample")
     objective = "1/2 |w|^2 + sum_i C_i xi_i,  xi_i = max(0, max_y [loss(y) - w.d(y)]),  d(y) = phi(gold) - phi(y)"
     update = "w <- (w + eta d) / (1 + eta / (C n)),  eta = eta0 / (1 + eta0 t / C)^0.75,  t = examples seen / n"
     paper = "Chang and Yih 2013, section 4.3 (after Bottou 2004)"

@@ -1,0 +1,121 @@
+#include "engines/minibatch.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "core/stopwatch.hpp"
+#include "engines/online_state.hpp"
+
+namespace marginloom {
+
+Minibatch::Minibatch(std::shared_ptr<const Task> task, std::shared_ptr<OnlineLearner> learner,
+                     std::vector<std::size_t> examples, MinibatchOptions options)
+    : Engine(std::move(task)),
+      learner_(std::move(learner)),
+      examples_(std::move(examples)),
+      options_(options),
+      lane_{Random(options.visits.seed)},
+      searches_(std::min(options.batch_size, std::max<std::size_t>(examples_.size(), 1))),
+      works_(searches_.size()),
+      team_(std::clamp(options.threads, 1, static_cast<int>(std::min<std::size_t>(searches_.size(), 1 << 20)))) {
+  for (int thread = 0; thread < team_.size(); ++thread) scratches_.push_back(task_->make_scratch());
+  plan_.reserve(searches_.size());
+}
+
+PassReport Minibatch::run_pass(StopRequest& stop) {
+  PassReport report;
+  report.threads.resize(static_cast<std::size_t>(team_.size()));
+  const std::size_t updates_before = lane_.updates;
+  const PlainWeights w{weights_.values().data()};
+  Stopwatch wall;
+  if (!learner_->prepare(examples_, lane_.random, stop)) {
+    report.stopped = true;
+    return report;
+  }
+  const auto order = pass_order(examples_, options_.visits, lane_.random);
+  std::span<const std::size_t> batch;
+  FindOptions options;
+  const std::function<void(int)> work = [&](int thread) {  // made once: a function object this large is allocated
+    search(thread, batch, options, report.threads[static_cast<std::size_t>(thread)]);
+  };
+  for (std::size_t begin = 0; begin < order.size(); begin += searches_.size()) {
+    if (stop.stopped()) {
+      report.stopped = true;
+      break;
+    }
+    batch = std::span(order).subspan(begin, std::min(searches_.size(), order.size() - begin));
+    options = learner_->search();
+    plan(batch);
+    team_.run(work);
+    Stopwatch watch;
+    gather(batch.size(), options, report);
+    learner_->step(candidates_, w, lane_);
+    report.threads.front().update += watch.lap();
+  }
+  const double seconds = wall.lap();
+  for (ThreadTime& time : report.threads) time.waiting = std::max(0.0, seconds - time.inference - time.update);
+  report.training_loss /= static_cast<double>(std::max<std::size_t>(report.inferences, 1));
+  report.updates = lane_.updates - updates_before;
+  return report;
+}
+
+// The longest first, each taken by the first thread that is free. By lengths of sentences of conll2000, threads wait
+// less than by the paper's scheme (the shortest with the longest, dealt out beforehand): 9.7 % instead of 13.3 % for 16
+// examples and 8 threads, 10.8 % instead of 15.3 % for 24 and 12.
+void Minibatch::plan(std::span<const std::size_t> batch) {
+  plan_.resize(batch.size());
+  for (std::size_t position = 0; position < batch.size(); ++position) plan_[position] = position;
+  next_.store(0, std::memory_order_relaxed);
+  if (team_.size() == 1) return;
+  for (std::size_t position = 0; position < batch.size(); ++position) works_[position] = task_->work(batch[position]);
+  std::ranges::sort(plan_, [this](std::size_t one, std::size_t other) { return works_[one] > works_[other]; });
+}
+
+void Minibatch::search(int thread, std::span<const std::size_t> batch, const FindOptions& options, ThreadTime& time) {
+  Stopwatch watch;
+  Scratch& scratch = *scratches_[static_cast<std::size_t>(thread)];
+  for (;;) {
+    const std::size_t turn = next_.fetch_add(1, std::memory_order_relaxed);
+    if (turn >= plan_.size()) break;
+    const std::size_t position = plan_[turn];
+    Search& search = searches_[position];
+    search.found.clear();
+    search.violation = task_->find(batch[position], weights_.values(), options, scratch, search.found);
+  }
+  time.inference += watch.lap();
+}
+
+// Puts the candidates together in the order of the batch.
+void Minibatch::gather(std::size_t batch_size, const FindOptions& options, PassReport& report) {
+  candidates_.clear();
+  for (const Search& search : std::span(searches_).first(batch_size)) {
+    const CandidateBatch& found = search.found;
+    ++report.inferences;
+    report.wrong += found.empty() ? 0 : 1;
+    if (options.loss_scale != 0) {
+      report.training_loss += search.violation / options.loss_scale;
+    } else if (!found.empty()) {
+      report.training_loss += found[0].loss;
+    }
+    for (std::size_t k = 0; k < found.size(); ++k) candidates_.accept(found[k]);
+  }
+}
+
+void Minibatch::final_weights(std::span<double> result) const {
+  learner_->final_weights(weights_.values(), result);
+}
+
+StateArrays Minibatch::export_state() const {
+  return with_engine_state(learner_->export_state(), weights_.values(), lane_.random);
+}
+
+void Minibatch::import_state(const StateArrays& state) {
+  const auto& weights = saved_weights(state, "weights", weights_.size());
+  const Random random = restored_random(state);
+  learner_->import_state(state);
+  lane_.random = random;
+  std::ranges::copy(weights, weights_.values().begin());
+}
+
+}  // namespace marginloom

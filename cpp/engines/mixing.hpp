@@ -1,0 +1,118 @@
+// Parameter mixing, once or again and again (parameter-mixing-2010, Figures 2 and 3): shards of the examples are learnt
+// apart, each by one thread, and the weights are mixed.
+//
+//   round    every shard s starts from w and trains `inner_epochs` passes of its own, one in every pass of the engine
+//   mix      w_s = w + delta_s,   w <- w + sum_s mu_s delta_s
+//            mu_s = 1 / S, or k_s / sum k, where k_s counts the wrong examples that shard s met in the round
+//   average  over all rounds, shards and steps. In the form of averaging.hpp, (T w - u) / T, shard s has T_s and u_s of
+//            its own; its steps add up to T_s (w + delta_s) - u_s. So with T' = T + sum_s T_s and M = sum_s mu_s
+//            delta_s u <- u + T' M - sum_s (T_s delta_s - u_s),   T <- T'
+//
+// `inner_epochs` = 0 never ends the round: parameter mixing, Figure 2. There the average is what mixing the shards'
+// own averages gives, sum_s mu_s (T_s w_s - u_s) / T_s. Between passes the weights to predict with are mixed as if the
+// round ended there. A shard without a wrong example in a pass would not change in the rest of the round either: it is
+// not searched again, and its clock goes on.
+//
+// Mixing costs what has changed: shards keep the blocks of weights that their candidates touched. Threads take the next
+// shard that is left, and all sums are made in the order of the shards, so any number of threads gives the same bits.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "core/dirty_blocks.hpp"
+#include "core/team.hpp"
+#include "engines/engine.hpp"
+#include "engines/visiting.hpp"
+#include "learners/averaging.hpp"
+#include "learners/learner.hpp"
+
+namespace marginloom {
+
+// Cuts the examples, shuffled by the seed or as they are, into `count` parts whose sizes differ by one at most. The
+// order within a part is that of the examples.
+[[nodiscard]] std::vector<std::vector<std::size_t>> make_shards(std::vector<std::size_t> examples, std::size_t count,
+                                                                bool shuffled, std::uint64_t seed);
+
+struct MixingOptions {
+  VisitOptions visits = {};  // shuffling is within a shard
+  bool by_errors = false;    // mu_s
+  std::size_t inner_epochs = 1;
+  int threads = 1;
+};
+
+class Mixing final : public Engine {
+ public:
+  // Throws std::invalid_argument if the learner cannot be mixed. Threads beyond the number of shards are not started.
+  Mixing(std::shared_ptr<const Task> task, std::shared_ptr<OnlineLearner> learner,
+         std::vector<std::vector<std::size_t>> shards, MixingOptions options);
+
+  PassReport run_pass(StopRequest& stop) override;
+  std::optional<Certificate> certify(int, StopRequest&) override { return std::nullopt; }
+  bool weights_are_final() const override { return false; }
+  void final_weights(std::span<double> result) const override;
+  StateArrays export_state() const override;
+  void import_state(const StateArrays& state) override;
+
+ private:
+  // What a shard has learnt in this round.
+  struct Learnt {
+    std::vector<std::uint32_t> blocks;  // of weights, sorted; elsewhere they are those of the round's start
+    std::vector<double> values;         // w_s, DirtyBlocks::block_size a block
+    std::vector<double> late;           // u_s, likewise; empty if nothing is averaged
+    std::uint64_t ticks = 0;            // T_s
+    std::uint64_t wrong = 0;            // k_s
+    bool separated = false;             // its last pass met no wrong example
+
+    void forget();  // but keep the memory
+  };
+  struct Shard {
+    std::vector<std::size_t> examples;
+    Learnt learnt;
+    Random random{0};   // of this pass
+    PassReport report;  // of this pass
+  };
+  // A thread's own learner; its weights are those of the round's start, its average is empty, between two shards.
+  struct Worker {
+    Worker(const Task& task, OnlineLearner& learner);
+
+    std::vector<double> weights;
+    std::unique_ptr<OnlineLearner> learner;
+    std::unique_ptr<Scratch> scratch;
+    CandidateBatch found;
+    DirtyBlocks dirty;
+    Lane lane;
+  };
+  struct Pass;
+
+  void work(int thread, Pass& pass, ThreadTime& time);
+  void train(Worker& worker, Shard& shard, Pass& pass, StopRequest* stop, ThreadTime& time) const;
+  static void note_dirty(Worker& worker);
+  void load(Worker& worker, const Learnt& learnt) const;
+  void store(Worker& worker, Learnt& learnt) const;
+  void restore(Worker& worker) const;
+
+  template <class Visit>
+  void visit(const Learnt& learnt, std::size_t begin, std::size_t end, Visit visit) const;
+  template <class Part>
+  void in_parts(const Part& part, PassReport& report);
+  [[nodiscard]] std::vector<double> shares() const;
+  [[nodiscard]] std::uint64_t ticks() const;
+  void mix(PassReport& report);
+  void end_round(PassReport& report);
+  void start_round(PassReport& report);
+  [[nodiscard]] std::vector<Learnt> saved_shards(const StateArrays& state) const;
+
+  std::shared_ptr<OnlineLearner> learner_;
+  std::vector<Shard> shards_;
+  MixingOptions options_;
+  Random random_;
+  std::size_t epoch_ = 0;     // passes done in this round
+  std::vector<double> base_;  // the weights at the start of the round
+  DirtyBlocks changed_;       // in this round, by any shard
+  std::vector<Worker> workers_;
+  Team team_;
+};
+
+}  // namespace marginloom

@@ -1,0 +1,40 @@
+"""Batches that threads search together before each step; the algorithm is in cpp/engines/minibatch.hpp."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from marginloom import _core
+from marginloom.engines.base import Engine, Job
+from marginloom.errors import InputError
+from marginloom.parameters import parameter
+
+
+@dataclasses.dataclass(frozen=True)
+class Minibatch(Engine):
+    """Search the examples of a batch in parallel, with the weights fixed, and make one step of what was found.
+
+    Any number of threads gives the same bits, and a batch size of 1 those of the serial engine.
+
+    Examples
+    --------
+    >>> Minibatch(batch_size=24)
+    Minibatch(batch_size=24, shuffle=True)
+    """
+
+    batch_size: int = parameter(16, "positive count", "examples that are searched before each step (the paper's m)")
+    shuffle: bool = parameter(True, "switch", "visit the examples in a new random order in every pass")
+
+    name = "minibatch"
+    kinds = frozenset({"online"})
+    needs = frozenset[str]()
+    minimum_threads = 1
+    paper = "Zhao and Huang 2013, Algorithm 5"
+
+    def build(self, job: Job) -> _core.Engine:
+        """Make the native engine."""
+        if not isinstance(job.learner, _core.OnlineLearner):
+            raise InputError("the engine minibatch drives online learners, and this one has a dual")
+        return _core.Minibatch(
+            job.task, job.learner, job.examples, self.batch_size, job.n_threads, job.seed, self.shuffle
+        )

@@ -1,0 +1,91 @@
+"""Shards that are learnt apart and mixed; the algorithm is in cpp/engines/mixing.hpp."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marginloom import _core
+from marginloom.engines.base import Engine, Job
+from marginloom.errors import InputError
+from marginloom.parameters import parameter
+
+
+@dataclasses.dataclass(frozen=True)
+class Mixing(Engine):
+    """Learn shards of the examples apart, in parallel, and mix the weights: once, or again and again.
+
+    Any number of threads gives the same bits, as long as the number of shards is given.
+
+    Examples
+    --------
+    >>> Mixing(shards=10, mixing="errors").inner_epochs
+    1
+    """
+
+    shards: int = parameter(0, "count", "parts of the examples that are learnt apart; 0: as many as threads")
+    sharding: str = parameter("shuffled", "sharding", "how examples are dealt out: at random by the seed, or in runs")
+    mixing: str = parameter(
+        "uniform", "mixing", "share of a shard in the mixed weights: the same for all, or by its wrong examples"
+    )
+    inner_epochs: int = parameter(
+        1, "count", "passes over a shard before weights are mixed and handed out again; 0: mix once, at the end"
+    )
+    shuffle: bool = parameter(True, "switch", "visit the examples of a shard in a new random order in every pass")
+
+    name = "mixing"
+    kinds = frozenset({"online"})
+    needs = frozenset[str]()
+    minimum_threads = 1
+    paper = "McDonald, Hall and Mann 2010, section 4, Figures 2 and 3"
+
+    def weight_copies(self, n_threads: int) -> int:
+        """Return those of the round's start, and of every thread with its average."""
+        return 1 + 2 * min(n_threads, self.shards or n_threads)
+
+    def build(self, job: Job) -> _core.Engine:
+        """Make the native engine."""
+        if not isinstance(job.learner, _core.OnlineLearner):
+            raise InputError("the engine mixing drives online learners, and this one has a dual")
+        count = self.shards or max(1, min(job.n_threads, job.examples.size))
+        shards = _shards(job, count, self.sharding)
+        by_errors = self.mixing == "errors"
+        return _core.Mixing(
+            job.task, job.learner, shards, by_errors, self.inner_epochs, job.n_threads, job.seed, self.shuffle
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Subsample(Engine):
+    """Learn one shard of the examples and no other, on one thread: what mixing must be better than.
+
+    Examples
+    --------
+    >>> Subsample(shards=4)
+    Subsample(shards=4, sharding='shuffled', shuffle=True)
+    """
+
+    shards: int = parameter(10, "positive count", "parts of the examples, of which the first is learnt")
+    sharding: str = parameter("shuffled", "sharding", "how examples are dealt out: at random by the seed, or in runs")
+    shuffle: bool = parameter(True, "switch", "visit the examples in a new random order in every pass")
+
+    name = "subsample"
+    kinds = frozenset({"online"})
+    needs = frozenset[str]()
+    minimum_threads = 1
+    paper = "McDonald, Hall and Mann 2010, section 5"
+
+    def build(self, job: Job) -> _core.Engine:
+        """Make the native engine."""
+        if not isinstance(job.learner, _core.OnlineLearner):
+            raise InputError("the engine subsample drives online learners, and this one has a dual")
+        sample = _shards(job, self.shards, self.sharding)[0]
+        return _core.SerialOnline(job.task, job.learner, sample, job.seed, self.shuffle)
+
+
+def _shards(job: Job, count: int, sharding: str) -> list[NDArray[np.uint64]]:
+    if count > max(1, job.examples.size):
+        raise InputError(f"shards must be at most the number of training examples, {job.examples.size}, not {count}")
+    return _core.make_shards(job.examples, count, sharding == "shuffled", job.seed)

@@ -1,0 +1,37 @@
+// A task whose search throws once, in whichever thread makes that call.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <stdexcept>
+
+#include "core/task.hpp"
+
+class FailingTask final : public marginloom::Task {
+ public:
+  explicit FailingTask(std::shared_ptr<const marginloom::Task> task) : task_(std::move(task)) {}
+
+  void fail_at(int call) { left_ = call + 1; }  // counted from now, from 0
+
+  std::size_t size() const override { return task_->size(); }
+  std::size_t dimension() const override { return task_->dimension(); }
+  marginloom::Capabilities capabilities() const override { return task_->capabilities(); }
+  std::unique_ptr<marginloom::Scratch> make_scratch() const override { return task_->make_scratch(); }
+  void predict(std::size_t i, marginloom::WeightView w, int k, marginloom::Scratch& scratch,
+               std::vector<marginloom::Output>& outputs) const override {
+    task_->predict(i, w, k, scratch, outputs);
+  }
+  double find(std::size_t i, marginloom::WeightView w, const marginloom::FindOptions& options,
+              marginloom::Scratch& scratch, marginloom::CandidateSink& sink) const override {
+    if (--left_ == 0) throw std::runtime_error("search failed");
+    return task_->find(i, w, options, scratch, sink);
+  }
+  void candidate(std::size_t i, marginloom::ByteView output, marginloom::Scratch& scratch,
+                 marginloom::CandidateSink& sink) const override {
+    task_->candidate(i, output, scratch, sink);
+  }
+
+ private:
+  std::shared_ptr<const marginloom::Task> task_;
+  mutable std::atomic<int> left_{0};
+};
