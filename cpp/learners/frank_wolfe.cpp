@@ -68,13 +68,16 @@ void FrankWolfe::import_state(const StateArrays& state) {
   for (const auto* values : {&norms, &late, &sums}) {
     if (!all_finite(*values)) throw std::invalid_argument("the state has NaN or infinite values");
   }
-  BlockLearner::import_state(state);
+  const bool as_saved = problem_.import_state(state);
   norms_ = norms;
   mend_norms();
-  late_ = late;
-  late_loss_ = sums[0];
+  std::ranges::fill(oracle_, Oracle::none);
+  gap_of_pass_ = 0;
   gap_of_last_pass_ = sums[1];
-  clock_ = clock[0];
+  // An average over duals of which some are now beyond their bound is no dual point: it starts again from here.
+  late_ = as_saved ? late : std::vector<double>(late.size(), 0.0);
+  late_loss_ = as_saved ? sums[0] : 0;
+  clock_ = as_saved ? clock[0] : 0;
 }
 
 // Saved norms are taken for their last bits, unless the duals are no longer those that they belong to.

@@ -78,7 +78,10 @@ double FrankWolfe::improve_block(std::size_t i, const Weights& w, Lane& lane) {
   const DualBlocks& blocks = problem_.blocks();
   const Oracle oracle = std::exchange(oracle_[i], Oracle::none);
   const auto members = blocks[i].members();
-  if (members.empty()) return 0;
+  if (members.empty()) {
+    clock_ += oracle == Oracle::gold ? 1 : 0;  // it stays where it is, at gold; that is a step, too
+    return 0;
+  }
   BlockWorkspace& work = lane.block;
   blocks.gather(i, work, lane.scratch);
   work.gradient.clear();
@@ -128,7 +131,7 @@ double FrankWolfe::step_towards(std::size_t i, std::size_t target, double gap, c
   late_loss_ += loss_change * averaging_weight();
   if (gamma > 0) ++lane.updates;
   norms_[i] = (1 - gamma) * (1 - gamma) * norms_[i] + 2 * gamma * (1 - gamma) * cross + gamma * gamma * corner_norm;
-  problem_.set_duals(i, work.duals);
+  if (problem_.set_duals(i, work.duals)) blocks.drop_zero_duals(i);
   problem_.refresh(i, 0);
   return gamma * (gap - gamma * distance / 2);
 }

@@ -234,11 +234,15 @@ void OneSlack::import_state(const StateArrays& state) {
   OneSlack fresh(cache_.shared_task(), costs_, parameters_);
   fresh.cache_ = cache_.imported(state);
   const auto scratch = task().make_scratch();
+  std::vector<std::size_t> chosen_by(costs_.size(), duals.size());  // the last constraint that names the example
   std::size_t part = 0;
+  double dual_sum = 0;
   for (std::size_t c = 0; c < duals.size(); ++c) {
     if (!(duals[c] >= 0) || sizes[c] > examples.size() - part) refuse();
+    dual_sum += duals[c];
     for (const std::size_t end = part + sizes[c]; part < end; ++part) {
-      if (examples[part] >= costs_.size() || offsets[part] > offsets[part + 1] || offsets[part + 1] > outputs.size()) {
+      if (examples[part] >= costs_.size() || offsets[part] > offsets[part + 1] || offsets[part + 1] > outputs.size() ||
+          std::exchange(chosen_by[examples[part]], c) == c) {
         refuse();
       }
       FunctionSink sink([&](const Candidate& candidate) {
@@ -251,6 +255,7 @@ void OneSlack::import_state(const StateArrays& state) {
     fresh.constraints_.back().dual = duals[c];
     fresh.constraints_.back().idle = idle[c];
   }
+  if (part != examples.size() || dual_sum > 1 + 1e-9) refuse();
   fresh.gap_ = gap[0];
   *this = std::move(fresh);
 }
