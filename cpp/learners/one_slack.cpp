@@ -54,11 +54,11 @@ void OneSlack::end_pass(const PlainWeights& w, Lane& lane) {
   const double primal = squared_norm / 2 + std::exchange(violation_, 0.0);
   const double dual_before = dual(squared_norm);
   add_constraint();
-  double squared_norm_after = solve(w);
+  double squared_norm_after = solve(w, lane);
   for (int round = 0; round < most_rounds && parameters_.cache > 0; ++round) {
     if (!choose_from_cache(w, lane, slack(weights) + share * (primal - dual_before))) break;
     add_constraint();
-    squared_norm_after = solve(w);
+    squared_norm_after = solve(w, lane);
   }
   gap_ = primal - dual(squared_norm_after);
   cache_.trim();
@@ -109,7 +109,7 @@ bool OneSlack::choose_from_cache(const PlainWeights& w, Lane& lane, double least
 }
 
 // Solves the programme to a hundredth of the newest constraint's violation; returns |w|^2.
-double OneSlack::solve(const PlainWeights& w) {
+double OneSlack::solve(const PlainWeights& w, Lane& lane) {
   constexpr double precision = 0.01;
   const std::size_t size = constraints_.size();
   const std::span<const double> weights(w.data, sum_.size());
@@ -130,6 +130,7 @@ double OneSlack::solve(const PlainWeights& w) {
     constraint.dual = duals[c];
     constraint.idle = duals[c] > 0 ? 0 : constraint.idle + 1;
     if (step == 0) continue;
+    ++lane.updates;
     for (std::size_t k = 0; k < constraint.indices.size(); ++k) {
       w.add(constraint.indices[k], step * constraint.values[k]);
     }
