@@ -33,9 +33,8 @@ double BlockProblem::solve(const PlainWeights& w, Lane& lane, double tolerance,
                            const std::function<bool(double)>& enough) {
   constexpr int most_sweeps = 100'000;  // far more than it takes; the gap tells if it was too few
   double gain = 0;
-  bool stopped = false;
   unsolved_.clear();
-  for (int sweep = 0; sweep < most_sweeps && !stopped; ++sweep) {
+  for (int sweep = 0; sweep < most_sweeps; ++sweep) {
     const bool all = unsolved_.empty();
     for (std::size_t i = 0; all && i < blocks_.size(); ++i) {
       if (!blocks_[i].empty()) unsolved_.push_back(i);
@@ -43,11 +42,11 @@ double BlockProblem::solve(const PlainWeights& w, Lane& lane, double tolerance,
     lane.random.shuffle(std::span(unsolved_));
     std::size_t left = 0;
     double gain_of_sweep = 0;
-    for (std::size_t j = 0; j < unsolved_.size() && !stopped; ++j) {
+    for (std::size_t j = 0; j < unsolved_.size(); ++j) {
+      if (j % 64 == 0 && lane.stop && lane.stop->stopped()) return gain;
       const Step step = update(unsolved_[j], w, lane, tolerance);
       gain_of_sweep += step.gain;
       if (step.residual > tolerance) unsolved_[left++] = unsolved_[j];
-      stopped = j % 64 == 0 && lane.stop && lane.stop->stopped();
     }
     gain += gain_of_sweep;
     unsolved_.resize(left);
