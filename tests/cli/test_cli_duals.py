@@ -115,3 +115,10 @@ def test_stopping_rules_of_fsmo_are_reported(small, tmp_path):
 def test_wrong_options_are_refused_before_any_work(tmp_path, arguments, message):
     said = refuses("train", "tag", tmp_path / "missing.conll", "--model", tmp_path / "m", *arguments)
     assert message in said
+
+
+def test_help_has_the_words_of_every_learner_that_has_the_option():
+    said = " ".join(run("train", "tag", "--help").stdout.split())
+    for algorithm in ALGORITHMS.values():
+        for parameter in algorithm.learner.parameters():
+            assert parameter.help[1:].replace("-", "") in said.replace("- ", "").replace("-", ""), parameter.name

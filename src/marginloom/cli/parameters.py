@@ -80,9 +80,11 @@ def _declared() -> dict[str, list[tuple[type[Configured], Parameter]]]:
 
 
 def _option(name: str, owners: list[tuple[type[Configured], Parameter]]) -> Any:
-    first = owners[0][1]
-    text = f"{first.help[0].upper()}{first.help[1:]}. [{', '.join(owner.name for owner, _ in owners)}]"
-    convert = KINDS[first.kind].convert
+    told: dict[str, list[str]] = {}  # learners may mean different things by one name, and say so
+    for owner, parameter in owners:
+        told.setdefault(parameter.help, []).append(owner.name)
+    text = " ".join(f"{help[0].upper()}{help[1:]}. [{', '.join(names)}]" for help, names in told.items())
+    convert = KINDS[owners[0][1].kind].convert
     if convert is bool:
         switch = f"{option_name(name)}/--no-{name.replace('_', '-')}"
         return Annotated[bool | None, typer.Option(switch, help=text)]
