@@ -19,14 +19,14 @@ BlockProblem::BlockProblem(std::shared_ptr<const Task> task, std::vector<double>
   if (costs_.size() != blocks_.size()) throw std::invalid_argument("one cost per example is needed");
 }
 
-void BlockProblem::set_duals(std::size_t i, std::span<const double> duals) {
-  bool emptied = false;
+bool BlockProblem::set_duals(std::size_t i, std::span<const double> duals) {
+  bool idle = false;
   const auto members = blocks_[i].members();
   for (std::size_t j = 0; j < members.size(); ++j) {
     members[j].dual = duals[j];
-    emptied |= duals[j] == 0;
+    idle |= duals[j] == 0;
   }
-  if (emptied) blocks_.drop_zero_duals(i);
+  return idle;
 }
 
 double BlockProblem::solve(const PlainWeights& w, Lane& lane, double tolerance,
@@ -44,13 +44,17 @@ double BlockProblem::solve(const PlainWeights& w, Lane& lane, double tolerance,
     double gain_of_sweep = 0;
     for (std::size_t j = 0; j < unsolved_.size(); ++j) {
       if (j % 64 == 0 && lane.stop && lane.stop->stopped()) return gain;
-      const Step step = improve(unsolved_[j], w, lane, tolerance);
+      const Step step = update(unsolved_[j], w, lane, tolerance);
       gain_of_sweep += step.gain;
       if (step.residual > tolerance) unsolved_[left++] = unsolved_[j];
     }
     gain += gain_of_sweep;
     unsolved_.resize(left);
     if ((all && left == 0) || enough(gain_of_sweep)) break;
+  }
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    const auto zero = [](const WorkingSet::Member& member) { return member.dual == 0; };
+    if (std::ranges::any_of(blocks_[i].members(), zero)) blocks_.drop_zero_duals(i);
   }
   return gain;
 }
@@ -111,6 +115,9 @@ bool BlockProblem::import_state(const StateArrays& state) {
   std::vector<double> sums(sums_.size());
   bool as_saved = true;
   for (std::size_t i = 0; i < sums.size(); ++i) {
+    if (slacks[i] < 0 || (slacks[i] > 0 && blocks[i].empty())) {
+      throw std::invalid_argument("'block_slacks' of the state is broken");
+    }
     sums[i] = blocks[i].dual_sum();
     if (sums[i] > 0 && !(costs_[i] > 0)) {
       throw std::invalid_argument("example " + std::to_string(i) + " has duals in the state but a weight of 0 here");

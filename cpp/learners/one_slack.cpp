@@ -53,11 +53,11 @@ void OneSlack::end_pass(const PlainWeights& w, Lane& lane) {
   const double primal = squared_norm / 2 + std::exchange(violation_, 0.0);
   const double dual_before = dual(squared_norm);
   add_constraint();
-  double squared_norm_after = solve(w);
+  double squared_norm_after = solve(w, lane);
   for (int round = 0; round < most_rounds && parameters_.cache > 0; ++round) {
     if (!choose_from_cache(w, lane, slack() + share * (primal - dual_before))) break;
     add_constraint();
-    squared_norm_after = solve(w);
+    squared_norm_after = solve(w, lane);
   }
   gap_ = primal - dual(squared_norm_after);
   cache_.trim();
@@ -108,7 +108,7 @@ bool OneSlack::choose_from_cache(const PlainWeights& w, Lane& lane, double least
 }
 
 // Solves the programme to a hundredth of the newest constraint's violation; returns |w|^2.
-double OneSlack::solve(const PlainWeights& w) {
+double OneSlack::solve(const PlainWeights& w, Lane& lane) {
   constexpr double precision = 0.01;
   const std::size_t size = constraints_.size();
   qp_.reset(size);
@@ -127,6 +127,7 @@ double OneSlack::solve(const PlainWeights& w) {
     constraint.dual = duals[c];
     constraint.idle = duals[c] > 0 ? 0 : constraint.idle + 1;
     if (step == 0) continue;
+    ++lane.updates;
     for (std::size_t k = 0; k < constraint.indices.size(); ++k) {
       w.add(constraint.indices[k], step * constraint.values[k]);
     }
@@ -245,11 +246,15 @@ void OneSlack::import_state(const StateArrays& state) {
   OneSlack fresh(cache_.shared_task(), costs_, parameters_);
   fresh.cache_ = cache_.imported(state);
   const auto scratch = task().make_scratch();
+  std::vector<std::size_t> chosen_by(costs_.size(), duals.size());  // the last constraint that names the example
   std::size_t part = 0;
+  double dual_sum = 0;
   for (std::size_t c = 0; c < duals.size(); ++c) {
     if (!(duals[c] >= 0) || sizes[c] > examples.size() - part) refuse();
+    dual_sum += duals[c];
     for (const std::size_t end = part + sizes[c]; part < end; ++part) {
-      if (examples[part] >= costs_.size() || offsets[part] > offsets[part + 1] || offsets[part + 1] > outputs.size()) {
+      if (examples[part] >= costs_.size() || offsets[part] > offsets[part + 1] || offsets[part + 1] > outputs.size() ||
+          std::exchange(chosen_by[examples[part]], c) == c) {
         refuse();
       }
       FunctionSink sink([&](const Candidate& candidate) {
@@ -262,6 +267,7 @@ void OneSlack::import_state(const StateArrays& state) {
     fresh.constraints_.back().dual = duals[c];
     fresh.constraints_.back().idle = idle[c];
   }
+  if (part != examples.size() || dual_sum > 1 + 1e-9) refuse();
   fresh.gap_ = gap[0];
   *this = std::move(fresh);
 }

@@ -12,8 +12,8 @@
 // and sum a <= C.)
 //
 // Between passes of inference constraints are also put together from a cache of each example's latest candidates, as
-// long as they are violated by a tenth of what the last true one was. Constraints whose dual has been 0 for `inactive`
-// solutions are removed.
+// long as they are violated by a tenth of what the last true one was. Constraints whose dual has been 0 for more than
+// `inactive` solutions in a row are removed.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class OneSlack final : public DualLearner {
  public:
   struct Parameters {
     std::size_t cache = 5;      // candidates per example; 0: no cache
-    std::size_t inactive = 50;  // solutions without it after which a constraint goes
+    std::size_t inactive = 50;  // solutions in a row that a constraint may have a dual of 0
     std::size_t memory = DualBlocks::unlimited;
   };
 
@@ -82,7 +82,7 @@ class OneSlack final : public DualLearner {
   // Makes the constraint that was put together one of the programme.
   void add_constraint();
   bool choose_from_cache(const PlainWeights& w, Lane& lane, double least);
-  double solve(const PlainWeights& w);
+  double solve(const PlainWeights& w, Lane& lane);
   void remove_inactive();
   [[nodiscard]] std::vector<double> violations() const;
   [[nodiscard]] double slack() const;
