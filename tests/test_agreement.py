@@ -112,6 +112,7 @@ def test_learners_of_one_objective_end_at_the_same_optimum(problem, algorithm, l
         C=C,
         tol=5e-4,
         max_iter=SLOW.get(algorithm, 1_000),
+        n_threads=2,
         sample_weight=weights,
     )
     best = optimum[loss]
@@ -132,7 +133,7 @@ def test_every_algorithm_with_an_objective_is_among_the_cases():
 @pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if ALGORITHMS[name].learner.kind == "dual"])
 def test_the_dual_rises_and_certificates_are_never_negative(algorithm):
     chains = TinyChains(5, sentences=10, integers=False)
-    result = train(make_task(chains, "dense"), algorithm=algorithm, C=1.0, tol=1e-9, max_iter=60)
+    result = train(make_task(chains, "dense"), algorithm=algorithm, C=1.0, tol=1e-9, max_iter=60, n_threads=2)
     duals = [row["dual"] for row in result.trace.rows]
     assert all(later >= earlier - 1e-9 * abs(earlier) for earlier, later in itertools.pairwise(duals))
     assert result.certificate.gap >= -1e-12

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from oracles import TinyChains
 from test_inference import make_task
 
-from marginloom import InputError, SequenceTagger, make_tagging
+from marginloom import InputError, SequenceTagger, _core, make_tagging
 from marginloom.constraints import BOUNDARY, forbidden_pairs
 from marginloom.features import MatrixFeatures
 from marginloom.tasks.sequence import SequenceTask
@@ -52,6 +52,35 @@ def test_k_best_are_the_best_in_order_and_different(seed, labels, length, k):
         assert len({y for y, _ in found}) == len(found)
         assert [score for _, score in found] == pytest.approx(every[:k], abs=1e-5)
         assert [float(w @ chains.phi(i, y)) for y, _ in found] == pytest.approx(every[:k], abs=1e-5)
+
+
+@given(seed=st.integers(0, 2**31), labels=st.integers(1, 4), length=st.integers(1, 4), k=st.integers(2, 300))
+@settings(max_examples=60, deadline=None)
+def test_ties_go_to_the_lowest_label_from_the_end_and_the_first_is_the_1_best(seed, labels, length, k):
+    chains = TinyChains(seed, labels=labels, max_length=length)
+    task = make_task(chains, "indicators")
+    w = np.random.default_rng(seed).integers(0, 2, size=chains.dimension).astype(float)
+    weights = chains.to_core(w, task.core.stride)
+    first = outputs_of(task, weights, 1)
+    for i, found in enumerate(outputs_of(task, weights, k)):
+        every = [(-float(w @ chains.phi(i, y)), y[::-1]) for y in chains.outputs(i)]
+        assert found == [(y[::-1], -score) for score, y in sorted(every)[:k]]
+        assert found[:1] == next(first)
+
+
+def test_all_instruction_sets_find_the_same_k_best_to_the_bit():
+    chains = TinyChains(7, sentences=30, labels=5, max_length=12, integers=False, features=9)
+    task = make_task(chains, "dense")
+    w = chains.to_core(np.random.default_rng(3).normal(size=chains.dimension), task.core.stride)
+    selected = _core.simd_selected()
+    try:
+        results = set()
+        for name in _core.simd_available():
+            assert _core.simd_select(name)
+            results.add(tuple(array.tobytes() for array in task.predict_k_best(w, 20)))
+        assert len(results) == 1
+    finally:
+        _core.simd_select(selected)
 
 
 @given(seed=st.integers(0, 2**31), k=st.integers(2, 12), loss_scale=st.sampled_from([0.0, 1.0]))

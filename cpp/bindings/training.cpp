@@ -11,6 +11,8 @@
 #include "bindings/bindings.hpp"
 #include "bindings/lent_weights.hpp"
 #include "core/objective.hpp"
+#include "engines/decoupled.hpp"
+#include "engines/master_worker.hpp"
 #include "engines/serial.hpp"
 #include "learners/hildreth.hpp"
 
@@ -65,6 +67,12 @@ nb::dict run_pass(Engine& engine) {
   result["stopped"] = report.stopped;
   result["primal"] = optional_number(report.primal_estimate);
   result["dual"] = optional_number(report.dual);
+  nb::dict candidates;
+  candidates["found"] = report.found;
+  candidates["accepted"] = report.accepted;
+  candidates["stale"] = report.found - report.accepted;
+  result["candidates"] = candidates;
+  result["weights_age"] = report.weights_age;
   result["active"] = report.active;
   result["working_set_bytes"] = report.working_set_bytes;
   return result;
@@ -228,6 +236,25 @@ void bind_training(nb::module_& module) {
       .def_prop_ro("weights_are_final", &Engine::weights_are_final)
       .def_prop_ro("descriptor", [](const Engine& self) { return self.weights()->descriptor(); })
       .def_prop_ro("weights", &weights);
+  nb::class_<MasterWorker, Engine>(module, "MasterWorker")
+      .def("__init__", [](MasterWorker* self, std::shared_ptr<Task> task, std::shared_ptr<DualLearner> learner,
+                          const InputArray<std::uint64_t>& examples, std::uint64_t seed, bool shuffle, int threads) {
+        if (&learner->task() != task.get()) throw std::invalid_argument("the learner belongs to another task");
+        auto visited = checked_examples(*task, examples);
+        new (self) MasterWorker(std::move(task), std::move(learner), std::move(visited), {seed, shuffle}, threads);
+      });
+  nb::class_<Decoupled, Engine>(module, "Decoupled")
+      .def("__init__", [](Decoupled* self, std::shared_ptr<Task> task, std::shared_ptr<DualLearner> learner,
+                          const InputArray<std::uint64_t>& examples, std::uint64_t seed, bool shuffle, int threads,
+                          std::size_t rho_updates, std::size_t rho_inferences) {
+        if (&learner->task() != task.get()) throw std::invalid_argument("the learner belongs to another task");
+        auto visited = checked_examples(*task, examples);
+        DecoupledOptions options;
+        options.threads = threads;
+        options.rho_updates = rho_updates;
+        options.rho_inferences = rho_inferences;
+        new (self) Decoupled(std::move(task), std::move(learner), std::move(visited), {seed, shuffle}, options);
+      });
   nb::class_<SerialOnline, Engine>(module, "SerialOnline").def("__init__", &make_serial<SerialOnline, OnlineLearner>);
   nb::class_<SerialDual, Engine>(module, "SerialDual").def("__init__", &make_serial<SerialDual, DualLearner>);
   bind_online_engines(module);

@@ -31,9 +31,14 @@ Pair most_violating(std::span<const double> variables, std::span<const double> g
   return pair;
 }
 
+// A remainder within rounding of the budget is none: no step could use it up, and it would make every solution whose
+// budget is spent look unsolved.
 double what_is_left(std::span<const double> variables, double budget) {
-  for (const double value : variables) budget -= value;
-  return std::max(budget, 0.0);
+  constexpr double rounding = 1e-13;
+  if (budget == SimplexQp::no_budget) return budget;
+  double left = budget;
+  for (const double value : variables) left -= value;
+  return left > rounding * budget ? left : 0;
 }
 
 }  // namespace

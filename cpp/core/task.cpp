@@ -14,6 +14,9 @@ namespace {
 double Task::dot(std::size_t, ByteView, const PlainWeights&) const {
   no_implicit_differences();
 }
+double Task::dot(std::size_t, ByteView, const TrackedWeights&) const {
+  no_implicit_differences();
+}
 double Task::dot(std::size_t, ByteView, const AtomicWeights&) const {
   no_implicit_differences();
 }
@@ -21,6 +24,9 @@ double Task::dot(std::size_t, ByteView, const PrivateWeights&) const {
   no_implicit_differences();
 }
 void Task::add(std::size_t, ByteView, double, const PlainWeights&) const {
+  no_implicit_differences();
+}
+void Task::add(std::size_t, ByteView, double, const TrackedWeights&) const {
   no_implicit_differences();
 }
 void Task::add(std::size_t, ByteView, double, const AtomicWeights&) const {

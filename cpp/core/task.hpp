@@ -72,11 +72,13 @@ class Task {
   [[nodiscard]] virtual double work(std::size_t) const { return 1; }
 
   // For tasks whose differences are implicit: w.d, and w += step * d, for d = phi(gold) - phi(output).
-  // ImplicitTask (implicit_task.hpp) writes the three versions from one template.
+  // ImplicitTask (implicit_task.hpp) writes the versions from one template.
   [[nodiscard]] virtual double dot(std::size_t i, ByteView output, const PlainWeights& w) const;
+  [[nodiscard]] virtual double dot(std::size_t i, ByteView output, const TrackedWeights& w) const;
   [[nodiscard]] virtual double dot(std::size_t i, ByteView output, const AtomicWeights& w) const;
   [[nodiscard]] virtual double dot(std::size_t i, ByteView output, const PrivateWeights& w) const;
   virtual void add(std::size_t i, ByteView output, double step, const PlainWeights& w) const;
+  virtual void add(std::size_t i, ByteView output, double step, const TrackedWeights& w) const;
   virtual void add(std::size_t i, ByteView output, double step, const AtomicWeights& w) const;
   virtual void add(std::size_t i, ByteView output, double step, const PrivateWeights& w) const;
 

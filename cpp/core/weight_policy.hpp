@@ -1,13 +1,14 @@
 // How a learner's step reads and writes weights. The step is written once, as a template over these.
 //
 //   PlainWeights    one thread owns the vector
+//   TrackedWeights  one thread owns the vector and notes which parts it changes, so that it can publish them
 //   AtomicWeights   several threads share it: relaxed loads and atomic adds
 //   PrivateWeights  a thread works on its own copy of the hot weights (a prefix of the vector) and shares the
 //                   rest atomically. The copies of p threads are summed when they are merged, so each copy
 //                   moves `scale` times the thread's step and the step counts the hot part of the squared
 //                   norm `scale` times: with scale = p the sum of all steps is safe (the scaling of CoCoA+).
 //
-// A task with implicit differences evaluates them against the same three (see Task::dot and Task::add); it
+// A task with implicit differences evaluates them against the same ones (see Task::dot and Task::add); it
 // does not say which part of its norm is hot, so there PrivateWeights counts all of it `scale` times, which
 // is safe.
 #pragma once
@@ -16,6 +17,7 @@
 #include <span>
 
 #include "core/candidate.hpp"
+#include "core/dirty_blocks.hpp"
 
 namespace marginloom {
 
@@ -30,6 +32,19 @@ struct PlainWeights {
 
   [[nodiscard]] double read(WeightIndex k) const { return data[k]; }
   void add(WeightIndex k, double change) const { data[k] += change; }
+  [[nodiscard]] static constexpr double extra_curvature(WeightIndex, double) { return 0; }
+  [[nodiscard]] static constexpr double extra_curvature_bound(double) { return 0; }
+};
+
+struct TrackedWeights {
+  double* data;
+  DirtyBlocks* dirty;
+
+  [[nodiscard]] double read(WeightIndex k) const { return data[k]; }
+  void add(WeightIndex k, double change) const {
+    data[k] += change;
+    dirty->mark(k);
+  }
   [[nodiscard]] static constexpr double extra_curvature(WeightIndex, double) { return 0; }
   [[nodiscard]] static constexpr double extra_curvature_bound(double) { return 0; }
 };

@@ -33,7 +33,11 @@ struct PassReport {
   // loss-augmented.
   double training_loss = 0;
   std::vector<ThreadTime> threads;
-  bool stopped = false;  // cut short by the owner
+  // Of dual learners: candidates that searches brought, and those that the learner could still use when it got them.
+  std::size_t found = 0;
+  std::size_t accepted = 0;
+  double weights_age = 0;  // updates that the learner was ahead of the weights that a search used, on average
+  bool stopped = false;    // cut short by the owner
   // Of dual learners: the objectives after the pass, the primal by the slacks as they were visited.
   std::optional<double> primal_estimate;
   std::optional<double> dual;

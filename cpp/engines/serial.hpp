@@ -4,21 +4,18 @@
 #include <memory>
 #include <vector>
 
+#include "engines/dual_engine.hpp"
 #include "engines/engine.hpp"
+#include "engines/visiting.hpp"
 #include "learners/learner.hpp"
 
 namespace marginloom {
-
-struct SerialOptions {
-  std::uint64_t seed = 0;
-  bool shuffle = true;  // a new order of the examples in every pass
-};
 
 class SerialOnline final : public Engine {
  public:
   // `examples` are the ones to visit.
   SerialOnline(std::shared_ptr<const Task> task, std::shared_ptr<OnlineLearner> learner,
-               std::vector<std::size_t> examples, SerialOptions options);
+               std::vector<std::size_t> examples, VisitOptions options);
 
   PassReport run_pass(StopRequest& stop) override;
   std::optional<Certificate> certify(int, StopRequest&) override { return std::nullopt; }
@@ -30,7 +27,7 @@ class SerialOnline final : public Engine {
  private:
   std::shared_ptr<OnlineLearner> learner_;
   std::vector<std::size_t> examples_;
-  SerialOptions options_;
+  VisitOptions options_;
   Lane lane_;
   std::unique_ptr<Scratch> scratch_;
 };
@@ -38,26 +35,14 @@ class SerialOnline final : public Engine {
 // Algorithms 2 and 3 of dcd-ssvm-2013 for any dual learner. A pass here is inference and improvement for
 // every example and then the learner's inner passes over the blocks; the paper puts those first, where they
 // do nothing in the first iteration, so the sequence of steps is the same.
-class SerialDual final : public Engine {
+class SerialDual final : public DualEngine {
  public:
   SerialDual(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner, std::vector<std::size_t> examples,
-             SerialOptions options);
-
-  PassReport run_pass(StopRequest& stop) override;
-  std::optional<Certificate> certify(int threads, StopRequest& stop) override;
-  bool weights_are_final() const override { return !learner_->averages(); }
-  void final_weights(std::span<double> result) const override;
-  StateArrays export_state() const override;
-  void import_state(const StateArrays& state) override;
+             VisitOptions options);
 
  private:
-  void search_pass(PassReport& report, StopRequest& stop);
-  void inner_passes(PassReport& report, StopRequest& stop);
+  void search_pass(PassReport& report, StopRequest& stop) override;
 
-  std::shared_ptr<DualLearner> learner_;
-  std::vector<std::size_t> examples_;
-  SerialOptions options_;
-  Lane lane_;
   std::unique_ptr<Scratch> scratch_;
 };
 

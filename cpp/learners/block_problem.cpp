@@ -19,14 +19,14 @@ BlockProblem::BlockProblem(std::shared_ptr<const Task> task, std::vector<double>
   if (costs_.size() != blocks_.size()) throw std::invalid_argument("one cost per example is needed");
 }
 
-void BlockProblem::set_duals(std::size_t i, std::span<const double> duals) {
-  bool emptied = false;
+bool BlockProblem::set_duals(std::size_t i, std::span<const double> duals) {
+  bool idle = false;
   const auto members = blocks_[i].members();
   for (std::size_t j = 0; j < members.size(); ++j) {
     members[j].dual = duals[j];
-    emptied |= duals[j] == 0;
+    idle |= duals[j] == 0;
   }
-  if (emptied) blocks_.drop_zero_duals(i);
+  return idle;
 }
 
 double BlockProblem::solve(const PlainWeights& w, Lane& lane, double tolerance,
@@ -44,13 +44,17 @@ double BlockProblem::solve(const PlainWeights& w, Lane& lane, double tolerance,
     double gain_of_sweep = 0;
     for (std::size_t j = 0; j < unsolved_.size(); ++j) {
       if (j % 64 == 0 && lane.stop && lane.stop->stopped()) return gain;
-      const Step step = improve(unsolved_[j], w, lane, tolerance);
+      const Step step = update(unsolved_[j], w, lane, tolerance);
       gain_of_sweep += step.gain;
       if (step.residual > tolerance) unsolved_[left++] = unsolved_[j];
     }
     gain += gain_of_sweep;
     unsolved_.resize(left);
     if ((all && left == 0) || enough(gain_of_sweep)) break;
+  }
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    const auto zero = [](const WorkingSet::Member& member) { return member.dual == 0; };
+    if (std::ranges::any_of(blocks_[i].members(), zero)) blocks_.drop_zero_duals(i);
   }
   return gain;
 }
@@ -59,9 +63,9 @@ void BlockProblem::refresh(std::size_t i, double largest_violation) {
   constexpr double used_up = 1 - 1e-9;
   sums_[i] = blocks_[i].dual_sum();
   if (loss_ == Loss::squared_hinge) {
-    slacks_[i] = sums_[i] / (2 * costs_[i]);
+    set_slack(i, sums_[i] / (2 * costs_[i]));
   } else {
-    slacks_[i] = sums_[i] >= used_up * costs_[i] ? std::max(largest_violation, 0.0) : 0.0;
+    set_slack(i, sums_[i] >= used_up * costs_[i] ? std::max(largest_violation, 0.0) : 0.0);
   }
 }
 
@@ -98,7 +102,7 @@ StateArrays BlockProblem::export_state() const {
   return state;
 }
 
-void BlockProblem::import_state(const StateArrays& state) {
+bool BlockProblem::import_state(const StateArrays& state) {
   const auto& threshold = state_array<double>(state, "block_threshold");
   if (threshold.size() != 1 || !(threshold[0] >= 0)) {
     throw std::invalid_argument("'block_threshold' of the state is broken");
@@ -109,7 +113,11 @@ void BlockProblem::import_state(const StateArrays& state) {
   }
   DualBlocks blocks = blocks_.imported(state);
   std::vector<double> sums(sums_.size());
+  bool as_saved = true;
   for (std::size_t i = 0; i < sums.size(); ++i) {
+    if (slacks[i] < 0 || (slacks[i] > 0 && blocks[i].empty())) {
+      throw std::invalid_argument("'block_slacks' of the state is broken");
+    }
     sums[i] = blocks[i].dual_sum();
     if (sums[i] > 0 && !(costs_[i] > 0)) {
       throw std::invalid_argument("example " + std::to_string(i) + " has duals in the state but a weight of 0 here");
@@ -117,6 +125,7 @@ void BlockProblem::import_state(const StateArrays& state) {
     if (loss_ == Loss::hinge && sums[i] > costs_[i] * (1 + 1e-9)) {  // of a larger C: the same ray, as far as allowed
       for (auto& member : blocks[i].members()) member.dual *= costs_[i] / sums[i];
       sums[i] = blocks[i].dual_sum();
+      as_saved = false;
     }
   }
   blocks_ = std::move(blocks);
@@ -126,6 +135,7 @@ void BlockProblem::import_state(const StateArrays& state) {
     slacks_[i] = costs_[i] > 0 ? sums_[i] / (2 * costs_[i]) : 0;
   }
   threshold_ = std::min(threshold[0], asked_threshold_);
+  return as_saved;
 }
 
 }  // namespace marginloom

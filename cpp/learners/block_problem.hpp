@@ -18,6 +18,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -35,6 +36,7 @@ class BlockProblem {
   struct Step {
     double gain = 0;      // in the dual
     double residual = 0;  // how far from optimal the block was before, in units of violation
+    bool idle = false;    // some duals of the block are 0 now
   };
 
   // `costs` are the C_i; examples with a cost of 0 are never to be visited.
@@ -45,28 +47,29 @@ class BlockProblem {
   [[nodiscard]] const DualBlocks& blocks() const { return blocks_; }
   [[nodiscard]] Loss loss() const { return loss_; }
   [[nodiscard]] double cost(std::size_t i) const { return costs_[i]; }
-  [[nodiscard]] double slack(std::size_t i) const { return slacks_[i]; }
+  // These two may be read while another thread improves the block.
+  [[nodiscard]] double slack(std::size_t i) const {
+    return std::atomic_ref(slacks_[i]).load(std::memory_order_relaxed);
+  }
   [[nodiscard]] double threshold() const { return threshold_; }
 
   // Improves the block of example i and the weights. A block whose residual is within the tolerance may be left alone.
   template <class Weights>
   Step improve(std::size_t i, const Weights& w, Lane& lane, double tolerance) {
-    if (blocks_[i].empty()) {
-      slacks_[i] = 0;
-      return {};
-    }
-    return loss_ == Loss::hinge ? solve_block(i, w, lane, tolerance) : sweep_block(i, w, lane);
+    const Step step = update(i, w, lane, tolerance);
+    if (step.idle) blocks_.drop_zero_duals(i);
+    return step;
   }
 
   // Improves all blocks until every residual is within the tolerance, or enough(gain of a sweep) says so. A sweep
   // visits the blocks that were not yet optimal in the one before; when none is left, one more visits all, since w has
-  // moved.
+  // moved. Candidates are dropped at the end only: a dual that is 0 on the way may rise again.
   double solve(
       const PlainWeights& w, Lane& lane, double tolerance,
       const std::function<bool(double)>& enough = [](double) { return false; });
 
-  // Sets the duals of example i's candidates and drops those that are 0.
-  void set_duals(std::size_t i, std::span<const double> duals);
+  // Sets the duals of example i's candidates; true if some are 0.
+  bool set_duals(std::size_t i, std::span<const double> duals);
 
   // Takes over what was done to the duals of example i, given the largest violation among its candidates.
   void refresh(std::size_t i, double largest_violation);
@@ -74,9 +77,20 @@ class BlockProblem {
   void note_gap(double primal, double dual);
   [[nodiscard]] double dual(double squared_norm) const;
   [[nodiscard]] StateArrays export_state() const;
-  void import_state(const StateArrays& state);
+  // False if duals had to be scaled down because they are beyond the bounds that the costs set here.
+  bool import_state(const StateArrays& state);
 
  private:
+  void set_slack(std::size_t i, double slack) { std::atomic_ref(slacks_[i]).store(slack, std::memory_order_relaxed); }
+  // improve(), but nothing is dropped.
+  template <class Weights>
+  Step update(std::size_t i, const Weights& w, Lane& lane, double tolerance) {
+    if (blocks_[i].empty()) {
+      set_slack(i, 0);
+      return {};
+    }
+    return loss_ == Loss::hinge ? solve_block(i, w, lane, tolerance) : sweep_block(i, w, lane);
+  }
   template <class Weights>
   Step sweep_block(std::size_t i, const Weights& w, Lane& lane);
   template <class Weights>
@@ -84,8 +98,8 @@ class BlockProblem {
 
   DualBlocks blocks_;
   std::vector<double> costs_;
-  std::vector<double> sums_;  // sum_y a_iy
-  std::vector<double> slacks_;
+  std::vector<double> sums_;            // sum_y a_iy
+  mutable std::vector<double> slacks_;  // mutable for atomic loads
   std::vector<std::size_t> unsolved_;
   Loss loss_;
   double asked_threshold_;
@@ -98,7 +112,6 @@ BlockProblem::Step BlockProblem::sweep_block(std::size_t i, const Weights& w, La
   const double ridge = 1 / (2 * costs_[i]);
   double sum = sums_[i];
   Step result;
-  bool emptied = false;
   lane.random.shuffle(block.members().subspan(1));
   for (auto& member : block.members()) {
     const auto entries = blocks_.entries(i, member, lane.scratch);
@@ -115,12 +128,11 @@ BlockProblem::Step BlockProblem::sweep_block(std::size_t i, const Weights& w, La
       member.dual = dual;
       ++lane.updates;
     }
-    emptied |= dual == 0;
+    result.idle |= dual == 0;
     blocks_.keep(i, member, entries);
   }
-  if (emptied) blocks_.drop_zero_duals(i);
   sums_[i] = block.dual_sum();
-  slacks_[i] = sums_[i] / (2 * costs_[i]);
+  set_slack(i, sums_[i] / (2 * costs_[i]));
   return result;
 }
 
@@ -136,7 +148,7 @@ BlockProblem::Step BlockProblem::solve_block(std::size_t i, const Weights& w, La
     work.duals.push_back(member.dual);
     work.gradient.push_back(member.loss - blocks_.project(i, member, work.differences[j], w).dot);
   }
-  Step result{0, SimplexQp::residual(work.duals, work.gradient, costs_[i])};
+  Step result{.residual = SimplexQp::residual(work.duals, work.gradient, costs_[i])};
   if (result.residual > tolerance) {
     // Other threads move the hot weights too; counting the curvature so many times keeps the sum of all steps safe.
     const double caution = 1 + w.extra_curvature_bound(1);
@@ -151,7 +163,7 @@ BlockProblem::Step BlockProblem::solve_block(std::size_t i, const Weights& w, La
     }
   }
   const double largest = *std::ranges::max_element(work.gradient);
-  set_duals(i, work.duals);
+  result.idle = set_duals(i, work.duals);
   refresh(i, largest);
   return result;
 }

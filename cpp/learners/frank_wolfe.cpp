@@ -6,17 +6,30 @@
 #include <utility>
 
 namespace marginloom {
+namespace {
+
+bool same_up_to_rounding(const SparseSum& a, const SparseSum& b) {
+  double distance = 0;
+  visit_both(a, b, [&](WeightIndex, double x, double y) { distance += (x - y) * (x - y); });
+  return distance <= 1e-12 * std::max(a.squared_norm, 1e-12);
+}
+
+}  // namespace
 
 FrankWolfe::FrankWolfe(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters)
-    : BlockLearner({std::move(task), std::move(costs), Loss::hinge, 0, parameters.memory}),
+    : BlockLearner({std::move(task), std::move(costs), Loss::hinge, 0,
+                    parameters.inner_passes > 0 ? parameters.memory : 0}),  // without a cache differences are used once
       parameters_(parameters),
       oracle_(problem_.blocks().size(), Oracle::none),
-      norms_(problem_.blocks().size(), 0.0),
+      sums_(problem_.blocks().size()),
+      adder_(problem_.blocks().task().dimension()),
       late_(parameters.averaged ? problem_.blocks().task().dimension() : 0, 0.0) {}
 
 void FrankWolfe::absorb(const Candidate& candidate) {
   BlockLearner::absorb(candidate);
   oracle_[candidate.example] = Oracle::candidate;
+  take_corner(candidate);  // the step usually follows at once
+  corner_of_ = candidate.example;
 }
 
 void FrankWolfe::searched(std::size_t i, double) {
@@ -28,11 +41,42 @@ void FrankWolfe::end_pass(const PlainWeights& w, Lane& lane) {
   BlockLearner::end_pass(w, lane);
 }
 
-double FrankWolfe::block_gap(std::size_t i, std::size_t target, const BlockWorkspace& work) const {
-  double gap = target == gold ? 0 : problem_.cost(i) * work.gradient[target];
+void FrankWolfe::take_corner(std::size_t i, const WorkingSet::Member& member, Lane& lane) {
+  const DualBlocks& blocks = problem_.blocks();
+  Candidate candidate;
+  candidate.example = i;
+  candidate.output = blocks[i].output(member);
+  candidate.implicit = task().capabilities().implicit;
+  candidate.difference = blocks.entries(i, member, lane.scratch);
+  take_corner(candidate);
+}
+
+void FrankWolfe::take_corner(const Candidate& candidate) {
+  const double cost = problem_.cost(candidate.example);
+  if (candidate.implicit) {
+    adder_.add(task(), candidate, cost);
+    adder_.take(corner_);
+    return;
+  }
+  corner_.clear();
+  for (const Entry& entry : candidate.difference) corner_.push_back(entry.index, cost * entry.value);
+}
+
+double FrankWolfe::move_duals(std::size_t i, std::size_t target, double gamma) {
   const auto members = problem_.blocks()[i].members();
-  for (std::size_t j = 0; j < members.size(); ++j) gap -= members[j].dual * work.gradient[j];
-  return gap;
+  double loss_change = 0;
+  bool faded = false;
+  for (std::size_t j = 0; j < members.size(); ++j) {
+    const double corner = j == target ? problem_.cost(i) : 0;
+    double dual = gamma < 1 ? (1 - gamma) * members[j].dual + gamma * corner : corner;
+    if (dual <= 1e-14 * problem_.cost(i)) dual = 0;  // beyond rounding of the rest, and blocks must not grow for ever
+    loss_change += (dual - members[j].dual) * members[j].loss;
+    members[j].dual = dual;
+    faded |= dual == 0;
+  }
+  if (faded) problem_.blocks().drop_zero_duals(i);
+  problem_.refresh(i, 0);
+  return loss_change;
 }
 
 void FrankWolfe::average(std::span<double> w) const {
@@ -48,51 +92,89 @@ double FrankWolfe::averaged_dual(double squared_norm) const {
   return problem_.blocks().weighted_loss() - 2 / (steps * (steps + 1)) * late_loss_ - squared_norm / 2;
 }
 
+std::size_t FrankWolfe::memory() const {
+  std::size_t bytes = BlockLearner::memory();
+  for (const SparseSum& sum : sums_) bytes += sizeof(SparseSum) + sum.memory();
+  return bytes;
+}
+
 StateArrays FrankWolfe::export_state() const {
   StateArrays state = BlockLearner::export_state();
-  state["frank_wolfe_norms"] = norms_;
+  std::vector<std::uint64_t> sizes;
+  std::vector<std::uint64_t> indices;
+  std::vector<double> values;
+  for (const SparseSum& sum : sums_) {
+    sizes.push_back(sum.indices.size());
+    indices.insert(indices.end(), sum.indices.begin(), sum.indices.end());
+    values.insert(values.end(), sum.values.begin(), sum.values.end());
+  }
+  state["frank_wolfe_sizes"] = std::move(sizes);
+  state["frank_wolfe_indices"] = std::move(indices);
+  state["frank_wolfe_values"] = std::move(values);
   state["frank_wolfe_late"] = late_;
   state["frank_wolfe_sums"] = std::vector<double>{late_loss_, gap_of_last_pass_};
   state["frank_wolfe_clock"] = std::vector<std::uint64_t>{clock_};
   return state;
 }
 
+// w_i follow from the duals. Saved ones are taken for their last bits, unless the duals are no longer those that they
+// belong to.
 void FrankWolfe::import_state(const StateArrays& state) {
-  const auto& norms = state_array<double>(state, "frank_wolfe_norms");
+  const auto& sizes = state_array<std::uint64_t>(state, "frank_wolfe_sizes");
+  const auto& indices = state_array<std::uint64_t>(state, "frank_wolfe_indices");
+  const auto& values = state_array<double>(state, "frank_wolfe_values");
   const auto& late = state_array<double>(state, "frank_wolfe_late");
   const auto& sums = state_array<double>(state, "frank_wolfe_sums");
   const auto& clock = state_array<std::uint64_t>(state, "frank_wolfe_clock");
-  if (norms.size() != norms_.size() || late.size() != late_.size() || sums.size() != 2 || clock.size() != 1) {
+  if (sizes.size() != sums_.size() || indices.size() != values.size() || late.size() != late_.size() ||
+      sums.size() != 2 || clock.size() != 1) {
     throw std::invalid_argument("the state is not one of this learner: its arrays have other lengths");
   }
-  for (const auto* values : {&norms, &late, &sums}) {
-    if (!all_finite(*values)) throw std::invalid_argument("the state has NaN or infinite values");
+  for (const auto* numbers : {&values, &late, &sums}) {
+    if (!all_finite(*numbers)) throw std::invalid_argument("the state has NaN or infinite values");
   }
-  BlockLearner::import_state(state);
-  norms_ = norms;
-  mend_norms();
-  late_ = late;
-  late_loss_ = sums[0];
+  std::vector<SparseSum> saved(sizes.size());
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] > indices.size() - next) throw std::invalid_argument("'frank_wolfe_sizes' of the state is broken");
+    for (const std::size_t end = next + sizes[i]; next < end; ++next) {
+      if (indices[next] >= task().dimension() ||
+          (!saved[i].indices.empty() && indices[next] <= saved[i].indices.back())) {
+        throw std::invalid_argument("'frank_wolfe_indices' of the state is broken");
+      }
+      saved[i].push_back(static_cast<WeightIndex>(indices[next]), values[next]);
+    }
+  }
+  const bool as_saved = problem_.import_state(state);
+  sums_ = sums_of_duals();
+  for (std::size_t i = 0; i < sums_.size(); ++i) {
+    if (same_up_to_rounding(saved[i], sums_[i])) sums_[i] = std::move(saved[i]);
+  }
+  std::ranges::fill(oracle_, Oracle::none);
+  corner_of_ = gold;
+  gap_of_pass_ = 0;
   gap_of_last_pass_ = sums[1];
-  clock_ = clock[0];
+  // An average over duals of which some are now beyond their bound is no dual point: it starts again from here.
+  late_ = as_saved ? late : std::vector<double>(late.size(), 0.0);
+  late_loss_ = as_saved ? sums[0] : 0;
+  clock_ = as_saved ? clock[0] : 0;
 }
 
-// Saved norms are taken for their last bits, unless the duals are no longer those that they belong to.
-void FrankWolfe::mend_norms() {
-  BlockWorkspace work;
-  std::unique_ptr<Scratch> scratch;
-  const DualBlocks& blocks = problem_.blocks();
-  for (std::size_t i = 0; i < norms_.size(); ++i) {
-    const auto members = blocks[i].members();
-    blocks.gather(i, work, scratch);
-    double norm = 0;
-    for (std::size_t j = 0; j < members.size(); ++j) {
-      for (std::size_t k = 0; k < members.size(); ++k) {
-        norm += members[j].dual * members[k].dual * blocks.product(i, j, k, work);
-      }
+std::vector<SparseSum> FrankWolfe::sums_of_duals() {
+  std::vector<SparseSum> result(sums_.size());
+  Lane lane;
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    for (const auto& member : problem_.blocks()[i].members()) {
+      Candidate difference;
+      difference.example = i;
+      difference.output = problem_.blocks()[i].output(member);
+      difference.implicit = task().capabilities().implicit;
+      difference.difference = problem_.blocks().entries(i, member, lane.scratch);
+      adder_.add(task(), difference, member.dual);
     }
-    if (!(std::abs(norm - norms_[i]) <= 1e-6 * std::max(norm, 1e-6))) norms_[i] = norm;
+    adder_.take(result[i]);
   }
+  return result;
 }
 
 }  // namespace marginloom

@@ -9,8 +9,9 @@
 //   gap      sum_i gap_i over a pass is the duality gap, seen through weights that moved meanwhile
 //   average  w' = 2 / (K (K + 1)) sum_k k w_k over all steps k = 1 .. K, and the same of the dual point
 //
-// The papers write C/n for our C. The outputs of a block stay known with their duals, so that w can be recomputed and a
-// checkpoint rebuilt; with inner passes they also serve as a cache: a step towards the best of them needs no inference.
+// The papers write C/n for our C. w_i is kept merged, so that a step costs its size, however many outputs it is made
+// of. The outputs stay known with their duals, so that w can be recomputed and a checkpoint rebuilt; with inner passes
+// they also serve as a cache: a step towards the best of them needs no inference.
 //
 // A change made at step k is missing from the k (k - 1) / 2 parts of the average before it, so with
 // u = sum_k change_k k (k - 1) / 2 the average is w - 2 u / (K (K + 1)).
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "learners/block_problem.hpp"
+#include "learners/sparse_sum.hpp"
 
 namespace marginloom {
 
@@ -44,6 +46,7 @@ class FrankWolfe final : public BlockLearner<FrankWolfe> {
   bool averages() const override { return !late_.empty(); }
   void average(std::span<double> w) const override;
   double averaged_dual(double squared_norm) const override;
+  std::size_t memory() const override;
   StateArrays export_state() const override;
   void import_state(const StateArrays& state) override;
 
@@ -53,19 +56,33 @@ class FrankWolfe final : public BlockLearner<FrankWolfe> {
  private:
   enum class Oracle : std::uint8_t { none, gold, candidate };  // what the last search of an example brought
   static constexpr std::size_t gold = static_cast<std::size_t>(-1);
+  struct Way {
+    WeightIndex index;
+    double from;  // w_i
+    double way;   // w_s - w_i
+  };
 
-  // gap_i towards member `target` of the block, or towards gold, given the violations in the lane's workspace.
-  [[nodiscard]] double block_gap(std::size_t i, std::size_t target, const BlockWorkspace& work) const;
+  // The cached candidate of example i with the largest violation, or gold.
   template <class Weights>
-  double step_towards(std::size_t i, std::size_t target, double gap, const Weights& w, Lane& lane);
-  void mend_norms();
+  [[nodiscard]] std::size_t best_cached(std::size_t i, const Weights& w, Lane& lane) const;
+  template <class Weights>
+  double step_towards(std::size_t i, std::size_t target, bool from_search, const Weights& w, Lane& lane);
+  // Moves the block's share of the dual from its duals to the corner; returns the change of its loss.
+  double move_duals(std::size_t i, std::size_t target, double gamma);
+  void take_corner(std::size_t i, const WorkingSet::Member& member, Lane& lane);
+  void take_corner(const Candidate& candidate);
+  [[nodiscard]] std::vector<SparseSum> sums_of_duals();
   [[nodiscard]] double averaging_weight() const {
     return static_cast<double>(clock_) * (static_cast<double>(clock_) - 1) / 2;
   }
 
   Parameters parameters_;
   std::vector<Oracle> oracle_;
-  std::vector<double> norms_;  // |w_i|^2
+  std::vector<SparseSum> sums_;  // w_i
+  SparseAdder adder_;
+  SparseSum corner_;              // w_s
+  std::size_t corner_of_ = gold;  // the example whose newest candidate it belongs to
+  std::vector<Way> path_;
   double gap_of_pass_ = 0;
   double gap_of_last_pass_ = 0;
   std::vector<double> late_;  // u, empty if not averaged
@@ -75,61 +92,72 @@ class FrankWolfe final : public BlockLearner<FrankWolfe> {
 
 template <class Weights>
 double FrankWolfe::improve_block(std::size_t i, const Weights& w, Lane& lane) {
-  const DualBlocks& blocks = problem_.blocks();
   const Oracle oracle = std::exchange(oracle_[i], Oracle::none);
-  const auto members = blocks[i].members();
-  if (members.empty()) return 0;
-  BlockWorkspace& work = lane.block;
-  blocks.gather(i, work, lane.scratch);
-  work.gradient.clear();
-  for (std::size_t j = 0; j < members.size(); ++j) {
-    work.gradient.push_back(members[j].loss - blocks.project(i, members[j], work.differences[j], w).dot);
+  if (problem_.blocks()[i].empty()) {
+    clock_ += oracle == Oracle::gold ? 1 : 0;  // it stays where it is, at gold; that is a step, too
+    return 0;
   }
-  std::size_t target = oracle == Oracle::candidate ? 0 : gold;
-  if (oracle == Oracle::none) {  // an inner pass: the best of what is known
-    const auto best = std::ranges::max_element(work.gradient);
-    if (*best > 0) target = static_cast<std::size_t>(best - work.gradient.begin());
-  }
-  const double gap = block_gap(i, target, work);
-  if (oracle != Oracle::none) gap_of_pass_ += gap;
-  return step_towards(i, target, gap, w, lane);
+  if (oracle == Oracle::none) return step_towards(i, best_cached(i, w, lane), false, w, lane);
+  return step_towards(i, oracle == Oracle::candidate ? 0 : gold, true, w, lane);
 }
 
 template <class Weights>
-double FrankWolfe::step_towards(std::size_t i, std::size_t target, double gap, const Weights& w, Lane& lane) {
-  DualBlocks& blocks = problem_.blocks();
-  BlockWorkspace& work = lane.block;
+std::size_t FrankWolfe::best_cached(std::size_t i, const Weights& w, Lane& lane) const {
+  const DualBlocks& blocks = problem_.blocks();
   const auto members = blocks[i].members();
-  const double corner = target == gold ? 0 : problem_.cost(i);
-  double cross = 0;  // w_i.w_s
-  for (std::size_t j = 0; j < members.size() && target != gold; ++j) {
-    if (members[j].dual > 0) cross += members[j].dual * corner * blocks.product(i, j, target, work);
+  double highest = 0;
+  std::size_t best = gold;
+  for (std::size_t j = 0; j < members.size(); ++j) {
+    const auto entries = blocks.entries(i, members[j], lane.scratch);
+    const double violation = members[j].loss - blocks.project(i, members[j], entries, w).dot;
+    if (violation > highest) {
+      highest = violation;
+      best = j;
+    }
   }
-  const double corner_norm = target == gold ? 0 : corner * corner * members[target].squared_norm;
-  const double distance = norms_[i] - 2 * cross + corner_norm;
+  return best;
+}
+
+template <class Weights>
+double FrankWolfe::step_towards(std::size_t i, std::size_t target, bool from_search, const Weights& w, Lane& lane) {
+  const auto members = problem_.blocks()[i].members();
+  double corner_loss = 0;
+  if (target != gold) {
+    if (!(from_search && corner_of_ == i)) take_corner(i, members[target], lane);
+    corner_loss = problem_.cost(i) * members[target].loss;
+  } else {
+    corner_.clear();
+  }
+  corner_of_ = gold;
+  double loss = 0;
+  for (const auto& member : members) loss += member.dual * member.loss;
+  SparseSum& sum = sums_[i];
+  double gap = corner_loss - loss;
+  double distance = 0;  // |w_s - w_i|^2
+  path_.clear();
+  visit_both(sum, corner_, [&](WeightIndex k, double from, double to) {
+    const double way = to - from;
+    gap -= w.read(k) * way;
+    distance += way * way;
+    path_.push_back({k, from, way});
+  });
+  if (from_search) gap_of_pass_ += gap;
   const double caution = 1 + w.extra_curvature_bound(1);
   const double gamma = gap <= 0 ? 0 : (caution * distance > gap ? gap / (caution * distance) : 1);
   ++clock_;
-  double loss_change = 0;
-  work.duals.clear();
-  for (std::size_t j = 0; j < members.size(); ++j) {
-    // What has faded to nothing is taken out of w, too, so that blocks do not grow for ever.
-    const double faded = (1 - gamma) * members[j].dual + (j == target ? gamma * corner : 0);
-    const double dual = faded > 1e-13 * problem_.cost(i) ? faded : 0;
-    const double step = dual - members[j].dual;
-    work.duals.push_back(dual);
-    if (step == 0) continue;
-    blocks.add(i, members[j], work.differences[j], step, w);
-    if (averages()) {
-      blocks.add(i, members[j], work.differences[j], step * averaging_weight(), PlainWeights{late_.data()});
+  if (gamma > 0) {
+    sum.clear();
+    const PlainWeights late{late_.data()};
+    const double late_share = averages() ? gamma * averaging_weight() : 0;
+    for (const Way& way : path_) {
+      w.add(way.index, gamma * way.way);
+      if (late_share > 0) late.add(way.index, late_share * way.way);
+      const double value = gamma < 1 ? way.from + gamma * way.way : way.from + way.way;
+      if (value != 0) sum.push_back(way.index, value);
     }
-    loss_change += step * members[j].loss;
+    ++lane.updates;
   }
-  late_loss_ += loss_change * averaging_weight();
-  if (gamma > 0) ++lane.updates;
-  norms_[i] = (1 - gamma) * (1 - gamma) * norms_[i] + 2 * gamma * (1 - gamma) * cross + gamma * gamma * corner_norm;
-  problem_.set_duals(i, work.duals);
-  problem_.refresh(i, 0);
+  late_loss_ += move_duals(i, target, gamma) * averaging_weight();
   return gamma * (gap - gamma * distance / 2);
 }
 

@@ -1,12 +1,12 @@
 // Fixed-threshold sequential minimal optimisation for the hinge (fastssvm-2021, Algorithms 1 and 2, section 3).
 //
 //   primal   min_w  1/2 |w|^2 + sum_i C_i xi_i   subject to  w.d_i(y) >= loss_i(y) - xi_i,  xi_i >= 0
-//   dual     max_a  sum a_iy loss_i(y) - 1/2 |w|^2   subject to  a >= 0,  sum_y a_iy <= C_i       (the paper's C/n is
-//   our C) optimal  with g_iy = loss_i(y) - w.d_i(y) and xi_i = max(0, max_y g_iy):
+//   dual     max_a  sum a_iy loss_i(y) - 1/2 |w|^2   subject to  a >= 0,  sum_y a_iy <= C_i   (the paper's C/n is our
+//   C) optimal  with g_iy = loss_i(y) - w.d_i(y) and xi_i = max(0, max_y g_iy):
 //            g_iy = xi_i where a_iy > 0, g_iy <= xi_i where a_iy = 0, and xi_i = 0 where sum_y a_iy < C_i
-//   update   wherever that fails by more than a tolerance, pairwise steps within the example, the gold output standing
-//   for
-//            the slack (a step with it moves one variable alone), until it holds: SimplexQp
+//   update   wherever that fails by more than a tolerance, pairwise steps within the example until it holds
+//   (SimplexQp);
+//            the gold output stands for the slack: a step with it moves one variable alone
 //
 // Constraints come in batches, at most one per example and pass; after a batch Algorithm 2 runs over all of them. It
 // stops when nothing changes, or, if asked for (section 3.2), once it has done 2000 sweeps and the last 5 brought less

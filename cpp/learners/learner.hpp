@@ -82,6 +82,7 @@ class DualLearner {
 
   // Updates the block of example i and the weights; returns the gain in the dual, never negative.
   virtual double improve(std::size_t i, const PlainWeights& w, Lane& lane) = 0;
+  virtual double improve(std::size_t i, const TrackedWeights& w, Lane& lane) = 0;
   virtual double improve(std::size_t i, const AtomicWeights& w, Lane& lane) = 0;
   virtual double improve(std::size_t i, const PrivateWeights& w, Lane& lane) = 0;
 
@@ -122,12 +123,15 @@ class DualLearner {
   virtual void import_state(const StateArrays& state) = 0;
 };
 
-// Forwards the three versions of improve() to one template of Derived,
+// Forwards the versions of improve() to one template of Derived,
 //   template <class Weights> double improve_block(std::size_t i, const Weights& w, Lane& lane);
 template <class Derived>
 class DualLearnerBase : public DualLearner {
  public:
   double improve(std::size_t i, const PlainWeights& w, Lane& lane) final {
+    return static_cast<Derived*>(this)->improve_block(i, w, lane);
+  }
+  double improve(std::size_t i, const TrackedWeights& w, Lane& lane) final {
     return static_cast<Derived*>(this)->improve_block(i, w, lane);
   }
   double improve(std::size_t i, const AtomicWeights& w, Lane& lane) final {

@@ -49,16 +49,15 @@ void OneSlack::choose(std::size_t i, double loss, ByteView output, std::span<con
 void OneSlack::end_pass(const PlainWeights& w, Lane& lane) {
   constexpr int most_rounds = 100;
   constexpr double share = 0.1;
-  const std::span<const double> weights(w.data, sum_.size());
   const double squared_norm = kernels().squared_norm(w.data, sum_.size());
   const double primal = squared_norm / 2 + std::exchange(violation_, 0.0);
   const double dual_before = dual(squared_norm);
   add_constraint();
-  double squared_norm_after = solve(w);
+  double squared_norm_after = solve(w, lane);
   for (int round = 0; round < most_rounds && parameters_.cache > 0; ++round) {
-    if (!choose_from_cache(w, lane, slack(weights) + share * (primal - dual_before))) break;
+    if (!choose_from_cache(w, lane, slack() + share * (primal - dual_before))) break;
     add_constraint();
-    squared_norm_after = solve(w);
+    squared_norm_after = solve(w, lane);
   }
   gap_ = primal - dual(squared_norm_after);
   cache_.trim();
@@ -109,19 +108,17 @@ bool OneSlack::choose_from_cache(const PlainWeights& w, Lane& lane, double least
 }
 
 // Solves the programme to a hundredth of the newest constraint's violation; returns |w|^2.
-double OneSlack::solve(const PlainWeights& w) {
+double OneSlack::solve(const PlainWeights& w, Lane& lane) {
   constexpr double precision = 0.01;
   const std::size_t size = constraints_.size();
-  const std::span<const double> weights(w.data, sum_.size());
   qp_.reset(size);
   std::vector<double> duals(size);
-  std::vector<double> gradient(size);
   for (std::size_t c = 0; c < size; ++c) {
     const Constraint& constraint = constraints_[c];
     for (std::size_t d = 0; d <= c; ++d) qp_.product(c, d) = qp_.product(d, c) = constraint.products[d];
     duals[c] = constraint.dual;
-    gradient[c] = constraint.loss - dot(constraint, weights);
   }
+  std::vector<double> gradient = violations();
   const double tolerance = precision * SimplexQp::residual(duals, gradient, 1);
   qp_.solve(duals, gradient, 1, tolerance, 1000 * size);
   for (std::size_t c = 0; c < size; ++c) {
@@ -130,6 +127,7 @@ double OneSlack::solve(const PlainWeights& w) {
     constraint.dual = duals[c];
     constraint.idle = duals[c] > 0 ? 0 : constraint.idle + 1;
     if (step == 0) continue;
+    ++lane.updates;
     for (std::size_t k = 0; k < constraint.indices.size(); ++k) {
       w.add(constraint.indices[k], step * constraint.values[k]);
     }
@@ -154,10 +152,24 @@ void OneSlack::remove_inactive() {
   constraints_.resize(kept);
 }
 
-double OneSlack::slack(std::span<const double> w) const {
+// loss - w.g of all constraints; as w = sum a g, their products are all that it takes.
+std::vector<double> OneSlack::violations() const {
+  std::vector<double> result(constraints_.size());
+  for (std::size_t c = 0; c < constraints_.size(); ++c) result[c] = constraints_[c].loss;
+  for (std::size_t c = 0; c < constraints_.size(); ++c) {
+    for (std::size_t d = 0; d <= c; ++d) {
+      result[c] -= constraints_[d].dual * constraints_[c].products[d];
+      if (d != c) result[d] -= constraints_[c].dual * constraints_[c].products[d];
+    }
+  }
+  return result;
+}
+
+double OneSlack::slack() const {
+  const auto all = violations();
   double highest = 0;
-  for (const Constraint& constraint : constraints_) {
-    if (constraint.dual > 0) highest = std::max(highest, constraint.loss - dot(constraint, w));
+  for (std::size_t c = 0; c < constraints_.size(); ++c) {
+    if (constraints_[c].dual > 0) highest = std::max(highest, all[c]);
   }
   return highest;
 }
@@ -234,11 +246,15 @@ void OneSlack::import_state(const StateArrays& state) {
   OneSlack fresh(cache_.shared_task(), costs_, parameters_);
   fresh.cache_ = cache_.imported(state);
   const auto scratch = task().make_scratch();
+  std::vector<std::size_t> chosen_by(costs_.size(), duals.size());  // the last constraint that names the example
   std::size_t part = 0;
+  double dual_sum = 0;
   for (std::size_t c = 0; c < duals.size(); ++c) {
     if (!(duals[c] >= 0) || sizes[c] > examples.size() - part) refuse();
+    dual_sum += duals[c];
     for (const std::size_t end = part + sizes[c]; part < end; ++part) {
-      if (examples[part] >= costs_.size() || offsets[part] > offsets[part + 1] || offsets[part + 1] > outputs.size()) {
+      if (examples[part] >= costs_.size() || offsets[part] > offsets[part + 1] || offsets[part + 1] > outputs.size() ||
+          std::exchange(chosen_by[examples[part]], c) == c) {
         refuse();
       }
       FunctionSink sink([&](const Candidate& candidate) {
@@ -251,6 +267,7 @@ void OneSlack::import_state(const StateArrays& state) {
     fresh.constraints_.back().dual = duals[c];
     fresh.constraints_.back().idle = idle[c];
   }
+  if (part != examples.size() || dual_sum > 1 + 1e-9) refuse();
   fresh.gap_ = gap[0];
   *this = std::move(fresh);
 }

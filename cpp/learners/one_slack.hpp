@@ -12,8 +12,8 @@
 // and sum a <= C.)
 //
 // Between passes of inference constraints are also put together from a cache of each example's latest candidates, as
-// long as they are violated by a tenth of what the last true one was. Constraints whose dual has been 0 for `inactive`
-// solutions are removed.
+// long as they are violated by a tenth of what the last true one was. Constraints whose dual has been 0 for more than
+// `inactive` solutions in a row are removed.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class OneSlack final : public DualLearner {
  public:
   struct Parameters {
     std::size_t cache = 5;      // candidates per example; 0: no cache
-    std::size_t inactive = 50;  // solutions without it after which a constraint goes
+    std::size_t inactive = 50;  // solutions in a row that a constraint may have a dual of 0
     std::size_t memory = DualBlocks::unlimited;
   };
 
@@ -45,6 +45,7 @@ class OneSlack final : public DualLearner {
   void absorb(const Candidate& candidate) override;
   bool has_candidates(std::size_t) const override { return false; }
   double improve(std::size_t, const PlainWeights&, Lane&) override { return 0; }  // nothing before the end of the pass
+  double improve(std::size_t, const TrackedWeights&, Lane&) override { return 0; }
   double improve(std::size_t, const AtomicWeights&, Lane&) override { return 0; }
   double improve(std::size_t, const PrivateWeights&, Lane&) override { return 0; }
   void end_pass(const PlainWeights& w, Lane& lane) override;
@@ -81,9 +82,10 @@ class OneSlack final : public DualLearner {
   // Makes the constraint that was put together one of the programme.
   void add_constraint();
   bool choose_from_cache(const PlainWeights& w, Lane& lane, double least);
-  double solve(const PlainWeights& w);
+  double solve(const PlainWeights& w, Lane& lane);
   void remove_inactive();
-  [[nodiscard]] double slack(std::span<const double> w) const;
+  [[nodiscard]] std::vector<double> violations() const;
+  [[nodiscard]] double slack() const;
   [[nodiscard]] double dot(const Constraint& constraint, std::span<const double> w) const;
 
   DualBlocks cache_;  // its duals are not duals: 1 for all

@@ -191,18 +191,25 @@ const double* SequenceTask::apply_constraints(std::size_t i, WeightView w, Buffe
   return buffers.transitions.data();
 }
 
+// Viterbi's recursion: turns buffers.scores into the scores of the best prefixes, and returns the transitions.
+const double* SequenceTask::score_prefixes(std::size_t i, WeightView w, Buffers& buffers) const {
+  const Kernels& kernel = kernels();
+  const double* transitions = apply_constraints(i, w, buffers);
+  double* scores = buffers.scores.data();
+  for (std::size_t t = 1; t < length(i); ++t) {
+    kernel.max_plus(scores + (t - 1) * stride_, transitions, data_.label_count, stride_, scores + t * stride_);
+  }
+  return transitions;
+}
+
 // Viterbi over buffers.scores: fills buffers.labels and returns the score of the best path. Of equal scores the
 // lowest label wins, from the last token backwards. Only the best scores are kept on the way forward; the
 // labels are found again on the way back, which is one row of work per token instead of a square.
 double SequenceTask::decode(std::size_t i, WeightView w, Buffers& buffers) const {
   const std::size_t count = length(i);
   const std::size_t labels = data_.label_count;
-  const Kernels& kernel = kernels();
-  const double* transitions = apply_constraints(i, w, buffers);
-  double* scores = buffers.scores.data();
-  for (std::size_t t = 1; t < count; ++t) {
-    kernel.max_plus(scores + (t - 1) * stride_, transitions, labels, stride_, scores + t * stride_);
-  }
+  const double* transitions = score_prefixes(i, w, buffers);
+  const double* scores = buffers.scores.data();
   buffers.labels.resize(count);
   std::size_t label = first_maximum(scores + (count - 1) * stride_, labels);
   const double best = scores[(count - 1) * stride_ + label];
@@ -225,7 +232,8 @@ double SequenceTask::decode(std::size_t i, WeightView w, Buffers& buffers) const
   }
 }
 
-// Calls take(score) for the k best paths, best first, each in buffers.labels; returns the best score.
+// Calls take(score) for the k best paths, best first, each in buffers.labels, until it returns false; returns the best
+// score.
 template <class Take>
 double SequenceTask::decode_best(std::size_t i, WeightView w, int k, Buffers& buffers, Take take) const {
   if (k <= 1) {
@@ -233,15 +241,15 @@ double SequenceTask::decode_best(std::size_t i, WeightView w, int k, Buffers& bu
     take(score);
     return score;
   }
-  const double* transitions = apply_constraints(i, w, buffers);
-  const auto& paths = buffers.k_best.find({buffers.scores.data(), transitions, length(i), data_.label_count, stride_},
-                                          static_cast<std::size_t>(k));
-  if (paths.empty()) no_labelling(i);
-  for (const KBestPaths::Path& path : paths) {
-    buffers.labels.assign(path.labels.begin(), path.labels.end());
-    take(path.score);
-  }
-  return paths.front().score;
+  const double* transitions = score_prefixes(i, w, buffers);
+  KBestPaths& paths = buffers.k_best;
+  paths.start({buffers.scores.data(), transitions, length(i), data_.label_count, stride_}, static_cast<std::size_t>(k));
+  if (!paths.next()) no_labelling(i);
+  const double best = paths.score();
+  do {
+    buffers.labels.assign(paths.labels().begin(), paths.labels().end());
+  } while (take(paths.score()) && paths.next());
+  return best;
 }
 
 double SequenceTask::gold_score(std::size_t i, WeightView w, const Buffers& buffers) const {
@@ -266,6 +274,7 @@ void SequenceTask::predict(std::size_t i, WeightView w, int k, Scratch& scratch,
     output.score = score;
     output.upper_bound = outputs.front().score;
     encode(buffers.labels, output.bytes);
+    return true;
   });
 }
 
@@ -287,7 +296,9 @@ double SequenceTask::find(std::size_t i, WeightView w, const FindOptions& option
   }
   const double shift = greatest_loss - right;
   const double best = decode_best(i, w, options.k, buffers, [&](double score) {
-    if (score + shift >= options.min_violation && !std::ranges::equal(buffers.labels, truth)) emit(i, buffers, sink);
+    if (!(score + shift >= options.min_violation)) return false;
+    if (!std::ranges::equal(buffers.labels, truth)) emit(i, buffers, sink);
+    return true;
   });
   return std::max(best + shift, 0.0);
 }

@@ -79,6 +79,7 @@ class SequenceTask final : public ImplicitTask<SequenceTask> {
   void encode(std::span<const LabelIndex> labels, std::vector<std::uint8_t>& bytes) const;
   void score_tokens(std::size_t i, WeightView w, Buffers& buffers) const;
   [[nodiscard]] const double* apply_constraints(std::size_t i, WeightView w, Buffers& buffers) const;
+  [[nodiscard]] const double* score_prefixes(std::size_t i, WeightView w, Buffers& buffers) const;
   double decode(std::size_t i, WeightView w, Buffers& buffers) const;
   template <class Take>
   double decode_best(std::size_t i, WeightView w, int k, Buffers& buffers, Take take) const;
@@ -99,7 +100,7 @@ void SequenceTask::visit_emissions(std::size_t token, std::size_t label, double 
   if (data_.dense) {
     const float* values = data_.values.data() + token * data_.feature_count;
     for (std::size_t f = 0; f < data_.feature_count; ++f) {
-      visit(static_cast<WeightIndex>(base + f * stride_), sign * values[f]);
+      if (values[f] != 0) visit(static_cast<WeightIndex>(base + f * stride_), sign * values[f]);
     }
     return;
   }

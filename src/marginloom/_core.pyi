@@ -197,6 +197,24 @@ class Engine:
     @property
     def weights(self) -> Float64: ...
 
+class MasterWorker(Engine):
+    def __init__(
+        self, task: Task, learner: DualLearner, examples: UInt64, seed: int, shuffle: bool, threads: int
+    ) -> None: ...
+
+class Decoupled(Engine):
+    def __init__(
+        self,
+        task: Task,
+        learner: DualLearner,
+        examples: UInt64,
+        seed: int,
+        shuffle: bool,
+        threads: int,
+        rho_updates: int,
+        rho_inferences: int,
+    ) -> None: ...
+
 class SerialOnline(Engine):
     def __init__(self, task: Task, learner: OnlineLearner, examples: UInt64, seed: int, shuffle: bool) -> None: ...
 

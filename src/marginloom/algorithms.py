@@ -7,7 +7,7 @@ import difflib
 from collections.abc import Collection, Mapping
 from typing import Any, TypeVar
 
-from marginloom.engines import Engine, Minibatch, Mixing, Serial, Subsample
+from marginloom.engines import Decoupled, Engine, MasterWorker, Minibatch, Mixing, Serial, Subsample
 from marginloom.errors import InputError
 from marginloom.learners import (
     CPD,
@@ -52,6 +52,8 @@ ALGORITHMS: dict[str, Algorithm] = {
             DCD(inner_passes=0),
             Serial(),
         ),
+        Algorithm("ms-dcd", "dual coordinate descent, inference on all threads with a barrier", DCD(), MasterWorker()),
+        Algorithm("demi-dcd", "dual coordinate descent, one thread learns while the others search", DCD(), Decoupled()),
         Algorithm("cpd", "cutting planes solved by dual coordinate descent after every pass", CPD(), Serial()),
         Algorithm("n-slack", "cutting planes solved after every new constraint; for small data", NSlack(), Serial()),
         Algorithm("one-slack", "cutting planes with one slack for all, as in SVM-Struct", OneSlack(), Serial()),

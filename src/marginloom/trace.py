@@ -22,8 +22,10 @@ class Trace:
     as the pass met them; a learner without a dual has a primal in the last row only), ``wrong`` (examples for which
     the pass found a violated candidate), ``training_loss`` (mean over the examples: the loss of the predictions, or
     the slack where the search is loss-augmented), ``inferences`` and ``updates`` (since the start), ``active``
-    (candidates held), ``working_set_mb`` (memory that they take), ``scores`` (per evaluation set) and ``threads`` (a
-    list with each thread's ``inference``, ``update``, ``publishing`` and ``waiting`` seconds).
+    (candidates held), ``working_set_mb`` (memory that they take), ``candidates`` (``found`` by searches, ``accepted``
+    by the learner, and ``stale`` by then), ``weights_age`` (updates that the learner was ahead of the weights of a
+    search, on average), ``scores`` (per evaluation set) and ``threads`` (a list with each thread's ``inference``,
+    ``update``, ``publishing`` and ``waiting`` seconds).
 
     Parameters
     ----------

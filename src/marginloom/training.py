@@ -237,6 +237,8 @@ class Run:
             "updates": self.updates,
             "active": self.active,
             "working_set_mb": self.working_set_mb,
+            "candidates": report["candidates"],
+            "weights_age": report["weights_age"],
             "threads": report["threads"],
         }
         if row["gap"] is not None and row["gap"] * self._expected_ratio <= self.tol:

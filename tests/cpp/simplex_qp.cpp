@@ -129,3 +129,17 @@ TEST("simplex_qp: a direction without curvature and without a budget does not ru
   programme.qp().solve(a, gradient, SimplexQp::no_budget, 1e-12, 100);
   CHECK(a[0] == 0);
 }
+
+TEST("simplex_qp: a solution that uses up the budget has no residual, whichever way its sum was rounded") {
+  Random random(3);
+  for (int trial = 0; trial < 3000; ++trial) {
+    const std::size_t size = 2 + random.below(4);
+    Programme programme = make_programme(size, 3, random);
+    for (double& number : programme.linear) number += 3;
+    const double budget = 0.01 + static_cast<double>(random.below(300)) / 1000;
+    std::vector<double> a(size, 0.0);
+    auto gradient = programme.gradient(a);
+    programme.qp().solve(a, gradient, budget, 1e-6, 10'000);
+    CHECK(SimplexQp::residual(a, programme.gradient(a), budget) <= 1e-5);
+  }
+}

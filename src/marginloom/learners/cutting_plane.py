@@ -26,6 +26,7 @@ class NSlack(Learner):
 
     name = "n-slack"
     kind = "dual"
+    engines = ("serial", "master-worker")
     losses = ("hinge", "squared_hinge")
     common = frozenset({"C", "tol", "loss", "memory"})
     needs = frozenset({"gold", "loss-augmented"})
@@ -54,6 +55,7 @@ class CPD(Learner):
 
     name = "cpd"
     kind = "dual"
+    engines = ("serial", "master-worker")
     losses = ("squared_hinge", "hinge")
     common = frozenset({"C", "tol", "loss", "memory"})
     needs = frozenset({"gold", "loss-augmented"})
@@ -83,6 +85,7 @@ class OneSlack(Learner):
 
     name = "one-slack"
     kind = "dual"
+    engines = ("serial", "master-worker")
     losses = ("hinge",)
     common = frozenset({"C", "tol", "loss", "memory"})
     needs = frozenset({"gold", "loss-augmented"})

@@ -34,6 +34,7 @@ class DCD(Learner):
 
     name = "dcd"
     kind = "dual"
+    engines = ("serial", "master-worker", "decoupled")
     losses = ("squared_hinge", "hinge")
     common = frozenset({"C", "tol", "loss", "memory"})
     needs = frozenset({"gold", "loss-augmented"})

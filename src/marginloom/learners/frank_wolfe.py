@@ -26,6 +26,7 @@ class FrankWolfe(Learner):
 
     name = "frank-wolfe"
     kind = "dual"
+    engines = ("serial", "master-worker")
     losses = ("hinge",)
     common = frozenset({"C", "tol", "loss", "memory"})
     needs = frozenset({"gold", "loss-augmented"})

@@ -1,0 +1,210 @@
+"""Runs of learners.py: one learner on one data set, watched from pass to pass, stored so that it is not repeated."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from learners_data import DataSet, Problem
+from numpy.typing import NDArray
+
+from marginloom.algorithms import find_algorithm
+from marginloom.callbacks import Callback
+from marginloom.checks import check_loss
+from marginloom.objective import primal, relative_gap
+from marginloom.trace import Row
+from marginloom.training import Run, train
+
+CHOICES_OF_C = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run is asked to do; a stored run with the same settings stands for it."""
+
+    data: str
+    sequences: int
+    constraints: str | None
+    name: str
+    algorithm: str
+    C: float
+    budget: float
+    max_iter: int = 25
+    tol: float = 1e-6
+    learner: dict[str, Any] = field(default_factory=dict)
+    loss: str | None = None
+
+
+class Watch(Callback):
+    """Measure every pass from outside, and end a run that has used up its budget of training seconds.
+
+    As the first evaluation of a run it is called right after a pass, so that neither clock sees what is
+    measured for the record alone. A pass that is still running at one and a half times the budget is interrupted and
+    does not count.
+    """
+
+    stop_reason = "budget"
+
+    def __init__(self, budget: float) -> None:
+        self.budget = budget
+        self.cpu_seconds = 0.0
+        self.used_up = False
+        self._started = 0.0
+
+    def before_training(self, run: Run) -> None:
+        """Take over the alarm."""
+        signal.signal(signal.SIGALRM, self._interrupt)
+
+    def before_iteration(self, run: Run) -> None:
+        """Set the alarm and start the clock of the CPU."""
+        signal.setitimer(signal.ITIMER_REAL, max(1.5 * self.budget - run.seconds["train"], 0.01))
+        self._started = time.process_time()
+
+    def __call__(self, weights: NDArray[Any]) -> dict[str, float]:
+        """Stop both, and return the CPU seconds since the start of training."""
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        self.cpu_seconds += time.process_time() - self._started
+        return {"seconds": self.cpu_seconds}
+
+    def after_iteration(self, run: Run, row: Row) -> bool:
+        """Tell whether the budget is used up."""
+        return bool(row["seconds"] >= self.budget)
+
+    def after_training(self, run: Run) -> None:
+        """Switch the alarm off."""
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        self.used_up = True
+        raise KeyboardInterrupt
+
+
+@dataclass
+class Record:
+    """A run that has ended: why, and a row a pass with both clocks, primal, dual, gap and score."""
+
+    settings: Settings
+    stopped: str
+    certify_seconds: float
+    certified_gap: float | None
+    chosen: dict[str, float]
+    rows: list[dict[str, Any]]
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether its budget ended the run."""
+        return self.stopped in ("budget", "interrupted") and len(self.rows) < self.settings.max_iter
+
+    def save(self, path: Path) -> None:
+        """Write the run to a file, complete or not at all."""
+        head = {**asdict(self), "rows": len(self.rows)}
+        unfinished = path.with_suffix(".unfinished")
+        unfinished.write_text("".join(json.dumps(line) + "\n" for line in (head, *self.rows)))
+        unfinished.replace(path)
+
+    def stands_for(self, settings: Settings) -> bool:
+        """Tell whether a run with these settings would be this one; a larger budget changes only runs cut short."""
+        if self.cut_short or settings.budget < self.settings.budget:
+            return self.settings == settings
+        return replace(self.settings, budget=settings.budget) == settings
+
+    @classmethod
+    def load(cls, path: Path) -> Record:
+        """Read a run that `save` wrote."""
+        head, *rows = map(json.loads, path.read_text().splitlines())
+        return cls(**{**head, "settings": Settings(**head["settings"]), "rows": rows})
+
+
+def run(problem: Problem, settings: Settings) -> Record:
+    """Train, recording every pass; what is recorded beyond the trace is not timed."""
+    watch = Watch(settings.budget)
+    loss = check_loss(find_algorithm(settings.algorithm).learner, settings.loss)
+
+    def measure(weights: NDArray[Any]) -> dict[str, float | None]:
+        value = primal(problem.task, weights, C=settings.C, loss=loss) if loss else None
+        return {"primal": value, "score": problem.score(weights)}
+
+    result = train(
+        problem.task,
+        algorithm=settings.algorithm,
+        C=settings.C,
+        loss=settings.loss,
+        max_iter=settings.max_iter,
+        tol=settings.tol,
+        learner=settings.learner or None,
+        evaluations={"cpu": watch, "measured": measure},
+        callbacks=[watch],
+    )
+    if result.stopped == "interrupted" and not watch.used_up:
+        raise KeyboardInterrupt
+    proof = result.certificate
+    return Record(
+        settings,
+        result.stopped,
+        result.seconds["certify"],
+        proof.gap if proof else None,
+        result.chosen,
+        [_row(row) for row in result.trace.rows],
+    )
+
+
+def _row(row: Row) -> dict[str, Any]:
+    """Take the primal of the weights after the pass, where the trace has an estimate from during the pass."""
+    measured = row["scores"]["measured"]
+    return {
+        "pass": row["iteration"],
+        "wall": row["seconds"],
+        "cpu": row["scores"]["cpu"]["seconds"],
+        "primal": measured["primal"],
+        "dual": row["dual"],
+        "gap": relative_gap(measured["primal"], row["dual"]),
+        "score": measured["score"],
+        "inferences": row["inferences"],
+        "updates": row["updates"],
+        "active": row["active"],
+    }
+
+
+class Store:
+    """A folder with a file of JSON lines a run."""
+
+    def __init__(self, folder: Path, again: bool) -> None:
+        self.folder = folder
+        self.again = again
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def run(self, problem: Problem, settings: Settings) -> Record:
+        """Return the stored run with these settings, or do it."""
+        path = self.folder / f"{settings.data}.{settings.name.replace(' ', '_')}.jsonl"
+        if path.exists() and not self.again:
+            record = Record.load(path)
+            if record.stands_for(settings):
+                return record
+        record = run(problem, settings)
+        record.save(path)
+        last = record.rows[-1] if record.rows else None
+        shown = f"{last['wall']:.1f} s, score {last['score']:.4f}" if last else "no pass"
+        print(f"{settings.data}, {settings.name}: {len(record.rows)} passes, {shown}", flush=True)
+        return record
+
+
+def choose_cost(data: DataSet, store: Store, budget: float) -> dict[float, Record]:
+    """Train dcd-ssvm with every C and return the runs, scored on the development part."""
+    problem = data.for_choice()
+    return {
+        C: store.run(
+            problem,
+            Settings(data.name, len(problem.training), data.constraints, f"choice of C, {C}", "dcd-ssvm", C, budget),
+        )
+        for C in CHOICES_OF_C
+    }
+
+
+def best_cost(runs: dict[float, Record]) -> float:
+    """Return the C whose last pass scored highest, the smallest one of equals."""
+    return max((C for C in sorted(runs) if runs[C].rows), key=lambda C: runs[C].rows[-1]["score"])

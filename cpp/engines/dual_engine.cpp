@@ -1,0 +1,117 @@
+#include "engines/dual_engine.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/kernels.hpp"
+#include "core/stopwatch.hpp"
+
+namespace marginloom {
+
+DualEngine::DualEngine(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner,
+                       std::vector<std::size_t> examples, VisitOptions options)
+    : Engine(std::move(task)),
+      learner_(std::move(learner)),
+      examples_(std::move(examples)),
+      options_(options),
+      lane_{Random(options.seed)} {}
+
+PassReport DualEngine::run_pass(StopRequest& stop) {
+  PassReport report;
+  const std::size_t updates_before = lane_.updates;
+  lane_.stop = &stop;
+  loss_sum_ = 0;
+  search_pass(report, stop);
+  report.training_loss /= static_cast<double>(std::max<std::size_t>(report.inferences, 1));
+  if (!report.stopped) inner_passes(report, stop);
+  Stopwatch watch;
+  if (!report.stopped) learner_->end_pass(PlainWeights{weights_.values().data()}, lane_);
+  report.threads.front().update += watch.lap();
+  lane_.stop = nullptr;
+  report.stopped |= stop.stopped();  // a learner may have been cut short within
+  const double squared_norm = kernels().squared_norm(weights_.values().data(), weights_.size());
+  report.dual = learner_->dual(squared_norm);
+  report.primal_estimate = loss_sum_ + squared_norm / 2;
+  if (const auto gap = learner_->gap_estimate()) report.primal_estimate = *report.dual + *gap;
+  if (!report.stopped) learner_->note_gap(*report.primal_estimate, *report.dual);
+  report.active = learner_->active();
+  report.working_set_bytes = learner_->memory();
+  report.updates = lane_.updates - updates_before;
+  return report;
+}
+
+void DualEngine::note_search(std::size_t i, double slack, PassReport& report) {
+  learner_->searched(i, slack);
+  ++report.inferences;
+  report.training_loss += slack;
+  loss_sum_ += learner_->cost(i) * loss_value(learner_->loss(), slack);
+}
+
+void DualEngine::inner_passes(PassReport& report, StopRequest& stop) {
+  const PlainWeights w{weights_.values().data()};
+  ThreadTime& time = report.threads.front();
+  Stopwatch watch;
+  std::vector<double> gains(learner_->shrinking() > 0 ? task_->size() : 0);
+  double least = 0;  // gain that a block must have had in the pass before
+  for (int pass = 0; pass < learner_->inner_passes() && !report.stopped; ++pass) {
+    std::vector<std::size_t> order;
+    std::ranges::copy_if(examples_, std::back_inserter(order), [&](std::size_t i) {
+      return learner_->has_candidates(i) && (least == 0 || gains[i] >= least);
+    });
+    order = pass_order(std::move(order), options_, lane_.random);
+    double total = 0;
+    for (std::size_t j = 0; j < order.size(); ++j) {
+      if (j % 64 == 0 && stop.stopped()) {
+        report.stopped = true;
+        break;
+      }
+      learner_->prefetch(std::span(order).subspan(j + 1));
+      const double gain = learner_->improve(order[j], w, lane_);
+      total += gain;
+      if (!gains.empty()) gains[order[j]] = gain;
+    }
+    if (!order.empty()) least = learner_->shrinking() * total / static_cast<double>(order.size());
+  }
+  time.update += watch.lap();
+}
+
+std::optional<Certificate> DualEngine::certify(int threads, StopRequest& stop) {
+  learner_->write_weights(weights_.values());
+  std::vector<double> average(learner_->averages() ? weights_.size() : 0);
+  if (!average.empty()) final_weights(average);
+  const WeightView w = average.empty() ? WeightView(weights_.values()) : WeightView(average);
+  const Certificate certificate = marginloom::certify(*task_, *learner_, w, examples_, threads, stop);
+  if (certificate.complete) learner_->note_gap(certificate.primal, certificate.dual);
+  return certificate;
+}
+
+void DualEngine::final_weights(std::span<double> result) const {
+  if (result.data() != weights_.values().data()) std::ranges::copy(weights_.values(), result.begin());
+  if (learner_->averages()) learner_->average(result);
+}
+
+StateArrays DualEngine::export_state() const {
+  return with_engine_state(learner_->export_state(), weights_.values(), lane_.random);
+}
+
+// The weights are what the duals say. Saved weights are the same up to rounding, and taken for their last
+// bits, so that a resumed run repeats an uninterrupted one; if they differ by more they belong to other
+// features.
+void DualEngine::import_state(const StateArrays& state) {
+  const Random random = restored_random(state);
+  const auto& saved = state_array<double>(state, "weights");
+  learner_->import_state(state);
+  lane_.random = random;
+  const auto w = weights_.values();
+  learner_->write_weights(w);
+  if (saved.size() != w.size()) return;
+  double scale = 1;
+  for (const double value : w) scale = std::max(scale, std::abs(value));
+  for (std::size_t k = 0; k < w.size(); ++k) {
+    if (!(std::abs(saved[k] - w[k]) <= 1e-9 * scale)) return;
+  }
+  std::ranges::copy(saved, w.begin());
+}
+
+}  // namespace marginloom

@@ -1,0 +1,47 @@
+// What all engines that drive a dual learner share: passes over the blocks, certificates and state.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engines/engine.hpp"
+#include "engines/visiting.hpp"
+#include "learners/learner.hpp"
+
+namespace marginloom {
+
+class DualEngine : public Engine {
+ public:
+  // `examples` are the ones to visit.
+  DualEngine(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner, std::vector<std::size_t> examples,
+             VisitOptions options);
+
+  // One pass of inference, then the learner's passes over the blocks.
+  PassReport run_pass(StopRequest& stop) final;
+  std::optional<Certificate> certify(int threads, StopRequest& stop) override;
+  bool weights_are_final() const override { return !learner_->averages(); }
+  void final_weights(std::span<double> result) const override;
+  StateArrays export_state() const override;
+  void import_state(const StateArrays& state) override;
+
+ protected:
+  // Searches every example once, absorbs what is found and improves blocks with it; fills in what it knows of the
+  // report: inferences, found, accepted, training_loss as a sum of slacks, times, stopped.
+  virtual void search_pass(PassReport& report, StopRequest& stop) = 0;
+
+  // Passes over the blocks until the next search.
+  virtual void inner_passes(PassReport& report, StopRequest& stop);
+
+  // Tells the learner and the report that example i was searched and what find() returned.
+  void note_search(std::size_t i, double slack, PassReport& report);
+
+  std::shared_ptr<DualLearner> learner_;
+  std::vector<std::size_t> examples_;
+  VisitOptions options_;
+  Lane lane_;
+
+ private:
+  double loss_sum_ = 0;  // sum_i C_i l(slack_i) as this pass met them
+};
+
+}  // namespace marginloom

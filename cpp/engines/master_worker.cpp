@@ -1,0 +1,74 @@
+#include "engines/master_worker.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "core/stopwatch.hpp"
+
+namespace marginloom {
+
+MasterWorker::MasterWorker(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner,
+                           std::vector<std::size_t> examples, VisitOptions options, int threads)
+    : DualEngine(std::move(task), std::move(learner), std::move(examples), options),
+      team_(threads),
+      scratch_(static_cast<std::size_t>(team_.size())),
+      found_(scratch_.size()) {
+  for (auto& scratch : scratch_) scratch = task_->make_scratch();
+}
+
+void MasterWorker::search_pass(PassReport& report, StopRequest& stop) {
+  report.threads.resize(scratch_.size());
+  const auto order = pass_order(examples_, options_, lane_.random);
+  if (!search_all(order, report, stop)) {
+    report.stopped = true;
+    return;
+  }
+  const PlainWeights w{weights_.values().data()};
+  Stopwatch watch;
+  for (std::size_t j = 0; j < order.size() && !report.stopped; ++j) {
+    const Search& search = searches_[j];
+    const CandidateBatch& found = found_[static_cast<std::size_t>(search.thread)];
+    for (std::size_t k = 0; k < search.count; ++k) learner_->absorb(found[search.first + k]);
+    note_search(order[j], search.slack, report);
+    report.found += search.count;
+    report.wrong += search.count > 0 ? 1 : 0;
+    learner_->improve(order[j], w, lane_);
+    report.stopped = j % 64 == 0 && stop.stopped();
+  }
+  report.accepted = report.found;
+  report.threads.front().update += watch.lap();
+}
+
+// Searches the examples on all threads; false if it was stopped.
+bool MasterWorker::search_all(std::span<const std::size_t> order, PassReport& report, StopRequest& stop) {
+  constexpr std::size_t chunk = 4;
+  searches_.resize(order.size());
+  std::atomic<std::size_t> next{0};
+  std::atomic<bool> stopped{false};
+  Stopwatch whole;
+  team_.run([&](int thread) {
+    const auto t = static_cast<std::size_t>(thread);
+    CandidateBatch& found = found_[t];
+    found.clear();
+    Stopwatch watch;
+    while (!stopped.load(std::memory_order_relaxed)) {
+      const std::size_t begin = next.fetch_add(chunk, std::memory_order_relaxed);
+      if (begin >= order.size()) break;
+      if (thread == 0 && stop.stopped()) stopped = true;
+      for (std::size_t j = begin; j < std::min(begin + chunk, order.size()); ++j) {
+        Search& search = searches_[j];
+        search.thread = thread;
+        search.first = found.size();
+        search.slack = task_->find(order[j], weights_.values(), learner_->search(order[j]), *scratch_[t], found);
+        search.count = found.size() - search.first;
+      }
+    }
+    report.threads[t].inference = watch.lap();
+  });
+  const double seconds = whole.lap();
+  for (ThreadTime& time : report.threads) time.waiting = std::max(seconds - time.inference, 0.0);
+  return !stopped;
+}
+
+}  // namespace marginloom

@@ -1,0 +1,52 @@
+"""One thread learns while the others search; the engine is in cpp/engines/decoupled.hpp."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from marginloom import _core
+from marginloom.engines.base import Engine, Job
+from marginloom.parameters import parameter
+
+
+@dataclasses.dataclass(frozen=True)
+class Decoupled(Engine):
+    """One thread learns while the others search, without a barrier; results differ a little from run to run.
+
+    Examples
+    --------
+    >>> Decoupled().minimum_threads
+    2
+    """
+
+    shuffle: bool = parameter(True, "switch", "visit the examples in a new random order in every pass")
+    rho_updates: int = parameter(
+        1000, "positive count", "updates after which the learning thread publishes its weights"
+    )
+    rho_inferences: int = parameter(
+        4, "positive count", "inferences after which an inference thread picks up newer weights"
+    )
+
+    name = "decoupled"
+    kinds = frozenset({"dual"})
+    needs = frozenset[str]()
+    minimum_threads = 2
+    paper = "Chang, Srikumar and Roth 2013, Algorithms 1 and 2"
+
+    def weight_copies(self, n_threads: int) -> int:
+        """Return how many vectors as large as the weights it keeps beside them, at most."""
+        return 3
+
+    def build(self, job: Job) -> _core.Engine:
+        """Make the native engine."""
+        assert isinstance(job.learner, _core.DualLearner)
+        return _core.Decoupled(
+            job.task,
+            job.learner,
+            job.examples,
+            job.seed,
+            self.shuffle,
+            job.n_threads,
+            self.rho_updates,
+            self.rho_inferences,
+        )

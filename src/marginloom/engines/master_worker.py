@@ -1,0 +1,33 @@
+"""Inference on all threads with a barrier, updates in one; the engine is in cpp/engines/master_worker.hpp."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from marginloom import _core
+from marginloom.engines.base import Engine, Job
+from marginloom.parameters import parameter
+
+
+@dataclasses.dataclass(frozen=True)
+class MasterWorker(Engine):
+    """Inference on all threads with a barrier, updates in one; the result does not depend on the number of threads.
+
+    Examples
+    --------
+    >>> MasterWorker().minimum_threads
+    1
+    """
+
+    shuffle: bool = parameter(True, "switch", "visit the examples in a new random order in every pass")
+
+    name = "master-worker"
+    kinds = frozenset({"dual"})
+    needs = frozenset[str]()
+    minimum_threads = 1
+    paper = "Chang, Srikumar and Roth 2013, section 4"
+
+    def build(self, job: Job) -> _core.Engine:
+        """Make the native engine."""
+        assert isinstance(job.learner, _core.DualLearner)
+        return _core.MasterWorker(job.task, job.learner, job.examples, job.seed, self.shuffle, job.n_threads)

@@ -1,0 +1,47 @@
+// FSMO: its state, and being stopped.
+#include "learners/fsmo.hpp"
+
+#include "dual_states.hpp"
+
+using dual_states::array;
+using dual_states::not_a_number;
+using marginloom::Fsmo;
+
+TEST("fsmo: a restored run continues bit for bit") {
+  dual_states::check_continues<Fsmo>({});
+  dual_states::check_continues<Fsmo>({.batch = 4, .memory = 1});
+  dual_states::check_continues<Fsmo>({.as_published = true});
+}
+
+TEST("fsmo: broken states are refused and change nothing") {
+  for (const bool as_published : {false, true}) {
+    const Fsmo::Parameters parameters{.as_published = as_published};
+    dual_states::check_every_array_is_needed<Fsmo>(parameters);
+    dual_states::check_refused<Fsmo>(parameters, "dual variable 0",
+                                     [](auto& s) { array<double>(s, "duals")[0] = not_a_number; });
+    dual_states::check_refused<Fsmo>(parameters, "block_slacks", [](auto& s) { s["block_slacks"] = std::vector{1.0}; });
+  }
+}
+
+TEST("fsmo: a stop request ends a solution over all blocks early") {
+  dual_states::check_stops_within<Fsmo>({.epsilon = 1e-9, .batch = 1000});
+  dual_states::check_stops_within<Fsmo>({.epsilon = 1e-9, .batch = 1000, .as_published = true});
+}
+
+TEST("fsmo: as published a block never goes beyond its bound, and the gain is that of the dual") {
+  const auto small = dual_states::problem();
+  dual_states::Training<Fsmo> training(small, {.as_published = true});
+  marginloom::StopRequest never;
+  double last = 0;
+  for (int pass = 0; pass < 8; ++pass) {
+    const double dual = training.engine.run_pass(never).dual.value();
+    CHECK(dual >= last - 1e-12);
+    last = dual;
+    auto state = training.engine.export_state();
+    std::vector<double> sums(small.size(), 0.0);
+    const auto& examples = array<std::uint64_t>(state, "dual_examples");
+    for (std::size_t j = 0; j < examples.size(); ++j) sums[examples[j]] += array<double>(state, "duals")[j];
+    for (const double sum : sums) CHECK(sum <= dual_states::cost * (1 + 1e-12));
+  }
+  CHECK(last > 0);
+}

@@ -1,0 +1,238 @@
+// Dual learners on several threads: master-worker and decoupled engines, and what the latter hands over with.
+#include <atomic>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "engines/decoupled.hpp"
+#include "engines/mailbox.hpp"
+#include "engines/master_worker.hpp"
+#include "engines/serial.hpp"
+#include "engines/snapshots.hpp"
+#include "learners/dcd.hpp"
+#include "learners/frank_wolfe.hpp"
+#include "problems.hpp"
+#include "test.hpp"
+
+using marginloom::Dcd;
+using marginloom::Decoupled;
+using marginloom::DecoupledOptions;
+using marginloom::DirtyBlocks;
+using marginloom::DualEngine;
+using marginloom::Loss;
+using marginloom::Mail;
+using marginloom::Mailbox;
+using marginloom::MasterWorker;
+using marginloom::Random;
+using marginloom::Snapshots;
+using marginloom::StopRequest;
+using problems::Kind;
+using problems::Problem;
+
+namespace {
+
+Problem training_problem(std::uint64_t seed, std::size_t sentences = 30, Kind kind = Kind::values) {
+  Random random(seed);
+  return problems::make_problem({.sentences = sentences, .longest = 5, .features = 15, .kind = kind}, random);
+}
+
+std::shared_ptr<Dcd> make_learner(const std::shared_ptr<const marginloom::Task>& task, Loss loss) {
+  return std::make_shared<Dcd>(task, std::vector<double>(task->size(), 0.1), Dcd::Parameters{.loss = loss});
+}
+
+double gap_after(DualEngine& engine, int passes) {
+  StopRequest never;
+  double gap = 1;
+  for (int pass = 0; pass < passes && gap > 0.002; ++pass) {
+    const auto report = engine.run_pass(never);
+    CHECK(!report.stopped);
+    if (pass % 5 != 4) continue;
+    const auto certificate = engine.certify(1, never);
+    gap = (certificate->primal - certificate->dual) / certificate->primal;
+    CHECK(gap >= -1e-9);
+  }
+  return gap;
+}
+
+}  // namespace
+
+TEST("master_worker: the same bits whatever the number of threads") {
+  for (const Loss loss : {Loss::squared_hinge, Loss::hinge}) {
+    const Problem problem = training_problem(1);
+    const auto task = problem.task();
+    std::vector<double> expected;
+    for (const int threads : {1, 2, 5}) {
+      MasterWorker engine(task, make_learner(task, loss), problem.examples(), {.seed = 3}, threads);
+      StopRequest never;
+      for (int pass = 0; pass < 6; ++pass) {
+        const auto report = engine.run_pass(never);
+        CHECK(report.threads.size() == static_cast<std::size_t>(threads));
+        CHECK(report.inferences == problem.size());
+      }
+      const auto w = engine.weights()->values();
+      if (expected.empty()) expected.assign(w.begin(), w.end());
+      CHECK(problems::same_bits(expected, w));
+    }
+  }
+}
+
+TEST("master_worker: reaches the certified optimum, also with Frank-Wolfe") {
+  const Problem problem = training_problem(2);
+  const auto task = problem.task();
+  MasterWorker dcd(task, make_learner(task, Loss::squared_hinge), problem.examples(), {.seed = 1}, 3);
+  CHECK(gap_after(dcd, 400) <= 0.002);
+  const auto frank_wolfe = std::make_shared<marginloom::FrankWolfe>(task, std::vector<double>(task->size(), 0.1),
+                                                                    marginloom::FrankWolfe::Parameters{});
+  MasterWorker engine(task, frank_wolfe, problem.examples(), {.seed = 1}, 3);
+  CHECK(gap_after(engine, 4000) <= 0.002);
+}
+
+TEST("decoupled: reaches the certified optimum with random delays where threads meet") {
+  for (const Loss loss : {Loss::squared_hinge, Loss::hinge}) {
+    for (const Kind kind : {Kind::values, Kind::dense}) {
+      for (std::uint64_t seed = 0; seed < 6; ++seed) {
+        const Problem problem = training_problem(seed, 20, kind);
+        const auto task = problem.task();
+        std::atomic<std::uint64_t> calls{seed};
+        DecoupledOptions options;
+        options.threads = 2 + static_cast<int>(seed % 4);
+        options.rho_updates = 1 + 7 * seed;
+        options.rho_inferences = 1 + seed % 3;
+        options.at_handover = [&] {
+          Random random(calls.fetch_add(1));
+          for (std::uint64_t turn = random.below(20); turn > 0; --turn) std::this_thread::yield();
+        };
+        Decoupled engine(task, make_learner(task, loss), problem.examples(), {.seed = seed}, options);
+        CHECK(gap_after(engine, 600) <= 0.002);
+      }
+    }
+  }
+}
+
+TEST("decoupled: every example is searched once in a pass, by 16 threads on any number of cores") {
+  const Problem problem = training_problem(4, 200);
+  const auto task = problem.task();
+  DecoupledOptions options;
+  options.threads = 16;
+  Decoupled engine(task, make_learner(task, Loss::squared_hinge), problem.examples(), {.seed = 1}, options);
+  StopRequest never;
+  for (int pass = 0; pass < 20; ++pass) {
+    const auto report = engine.run_pass(never);
+    CHECK(report.inferences == problem.size());
+    CHECK(report.threads.size() == 16);
+    CHECK(report.accepted <= report.found);
+    CHECK(report.weights_age >= 0);
+  }
+}
+
+TEST("decoupled: a learner that has nothing to do does not keep searches on old weights") {
+  const Problem problem = training_problem(5);
+  const auto task = problem.task();
+  DecoupledOptions options;
+  options.rho_updates = 50;  // more than the updates of some passes
+  Decoupled engine(task, make_learner(task, Loss::hinge), problem.examples(), {.seed = 1}, options);
+  CHECK(gap_after(engine, 600) <= 0.002);
+}
+
+TEST("decoupled: stopping and exceptions end all threads, and the engine can go on") {
+  const Problem problem = training_problem(6);
+  const auto task = problem.task();
+  std::atomic<bool> fail{false};
+  DecoupledOptions options;
+  options.threads = 4;
+  options.at_handover = [&] {
+    if (fail.exchange(false)) throw std::runtime_error("a thread failed");
+  };
+  Decoupled engine(task, make_learner(task, Loss::squared_hinge), problem.examples(), {.seed = 1}, options);
+  StopRequest never;
+  CHECK(!engine.run_pass(never).stopped);
+  fail = true;
+  CHECK_THROWS(std::runtime_error, engine.run_pass(never), "a thread failed");
+  StopRequest stop([] { return true; });
+  while (!stop.stopped()) {
+  }
+  CHECK(engine.run_pass(stop).stopped);
+  CHECK(!engine.run_pass(never).stopped);
+  CHECK(gap_after(engine, 600) <= 0.002);
+}
+
+TEST("snapshots: a reader keeps what it pinned while newer weights are published") {
+  std::vector<double> w(100, 0.0);
+  DirtyBlocks dirty(w.size());
+  Snapshots snapshots(w.size());
+  const auto publish = [&](double value, std::uint64_t version) {
+    w[40] = value;
+    dirty.mark(40);
+    return snapshots.publish(w, dirty, version);
+  };
+  CHECK(publish(1, 1));
+  auto first = snapshots.pin();
+  CHECK(first.weights()[40] == 1);
+  CHECK(publish(2, 2));
+  auto second = snapshots.pin();
+  CHECK(publish(3, 3));
+  auto third = snapshots.pin();
+  CHECK(!publish(4, 4));  // every buffer is being read
+  CHECK(first.weights()[40] == 1 && second.weights()[40] == 2 && third.weights()[40] == 3);
+  CHECK(first.version() == 1 && second.version() == 2 && third.version() == 3);
+  first = {};
+  w[99] = 5;
+  dirty.mark(99);
+  CHECK(snapshots.publish(w, dirty, 5));
+  const auto fourth = snapshots.pin();
+  CHECK(problems::same_bits(fourth.weights(), w));  // also what could not be published before
+}
+
+TEST("snapshots: what is published equals the weights, whatever changed when") {
+  Random random(9);
+  std::vector<double> w(333, 0.0);
+  DirtyBlocks dirty(w.size());
+  Snapshots snapshots(w.size());
+  std::vector<Snapshots::Pin> pins(2);
+  for (std::uint64_t version = 1; version < 500; ++version) {
+    for (std::uint64_t change = random.below(5); change > 0; --change) {
+      const auto k = static_cast<marginloom::WeightIndex>(random.below(w.size()));
+      w[k] += 1;
+      dirty.mark(k);
+    }
+    if (snapshots.publish(w, dirty, version)) CHECK(problems::same_bits(snapshots.pin().weights(), w));
+    pins[random.below(2)] = {};
+    pins[random.below(2)] = snapshots.pin();
+  }
+}
+
+TEST("mailbox: nothing is lost and the order of a sender is kept, with many senders at once") {
+  constexpr std::size_t senders = 5;
+  constexpr std::size_t each = 300;
+  Mailbox box(senders, 2);
+  for (int round = 0; round < 2; ++round) {
+    box.open();
+    std::vector<std::jthread> threads;
+    for (std::size_t sender = 0; sender < senders; ++sender) {
+      threads.emplace_back([&box, sender] {
+        for (std::size_t k = 0; k < each; ++k) {
+          Mail* mail = box.take_empty(sender);
+          mail->searches.push_back({k, 0, 0});
+          box.send(mail);
+        }
+      });
+    }
+    std::vector<std::size_t> next(senders, 0);
+    for (std::size_t received = 0; received < senders * each;) {
+      Mail* mail = box.receive();
+      if (!mail) {
+        box.wait();
+        continue;
+      }
+      CHECK(mail->searches.size() == 1 && mail->searches[0].example == next[mail->sender]);
+      ++next[mail->sender];
+      ++received;
+      box.give_back(mail);
+    }
+    threads.clear();
+    CHECK(box.receive() == nullptr);
+  }
+  box.close();
+  CHECK(box.take_empty(0) == nullptr);
+}

@@ -1,0 +1,81 @@
+"""What the tests of dual learners share: states as plain numbers, differences from enumerated features, small QPs."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from scipy.optimize import minimize
+
+from marginloom import Callback
+from marginloom.algorithms import ALGORITHMS
+
+DUAL = [name for name, preset in ALGORITHMS.items() if preset.learner.kind == "dual"]
+#: The presets of dual learners, with parameters that change what they hold.
+DUAL_VARIANTS = [
+    *((name, {}) for name in DUAL),
+    ("one-slack", {"cache": 0}),
+    ("bcfw", {"averaged": True, "inner_passes": 2}),
+    ("fsmo", {"variant": "as-published"}),
+]
+STRIDE = 8  # of rows of weights, up to 8 labels
+
+
+def eighths(chains):
+    """Round the features of random chains to what the library's single precision holds exactly."""
+    chains.X = [np.round(x * 8) / 8 for x in chains.X]
+    return chains
+
+
+class States(Callback):
+    """Keeps the state after every pass."""
+
+    def __init__(self):
+        self.arrays = []
+
+    def after_iteration(self, run, row):
+        self.arrays.append(run.state().arrays)
+
+
+def differences(chains, i, labels):
+    """Return loss and difference of an output, in the layout of the library's weights."""
+    labels = [int(label) for label in labels]
+    difference = chains.phi(i, chains.y[i]) - chains.phi(i, labels)
+    return chains.loss(i, labels), chains.to_core(difference, STRIDE)
+
+
+def outputs(arrays, prefix):
+    """Return the outputs of a state, one array of labels each."""
+    offsets = arrays[f"{prefix}output_offsets" if prefix == "dual_" else f"{prefix}offsets"].astype(int)
+    return [arrays[f"{prefix}outputs"][begin:end] for begin, end in itertools.pairwise(offsets)]
+
+
+def duals_of(arrays):
+    """Return {(example, labels): dual} of a state with a block per example."""
+    keys = zip(arrays["dual_examples"].astype(int), outputs(arrays, "dual_"), strict=True)
+    return {(int(i), tuple(map(int, labels))): dual for (i, labels), dual in zip(keys, arrays["duals"], strict=True)}
+
+
+def best_dual(losses, rows, owners, costs, ridge=None):
+    """Maximise a.losses - 1/2 |a rows|^2 with sums of an owner's a within its cost, or with a ridge, by scipy."""
+    losses, rows = np.asarray(losses, dtype=float), np.asarray(rows, dtype=float)
+    member = (np.asarray(owners)[:, None] == np.arange(len(costs))).astype(float)
+    bounded = ridge is None
+    ridge = np.zeros(len(costs)) if bounded else ridge
+
+    def negative(a):
+        w, sums = a @ rows, a @ member
+        value = 0.5 * w @ w + 0.5 * sums**2 @ ridge - a @ losses
+        return value, rows @ w + member @ (ridge * sums) - losses
+
+    budget = {"type": "ineq", "fun": lambda a: costs - a @ member, "jac": lambda _: -member.T}
+    solved = minimize(
+        negative,
+        np.zeros(len(losses)),
+        jac=True,
+        bounds=[(0, None)] * len(losses),
+        method="SLSQP" if bounded else "L-BFGS-B",
+        constraints=[budget] if bounded else (),
+        options={"maxiter": 2000, "ftol": 1e-14},
+    )
+    return -solved.fun, solved.x

@@ -1,0 +1,155 @@
+"""Odd data, custom tasks, budgets and interruptions, with every algorithm there is."""
+
+import copy
+
+import numpy as np
+import pytest
+from custom_chains import EnumeratedChains, Majority, votes
+from duals import DUAL_VARIANTS
+from oracles import TinyChains
+from test_inference import make_task
+
+from marginloom.algorithms import ALGORITHMS
+from marginloom.tasks.sequence import SequenceTask
+from marginloom.training import train
+
+STOPPED = {"tolerance", "iterations", "early"}
+NEEDS_K_BEST = [name for name, preset in ALGORITHMS.items() if "k-best" in preset.learner.all_needs()]
+CASES = [*((name, {}) for name in ALGORITHMS), *(case for case in DUAL_VARIANTS if case[1])]
+every_case = pytest.mark.parametrize(("algorithm", "learner"), CASES, ids=lambda value: str(value))
+
+
+def check(result):
+    """Check what must be true of any result."""
+    assert result.stopped in STOPPED
+    assert np.isfinite(result.weights).all()
+    if result.algorithm.learner.kind == "dual":
+        proof = result.certificate
+        assert proof.dual <= proof.primal * (1 + 1e-12) + 1e-12
+        assert (result.stopped == "tolerance") == (proof.gap <= 0.01)
+    else:
+        assert result.certificate is None
+
+
+def lists(X, y, labels=2, features=3):
+    return SequenceTask.from_lists(X, y, feature_count=features, label_count=labels)
+
+
+ODD = {
+    "one example": lists([[[0], [1]]], [[0, 1]]),
+    "one token": lists([[[0]]], [[1]]),
+    "one label only": lists([[[0], [1]], [[2]]], [[0, 0], [0]], labels=1),
+    "a label that never occurs": lists([[[0], [1]], [[2]]], [[0, 1], [1]], labels=4),
+    "sentences without a token": lists([[], [[0], [1]], [], [[2]], []], [[], [0, 1], [], [1], []]),
+    "no features": lists([[[], []], [[]]], [[0, 1], [1]]),
+    "contradictions": lists([[[0]], [[0]], [[0]]], [[0], [1], [2]], labels=3),
+    "the same example often": lists([[[0], [1]]] * 30, [[0, 1]] * 30),
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+@every_case
+def test_odd_data_are_survived(algorithm, learner, kind):
+    result = train(ODD[kind], algorithm=algorithm, learner=learner, max_iter=60)
+    check(result)
+    if kind == "one label only":
+        assert not result.weights.any()
+        assert result.updates == 0
+
+
+@every_case
+def test_examples_of_weight_0_do_not_count(algorithm, learner):
+    chains = TinyChains(1, sentences=9, max_length=3)
+    weights = np.array([1, 0, 2, 0, 1, 1, 0, 0.5, 1])
+    kept = copy.copy(chains)
+    chosen = np.flatnonzero(weights)
+    kept.X, kept.y, kept.lengths = [chains.X[i] for i in chosen], [chains.y[i] for i in chosen], chains.lengths[chosen]
+    options = {"algorithm": algorithm, "learner": learner, "max_iter": 5, "tol": 1e-9, "engine": {"shuffle": False}}
+    if algorithm == "fsmo":
+        options["learner"] = {**learner, "batch": 2}
+    whole = train(make_task(chains, "valued"), sample_weight=weights, **options)
+    part = train(make_task(kept, "valued"), sample_weight=weights[chosen], **options)
+    assert np.abs(whole.weights).max() > 0
+    assert whole.weights.tobytes() == part.weights.tobytes()
+    assert whole.inferences == part.inferences
+    assert whole.updates == part.updates > 0
+
+
+@pytest.mark.parametrize("representation", ["indicators", "valued", "dense"])
+@pytest.mark.parametrize(("algorithm", "learner"), DUAL_VARIANTS, ids=lambda value: str(value))
+def test_without_memory_for_differences_the_bits_are_the_same(algorithm, learner, representation):
+    task = make_task(TinyChains(3, sentences=15, max_length=6, integers=representation == "indicators"), representation)
+    options = {"algorithm": algorithm, "learner": learner, "loss": "hinge", "C": 0.3, "tol": 1e-9, "max_iter": 8}
+    free, least = (train(task, memory=memory, **options) for memory in (None, 1))
+    assert free.certificate == least.certificate
+    assert free.weights.tobytes() == least.weights.tobytes()
+    assert free.updates == least.updates > 0
+
+
+@pytest.mark.parametrize(("algorithm", "learner"), DUAL_VARIANTS, ids=lambda value: str(value))
+def test_implicit_and_stored_differences_lead_to_the_same_optimum(algorithm, learner):
+    chains = TinyChains(4, sentences=12, max_length=4, integers=False)
+    options = {"algorithm": algorithm, "learner": learner, "loss": "hinge", "C": 0.3, "tol": 1e-3, "max_iter": 40}
+    stored, implicit = (train(make_task(chains, how), **options).certificate for how in ("valued", "dense"))
+    spread = max(stored.gap, implicit.gap) + 1e-6
+    assert implicit.primal == pytest.approx(stored.primal, rel=spread)
+    assert implicit.dual <= stored.primal
+    assert stored.dual <= implicit.primal
+
+
+@every_case
+def test_a_task_in_plain_python_trains_as_its_native_twin(algorithm, learner):
+    chains = TinyChains(2, sentences=6, max_length=2, labels=2, features=3)
+    native = make_task(chains, "valued")
+    task = EnumeratedChains(chains)
+    options = {"algorithm": algorithm, "learner": learner, "C": 0.3, "tol": 0.01, "max_iter": 60}
+    result = train(task, **options)
+    check(result)
+    twin = train(native, **options)
+    if result.certificate:
+        tolerance = max(result.certificate.gap, twin.certificate.gap) + 1e-6
+        assert result.certificate.primal == pytest.approx(twin.certificate.primal, rel=tolerance)
+        assert result.certificate.dual <= twin.certificate.primal * (1 + 1e-9)
+
+
+@every_case
+def test_a_task_without_k_best_trains_with_all_that_do_not_need_it(algorithm, learner):
+    X, Y = votes()
+    if algorithm in NEEDS_K_BEST:
+        with pytest.raises(ValueError, match=f"{algorithm} needs k-best inference"):
+            train(Majority(X, Y), algorithm=algorithm, learner=learner)
+        return
+    result = train(Majority(X, Y), algorithm=algorithm, learner=learner, max_iter=60)
+    check(result)
+    scores = result.weights * X
+    assert np.mean(scores.argmax(axis=1) == Y) > 0.6
+
+
+def interrupting(count):
+    class Interrupted(Majority):
+        calls = 0
+
+        def decode(self, encoded):  # called for every difference if there is no memory to keep them
+            self.calls += 1
+            if self.calls == count:
+                raise KeyboardInterrupt
+            return super().decode(encoded)
+
+    return Interrupted(*votes())
+
+
+@pytest.mark.parametrize("count", [1, 7, 60, 200])
+@pytest.mark.parametrize(("algorithm", "learner"), DUAL_VARIANTS, ids=lambda value: str(value))
+def test_ctrl_c_while_solving_leaves_a_state_to_go_on_from(algorithm, learner, count):
+    if (algorithm, learner) == ("one-slack", {"cache": 0}):
+        learner = {"cache": 1}  # without a cache nothing is rebuilt
+    options = {"algorithm": algorithm, "learner": learner, "loss": "hinge", "C": 1.0, "tol": 0.01, "max_iter": 500}
+    result = train(interrupting(count), memory=1, keep_state=True, **{**options, "tol": 1e-9})
+    assert result.stopped == "interrupted"
+    assert result.certificate is None
+    assert np.isfinite(result.weights).all()
+    whole = train(Majority(*votes()), **options)
+    rest = train(Majority(*votes()), warm_start=result.state, **options)
+    assert rest.stopped == whole.stopped
+    if whole.stopped == "tolerance":
+        assert rest.certificate.primal == pytest.approx(whole.certificate.primal, rel=0.021)
