@@ -67,7 +67,7 @@ def test_every_algorithm_trains_a_custom_task(algorithm):
 
     X, Y = votes()
     engine = {"shards": 2} if algorithm == "subsample" else None  # a tenth of the examples would be two
-    result = train(Several(X, Y), algorithm=algorithm, C=1.0, max_iter=30, engine=engine)
+    result = train(Several(X, Y), algorithm=algorithm, C=1.0, max_iter=30, n_threads=2, engine=engine)
     assert np.isfinite(result.weights).all()
     predicted = Majority(X).predict(result.weights)
     assert np.mean([p == y for p, y in zip(predicted, Y, strict=True)]) > 0.5
