@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
-from learners_data import DataSet, entities, read_conll
+from learners_data import DataSet, Sequences, entities, read_conll
 
 from marginloom.features import ExtractedFeatures
 
 
+@cache
+def _corpus(path: Path, label: int) -> Sequences:
+    return read_conll(path, (0,), label)
+
+
 def _tags(folder: Path, corpus: str, label: int, feature_set: str, name: str) -> DataSet:
-    train, test = (read_conll(folder / corpus / f"{part}.conll.xz", (0,), label) for part in ("train", "test"))
+    train, test = (_corpus(folder / corpus / f"{part}.conll.xz", label) for part in ("train", "test"))
     return DataSet(name, "accuracy", lambda: ExtractedFeatures(feature_set), None, train, None, test)
 
 

@@ -3,8 +3,8 @@
 Extrinsic speed-up compares the seconds to a score that all compared runs reach (the lowest of their best scores, as in
 minibatch-2013) with those of the online learner; intrinsic speed-up compares the seconds of a pass with those of the
 same algorithm on one thread. Efficiency is intrinsic speed-up / threads. Waiting is a share of all threads' time in the
-training seconds; unlike the paper's it has in it what threads wait for the update, whose share in the time of the thread
-that makes it stands beside it.
+training seconds; unlike the paper's it has in it what threads wait for the update, whose share in the time of the
+thread that makes it stands beside it.
 """
 
 from __future__ import annotations

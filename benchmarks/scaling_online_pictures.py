@@ -1,4 +1,4 @@
-"""Pictures of the parts `minibatch` and `mixing`: Figures 5 to 8 of minibatch-2013, 4 and 6 of parameter-mixing-2010."""
+"""Pictures after Figures 5 to 8 of minibatch-2013 and Figures 4 and 6 of parameter-mixing-2010."""
 
 from __future__ import annotations
 
@@ -101,9 +101,8 @@ def draw_mixing(records: Records, scores: Mapping[str, str], folder: Path) -> li
         systems = mixing.of_study("systems", runs)
         for axes, is_averaged in ((plain, False), (averaged, True)):
             chosen = [record for record in systems if record.settings.learner["averaged"] is is_averaged]
-            _scores(
-                axes, {mixing.SYSTEMS[one.settings.algorithm]: one for one in chosen}, f"development {scores[data]}"
-            )
+            lines = {mixing.SYSTEMS[record.settings.algorithm]: record for record in chosen}
+            _scores(axes, lines, f"development {scores[data]}")
             axes.set_title(f"{data}, {'averaged' if is_averaged else 'plain'}", fontsize="medium")
         _errors(errors, mixing.of_study("errors", runs))
         _shards(shards, mixing.of_shards(runs))
