@@ -15,6 +15,7 @@ from learners_runs import Record
 from scaling_data import DATA_SETS
 from scaling_figures import (
     accepted_share,
+    best_score,
     by_threads,
     certified_seconds,
     final_score,
@@ -23,6 +24,7 @@ from scaling_figures import (
     percent,
     ratio,
     seconds_to_gap,
+    seconds_to_score,
     thread_shares,
 )
 from scaling_runs import ACTIVITIES, COARSE_GAP, FINE_GAP, Plan, Planned
@@ -74,22 +76,32 @@ def show_dual(data: str, records: Sequence[Record]) -> None:
     """Print the tables of a data set."""
     ordered = [record for engine in ENGINES for record in by_threads(records, engine)]
     serial = next((record for record in ordered if record.settings.algorithm == "dcd-ssvm"), None)
-    print(f"\n{data}, dual: seconds to a relative gap, and speeds\n")
+    target = min((best_score(record) for record in ordered if record.rows), default=0.0)
+    print(f"\n{data}, dual: seconds to a relative gap and to a test score that all reach, and speeds\n")
     print_table(
         [
             *("algorithm", "threads", "1 %, by the trace", "1 %, measured", "serial / this at 1 %", "0.1 %, certified"),
-            *("passes", "inferences a second", "updates a second", "score", "end"),
+            *("passes", "inferences a second", "updates a second", f"score {target:.4f}", "last score", "end"),
         ],
-        [_speeds(record, serial) for record in ordered],
+        [_speeds(record, serial, target) for record in ordered],
     )
-    print(f"\n{data}, dual: what the threads did, in shares of their time; the rest was spent outside of all four\n")
+    print(f"\n{data}, dual: what the threads did, in shares of their time\n")
     print_table(
-        ["algorithm", "threads", "which", *ACTIVITIES, "CPU / wall", "candidates accepted", "age of weights (updates)"],
+        [
+            "algorithm",
+            "threads",
+            "which",
+            *ACTIVITIES,
+            "none of these",
+            "CPU / wall",
+            "candidates accepted",
+            "age of weights (updates)",
+        ],
         [row for record in ordered for row in _utilisation(record)],
     )
 
 
-def _speeds(record: Record, serial: Record | None) -> list[str]:
+def _speeds(record: Record, serial: Record | None, target: float) -> list[str]:
     coarse = seconds_to_gap(record, COARSE_GAP, "gap")
     reference = seconds_to_gap(serial, COARSE_GAP, "gap") if serial else None
     last = record.rows[-1] if record.rows else None
@@ -104,6 +116,7 @@ def _speeds(record: Record, serial: Record | None) -> list[str]:
         str(len(record.rows)),
         f"{last['inferences'] / last['wall']:,.0f}" if last else "-",
         f"{last['updates'] / last['wall']:,.0f}" if last else "-",
+        number(seconds_to_score(record, target)),
         number(final_score(record), "{:.4f}"),
         f"{record.stopped}{f' at {100 * record.certified_gap:.2f} %' if record.certified_gap is not None else ''}",
     ]
@@ -129,12 +142,19 @@ def _utilisation(record: Record) -> list[list[str]]:
                 str(record.settings.threads),
                 which,
                 *(percent(shares[name] if shares else None) for name in ACTIVITIES),
-                number(record.rows[-1]["cpu"] / record.rows[-1]["wall"]) if together else "",
+                percent(1 - sum(shares.values()) if shares else None),
+                _cpu(record) if together else "",
                 percent(accepted_share(record)) if together else "",
                 number(mean_age(record), "{:.0f}") if together else "",
             ]
         )
     return rows
+
+
+def _cpu(record: Record) -> str:
+    """Show the mean number of busy cores; that of averaged learners would have copies of the average in it."""
+    last = record.rows[-1]
+    return "-" if record.settings.algorithm == "ipm" else number(last["cpu"] / last["wall"])
 
 
 def show_rho(data: str, records: Sequence[Record]) -> None:

@@ -14,6 +14,7 @@ from scaling_figures import by_threads, certified_seconds, measured, thread_shar
 from scaling_runs import ACTIVITIES
 
 Records = Mapping[str, Sequence[Record]]
+BUSY = tuple(name for name in ACTIVITIES if name != "waiting")
 GAPS = ("dcd-ssvm", "ms-dcd", "demi-dcd")
 
 
@@ -38,7 +39,7 @@ def _each(records: Records, path: Path, paint: Callable[[Any, str, Sequence[Reco
     for axes, (data, runs) in zip(rows[0], records.items(), strict=True):
         paint(axes, data, runs)
         axes.set_title(data)
-        if axes.get_legend_handles_labels()[0]:
+        if axes.get_legend() is None and axes.get_legend_handles_labels()[0]:
             axes.legend(fontsize="x-small")
     return save(figure, path)
 
@@ -78,16 +79,15 @@ def _score(axes: Any, runs: Sequence[Record], score: str) -> None:
 
 
 def _usage(axes: Any, runs: Sequence[Record]) -> None:
-    """Draw the CPU usage of every pass, as the operating system counts it, and its mean in the legend."""
+    """Draw how busy the threads were in every pass, 100 % a thread, and the mean in the legend."""
     for record in runs:
         if not record.rows:
             continue
         wall = np.diff([0.0, *(row["wall"] for row in record.rows)])
-        cpu = np.diff([0.0, *(row["cpu"] for row in record.rows)])
-        mean = 100 * cpu.sum() / wall.sum()
-        label = f"{title(record)}: mean {mean:.0f} %"
-        axes.plot([row["wall"] for row in record.rows], 100 * cpu / wall, marker=".", lw=1, label=label)
-    axes.set(xlabel="training seconds", ylabel="CPU usage, %", ylim=(0, None))
+        busy = np.array([sum(thread[name] for thread in row["threads"] for name in BUSY) for row in record.rows])
+        label = f"{title(record)}: mean {100 * busy.sum() / wall.sum():.0f} %"
+        axes.plot([row["wall"] for row in record.rows], 100 * busy / wall, marker=".", lw=1, label=label)
+    axes.set(xlabel="training seconds", ylabel="threads at work, %", ylim=(0, None))
     axes.grid(alpha=0.3)
 
 
@@ -102,6 +102,7 @@ def _activities(axes: Any, runs: Sequence[Record]) -> None:
         left += values
     axes.invert_yaxis()
     axes.set(xlabel="% of the threads' time", xlim=(0, 100))
+    axes.legend(fontsize="x-small", ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.22))
 
 
 def _threads(axes: Any, runs: Sequence[Record]) -> None:

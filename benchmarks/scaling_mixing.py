@@ -89,6 +89,20 @@ def shard_count(record: Record) -> int:
     return record.settings.engine.get("shards", 1)
 
 
+def of_systems(records: Sequence[Record]) -> list[Record]:
+    """Return the runs of the four systems, plain and averaged."""
+    order = list(SYSTEMS)
+    return sorted(
+        of_study("systems", records),
+        key=lambda one: (one.settings.learner["averaged"], order.index(one.settings.algorithm), one.settings.threads),
+    )
+
+
+def of_errors(records: Sequence[Record]) -> list[Record]:
+    """Return the runs of the study of training errors, few shards first."""
+    return sorted(of_study("errors", records), key=lambda one: (shard_count(one), one.settings.engine["mixing"]))
+
+
 def of_shards(records: Sequence[Record]) -> list[Record]:
     """Return the runs of the study of shards, few shards first."""
     return sorted(of_study("shards", records), key=lambda one: (one.settings.threads, shard_count(one)))
@@ -96,7 +110,7 @@ def of_shards(records: Sequence[Record]) -> list[Record]:
 
 def show(data: str, records: Sequence[Record]) -> None:
     """Print the tables."""
-    systems, errors, shards = of_study("systems", records), of_study("errors", records), of_shards(records)
+    systems, errors, shards = of_systems(records), of_errors(records), of_shards(records)
     if systems:
         print(f"\n{data}, development part: four systems, {SHARDS} shards\n")
         header = ["system", "perceptron", "threads", "score", "best score", "passes", "seconds", "end"]

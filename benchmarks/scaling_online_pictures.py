@@ -18,26 +18,26 @@ CHOSEN_SIZE = 24  # with which the paper measures threads
 
 
 def draw_minibatch(records: Records, scores: Mapping[str, str], folder: Path) -> list[Path]:
-    """Draw a row of four panels a learner and data set: sizes on one thread, threads, speed-ups, waiting."""
-    shown = [
-        (data, family, runs)
-        for data, found in records.items()
-        for family in FAMILIES
-        if (runs := minibatch.of_family(family, found))
-    ]
-    if not shown:
+    """Draw a file a data set."""
+    return [path for data, runs in records.items() for path in _minibatch(data, runs, scores[data], folder)]
+
+
+def _minibatch(data: str, records: Sequence[Record], score: str, folder: Path) -> list[Path]:
+    """Draw a row of four panels a learner: sizes on one thread, threads, speed-ups, waiting."""
+    families = {family: runs for family in FAMILIES if (runs := minibatch.of_family(family, records))}
+    if not families:
         return []
-    figure, rows = panels(4, len(shown))
-    for (sizes, threads, speed_ups, waiting), (data, family, runs) in zip(rows, shown, strict=True):
+    figure, rows = panels(4, len(families))
+    for (sizes, threads, speed_ups, waiting), (family, runs) in zip(rows, families.items(), strict=True):
         alone = [record for record in runs if record.settings.threads == 1]
-        _scores(sizes, {_label(record): record for record in alone}, scores[data])
+        _scores(sizes, {_label(record): record for record in alone}, score)
         sizes.set_title(f"{data}, {family.name}: one thread", fontsize="medium")
         chosen = [record for record in runs if batch_size(record) in (0, 1, CHOSEN_SIZE)]
-        _scores(threads, {_label(record): record for record in chosen}, scores[data])
+        _scores(threads, {_label(record): record for record in chosen}, score)
         threads.set_title(f"m = {CHOSEN_SIZE} and ipm", fontsize="medium")
         _speed_ups(speed_ups, family, runs)
         _waiting(waiting, family, runs)
-    return save(figure, folder / "minibatch-figures5to8")
+    return save(figure, folder / f"minibatch-figures5to8-{data}")
 
 
 def _label(record: Record) -> str:
@@ -47,13 +47,13 @@ def _label(record: Record) -> str:
 
 
 def _scores(axes: Any, runs: Mapping[str, Record], score: str) -> None:
-    shown = []
     for name, record in runs.items():
         rows = measured(record)
         axes.plot([row["wall"] for row in rows], [row["score"] for row in rows], marker=".", lw=1, label=name)
-        shown += [row["score"] for row in rows[1:]]
-    if shown:  # the first pass would press the rest into a line
-        axes.set_ylim(max(min(shown), max(shown) - 0.1) - 0.002, max(shown) + 0.002)
+    best = [best_score(record) for record in runs.values()]
+    if best:  # the first passes would press the rest into a line
+        room = max(max(best) - min(best), 0.01)
+        axes.set_ylim(min(best) - room, max(best) + 0.1 * room)
     axes.set(xlabel="training seconds", ylabel=score)
     _finish(axes)
 
@@ -98,15 +98,23 @@ def draw_mixing(records: Records, scores: Mapping[str, str], folder: Path) -> li
     """Draw a row of four panels a data set: plain, averaged, training errors, seconds by shards."""
     figure, rows = panels(4, len(records))
     for (plain, averaged, errors, shards), (data, runs) in zip(rows, records.items(), strict=True):
-        systems = mixing.of_study("systems", runs)
+        systems = _most_threads(mixing.of_systems(runs))
         for axes, is_averaged in ((plain, False), (averaged, True)):
             chosen = [record for record in systems if record.settings.learner["averaged"] is is_averaged]
             lines = {mixing.SYSTEMS[record.settings.algorithm]: record for record in chosen}
             _scores(axes, lines, f"development {scores[data]}")
             axes.set_title(f"{data}, {'averaged' if is_averaged else 'plain'}", fontsize="medium")
-        _errors(errors, mixing.of_study("errors", runs))
-        _shards(shards, mixing.of_shards(runs))
+        _errors(errors, _most_threads(mixing.of_errors(runs)))
+        _shards(shards, _most_threads(mixing.of_shards(runs)))
     return save(figure, folder / "mixing-figures4and6")
+
+
+def _most_threads(runs: Sequence[Record]) -> list[Record]:
+    """Leave out the runs of earlier calls with fewer threads."""
+    most = {}
+    for record in sorted(runs, key=lambda one: one.settings.threads):
+        most[record.settings.name.rsplit(", ", 1)[0]] = record
+    return list(most.values())
 
 
 def _errors(axes: Any, runs: Sequence[Record]) -> None:
