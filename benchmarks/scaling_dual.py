@@ -81,7 +81,7 @@ def show_dual(data: str, records: Sequence[Record]) -> None:
     print_table(
         [
             *("algorithm", "threads", "1 %, by the trace", "1 %, measured", "serial / this at 1 %", "0.1 %, certified"),
-            *("passes", "inferences a second", "updates a second", f"score {target:.4f}", "last score", "end"),
+            *("passes", "inferences a second", "updates a second", f"to score {target:.4f}", "last score", "end"),
         ],
         [_speeds(record, serial, target) for record in ordered],
     )
