@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import math
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -78,6 +79,7 @@ class Data:
 
 
 def main() -> None:
+    started = time.monotonic()
     arguments = _arguments()
     folder = data_folder(arguments.data)
     names = [name for name in DATA_SETS if not arguments.data_set or name in arguments.data_set]
@@ -96,7 +98,8 @@ def main() -> None:
         for name in sets
         for one in PARTS[part].plan(_plan(part, data.get(name), arguments.C, budget), arguments.threads)
     ]
-    left = perform(sorted(planned, key=lambda one: one.priority), data, store, arguments.limit)
+    deadline = math.inf if arguments.limit is None else started + arguments.limit
+    left = perform(sorted(planned, key=lambda one: one.priority), data, store, deadline)
     if left:
         print(f"\n{left} runs are left; the same command goes on with them")
     show(chosen, data, store, arguments.C)
@@ -130,12 +133,11 @@ def _plan(part: str, data: DataSet, C: float, budget: float) -> Plan:
     return Plan(part, data.name, len(data.training), data.constraints, C, budget)
 
 
-def perform(planned: Sequence[Planned], data: Data, store: Store, limit: float | None) -> int:
-    """Make the runs that are not stored, and return how many the limit left undone."""
-    started = time.monotonic()
+def perform(planned: Sequence[Planned], data: Data, store: Store, deadline: float) -> int:
+    """Make the runs that are not stored, and return how many had not begun at the deadline."""
     missing = [one for one in planned if store.find(one.settings) is None]
     for place, one in enumerate(missing):
-        if limit is not None and time.monotonic() - started >= limit:
+        if time.monotonic() >= deadline:
             return len(missing) - place
         store.run(data.problem(one.settings.data, one.on_dev), one.settings)
     return 0

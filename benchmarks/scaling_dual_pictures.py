@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from learners_pictures import panels, save
 from learners_runs import Record
-from scaling_dual import ENGINES, RHO_INFERENCES
+from scaling_dual import ENGINES, RHO_INFERENCES, RHO_UPDATES
 from scaling_figures import by_threads, certified_seconds, measured, thread_shares, title
 from scaling_runs import ACTIVITIES
 
@@ -122,4 +122,6 @@ def _rho(axes: Any, runs: Sequence[Record]) -> None:
         label = f"rho_inferences = {inferences}"
         axes.plot([updates for updates, _ in points], [seconds for _, seconds in points], marker=".", lw=1, label=label)
     axes.set(xscale="log", xlabel="rho_updates", ylabel=f"seconds to 1 %, {most} threads", ylim=(0, None))
+    axes.set_xticks(RHO_UPDATES, [str(updates) for updates in RHO_UPDATES])
+    axes.xaxis.set_minor_formatter("")
     axes.grid(alpha=0.3)

@@ -42,7 +42,7 @@ def _minibatch(data: str, records: Sequence[Record], score: str, folder: Path) -
 
 def _label(record: Record) -> str:
     size = batch_size(record)
-    name = {0: "ipm", 1: "online"}.get(size, f"m = {size}") if record.settings.engine else "online"
+    name = {0: "ipm", 1: "online"}.get(size, f"m = {size}")
     return f"{name}, {record.settings.threads}"
 
 
