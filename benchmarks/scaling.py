@@ -160,6 +160,7 @@ def show(chosen: Mapping[str, Sequence[str]], data: Data, store: Store, C: float
         records = {name: found for name, found in records.items() if found}
         for name, found in records.items():
             PARTS[part].show(name, found)
+        records = {name: kept for name, found in records.items() if (kept := [one for one in found if one.rows])}
         if records:
             drawn += PARTS[part].draw(records, {name: data.get(name).score for name in records}, store.folder)
     print()

@@ -57,10 +57,16 @@ def _primal(axes: Any, runs: Sequence[Record]) -> None:
         if record.settings.algorithm in GAPS
     }
     reference = min((value for points in lines.values() for _, value in points), default=1.0)
-    for name, points in lines.items():
-        above = [(seconds, value / reference - 1) for seconds, value in points if value > reference]
-        axes.plot([seconds for seconds, _ in above], [value for _, value in above], marker=".", lw=1, label=name)
-    axes.set(xscale="log", yscale="log", xlabel="training seconds", ylabel="primal / lowest primal - 1")
+    axes.set(xlabel="training seconds", ylabel="primal / lowest primal - 1")
+    above = {
+        name: [(seconds, value / reference - 1) for seconds, value in points if value > reference]
+        for name, points in lines.items()
+    }
+    if not any(above.values()):  # matplotlib refuses log scales without a point
+        return
+    for name, points in above.items():
+        axes.plot([seconds for seconds, _ in points], [value for _, value in points], marker=".", lw=1, label=name)
+    axes.set(xscale="log", yscale="log")
     axes.xaxis.set_minor_formatter("")
     axes.grid(alpha=0.3)
 
