@@ -143,20 +143,22 @@ def perform(planned: Sequence[Planned], data: Data, store: Store, deadline: floa
     return 0
 
 
+def _of(part: str, data: DataSet, stored: Sequence[Record]) -> list[Record]:
+    """Return the stored runs of a part on a data set of this size."""
+    return [
+        record
+        for record in stored
+        if record.settings.name.split(", ")[0] == part
+        and (record.settings.data, record.settings.sequences) == (data.name, len(data.training))
+    ]
+
+
 def show(chosen: Mapping[str, Sequence[str]], data: Data, store: Store, C: float) -> None:
     """Print the tables and draw the pictures of what is stored."""
     stored = [record for record in store.records() if record.settings.C == C]
     drawn = []
     for part, names in chosen.items():
-        records = {}
-        for name in names:
-            settings = _plan(part, data.get(name), C, 0)
-            records[name] = [
-                one
-                for one in stored
-                if one.settings.name.split(", ")[0] == part
-                and (one.settings.data, one.settings.sequences) == (name, settings.sequences)
-            ]
+        records = {name: _of(part, data.get(name), stored) for name in names}
         records = {name: found for name, found in records.items() if found}
         for name, found in records.items():
             PARTS[part].show(name, found)
