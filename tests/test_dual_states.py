@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from duals import DUAL, DUAL_VARIANTS, States
+from duals import DUAL, DUAL_VARIANTS, REPEATABLE, States, train
 from oracles import TinyChains
 from test_agreement import WholeDual
 from test_inference import make_task
@@ -12,7 +12,6 @@ from test_inference import make_task
 from marginloom import InputError
 from marginloom.algorithms import ALGORITHMS
 from marginloom.state import State
-from marginloom.training import train
 
 CHAINS = TinyChains(6, sentences=14, max_length=3, integers=False)
 #: Features of very different sizes, so that sums of them depend on their order.
@@ -134,7 +133,7 @@ def test_states_of_another_learner_are_refused(states):
                 train(TASK, C=0.2, max_iter=1, warm_start=state, **named(other, {}))
 
 
-@pytest.mark.parametrize("case", DUAL_VARIANTS, ids=ids)
+@pytest.mark.parametrize("case", REPEATABLE, ids=ids)
 @pytest.mark.parametrize("representation", ["valued", "dense"])
 def test_a_state_goes_on_bit_for_bit(case, representation):
     task = make_task(UNEVEN, representation)

@@ -5,17 +5,17 @@ import copy
 import numpy as np
 import pytest
 from custom_chains import EnumeratedChains, Majority, votes
-from duals import DUAL_VARIANTS
+from duals import DUAL_VARIANTS, REPEATABLE, train
 from oracles import TinyChains
 from test_inference import make_task
 
 from marginloom.algorithms import ALGORITHMS
 from marginloom.tasks.sequence import SequenceTask
-from marginloom.training import train
 
 STOPPED = {"tolerance", "iterations", "early"}
 NEEDS_K_BEST = [name for name, preset in ALGORITHMS.items() if "k-best" in preset.learner.all_needs()]
-CASES = [*((name, {}) for name in ALGORITHMS), *(case for case in DUAL_VARIANTS if case[1])]
+#: All but the one that leaves examples out on purpose.
+CASES = [*((name, {}) for name in ALGORITHMS if name != "subsample"), *(case for case in DUAL_VARIANTS if case[1])]
 every_case = pytest.mark.parametrize(("algorithm", "learner"), CASES, ids=lambda value: str(value))
 
 
@@ -57,7 +57,7 @@ def test_odd_data_are_survived(algorithm, learner, kind):
         assert result.updates == 0
 
 
-@every_case
+@pytest.mark.parametrize(("algorithm", "learner"), [case for case in CASES if case[0] != "demi-dcd"], ids=str)
 def test_examples_of_weight_0_do_not_count(algorithm, learner):
     chains = TinyChains(1, sentences=9, max_length=3)
     weights = np.array([1, 0, 2, 0, 1, 1, 0, 0.5, 1])
@@ -76,7 +76,7 @@ def test_examples_of_weight_0_do_not_count(algorithm, learner):
 
 
 @pytest.mark.parametrize("representation", ["indicators", "valued", "dense"])
-@pytest.mark.parametrize(("algorithm", "learner"), DUAL_VARIANTS, ids=lambda value: str(value))
+@pytest.mark.parametrize(("algorithm", "learner"), REPEATABLE, ids=lambda value: str(value))
 def test_without_memory_for_differences_the_bits_are_the_same(algorithm, learner, representation):
     task = make_task(TinyChains(3, sentences=15, max_length=6, integers=representation == "indicators"), representation)
     options = {"algorithm": algorithm, "learner": learner, "loss": "hinge", "C": 0.3, "tol": 1e-9, "max_iter": 8}
@@ -138,11 +138,13 @@ def interrupting(count):
     return Interrupted(*votes())
 
 
-@pytest.mark.parametrize("count", [1, 7, 60, 200])
+@pytest.mark.parametrize("count", [1, 7, 40])
 @pytest.mark.parametrize(("algorithm", "learner"), DUAL_VARIANTS, ids=lambda value: str(value))
 def test_ctrl_c_while_solving_leaves_a_state_to_go_on_from(algorithm, learner, count):
     if (algorithm, learner) == ("one-slack", {"cache": 0}):
         learner = {"cache": 1}  # without a cache nothing is rebuilt
+    if (algorithm, learner) == ("bcfw", {}):
+        learner = {"inner_passes": 1}
     options = {"algorithm": algorithm, "learner": learner, "loss": "hinge", "C": 1.0, "tol": 0.01, "max_iter": 500}
     result = train(interrupting(count), memory=1, keep_state=True, **{**options, "tol": 1e-9})
     assert result.stopped == "interrupted"

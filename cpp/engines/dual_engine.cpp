@@ -57,7 +57,7 @@ void DualEngine::inner_passes(PassReport& report, StopRequest& stop) {
   for (int pass = 0; pass < learner_->inner_passes() && !report.stopped; ++pass) {
     std::vector<std::size_t> order;
     std::ranges::copy_if(examples_, std::back_inserter(order), [&](std::size_t i) {
-      return learner_->has_candidates(i) && (least == 0 || gains[i] >= least);
+      return learner_->has_candidates(i) && (gains.empty() || pass == 0 || gains[i] >= least);
     });
     order = pass_order(std::move(order), options_, lane_.random);
     double total = 0;

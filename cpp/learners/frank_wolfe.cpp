@@ -8,10 +8,10 @@
 namespace marginloom {
 namespace {
 
-bool same_up_to_rounding(const SparseSum& a, const SparseSum& b) {
+bool same_up_to_rounding(const SparseSum& saved, const SparseSum& right) {
   double distance = 0;
-  visit_both(a, b, [&](WeightIndex, double x, double y) { distance += (x - y) * (x - y); });
-  return distance <= 1e-12 * std::max(a.squared_norm, 1e-12);
+  visit_both(saved, right, [&](WeightIndex, double x, double y) { distance += (x - y) * (x - y); });
+  return distance <= 1e-12 * std::max(right.squared_norm, 1e-12);
 }
 
 }  // namespace

@@ -25,12 +25,12 @@ def train(path, model, *options):
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_every_algorithm_ends_with_a_sensible_report(small, tmp_path, algorithm):
-    summary = last_json(train(small, tmp_path / "m", "--algorithm", algorithm, "--max-iter", "4"))
+    summary = last_json(train(small, tmp_path / "m", "--algorithm", algorithm, "--max-iter", "4", "--threads", "2"))
     learner = ALGORITHMS[algorithm].learner
     assert (summary["algorithm"], summary["learner"]) == (algorithm, learner.name)
     assert summary["stopped"] in STOPPED
     assert summary["loss"] == (learner.losses[0] if learner.losses else None)
-    assert summary["inferences"] == 25 * summary["iterations"]
+    assert summary["inferences"] == (2 if algorithm == "subsample" else 25) * summary["iterations"]
     assert summary["updates"] > 0
     assert summary["nonzero"] > 0
     if learner.kind == "dual":
