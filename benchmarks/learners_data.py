@@ -113,7 +113,7 @@ def _sample(size: int, count: int) -> list[int]:
     return sorted(np.random.default_rng(SEED).permutation(size)[:count].tolist())
 
 
-def _read_conll(path: Path, columns: Sequence[int], label: int) -> Sequences:
+def read_conll(path: Path, columns: Sequence[int], label: int) -> Sequences:
     """Read the columns and the label of every token, without the lines that mark documents."""
     X, y = [], []
     with lzma.open(required(path), "rt", encoding="utf-8") as lines:
@@ -125,15 +125,15 @@ def _read_conll(path: Path, columns: Sequence[int], label: int) -> Sequences:
     return Sequences(X, y)
 
 
-def _entities(folder: Path, name: str, label: int, constraints: str | None) -> DataSet:
+def entities(folder: Path, name: str, label: int, constraints: str | None) -> DataSet:
     train, dev, test = (
-        _read_conll(folder / name / f"{part}.conll.xz", (0, 1), label) for part in ("train", "dev", "test")
+        read_conll(folder / name / f"{part}.conll.xz", (0, 1), label) for part in ("train", "dev", "test")
     )
     return DataSet(name, "f1", lambda: ExtractedFeatures("ner", pos_column=2), constraints, train, dev, test)
 
 
 def _conll2000(folder: Path) -> DataSet:
-    train, test = (_read_conll(folder / f"conll2000_chunking/{part}.conll.xz", (0,), 1) for part in ("train", "test"))
+    train, test = (read_conll(folder / f"conll2000_chunking/{part}.conll.xz", (0,), 1) for part in ("train", "test"))
     return DataSet("conll2000", "accuracy", lambda: ExtractedFeatures("tagging"), None, train, None, test)
 
 
@@ -151,9 +151,9 @@ def _ocr_letters(folder: Path) -> DataSet:
 
 
 DATA_SETS: dict[str, Callable[[Path], DataSet]] = {
-    "conll2003_en": lambda folder: _entities(folder, "conll2003_en", 3, "bio"),
+    "conll2003_en": lambda folder: entities(folder, "conll2003_en", 3, "bio"),
     # a training sentence starts with I-LOC, so that its right labels would break the constraints
-    "conll2002_es": lambda folder: _entities(folder, "conll2002_es", 2, None),
+    "conll2002_es": lambda folder: entities(folder, "conll2002_es", 2, None),
     "conll2000": _conll2000,
     "ocr_letters": _ocr_letters,
 }

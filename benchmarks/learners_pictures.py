@@ -22,17 +22,17 @@ def draw(records: Records, scores: Mapping[str, str], clock: str, folder: Path) 
         return []
     paths = _squared_hinge(records, scores, clock, folder)
     for name, learners in PICTURES.items():
-        figure, rows = _panels(len(records), 1)
+        figure, rows = panels(len(records), 1)
         for axes, (data, runs) in zip(rows[0], records.items(), strict=True):
             _score_lines(axes, runs, learners, clock)
             axes.set(title=data, xlabel=f"training seconds ({clock})", ylabel=f"test {scores[data]}")
             _zoom(axes, runs, learners)
-        paths += _save(figure, folder / name)
+        paths += save(figure, folder / name)
     return paths
 
 
 def _squared_hinge(records: Records, scores: Mapping[str, str], clock: str, folder: Path) -> list[Path]:
-    figure, (tops, bottoms) = _panels(len(records), 2)
+    figure, (tops, bottoms) = panels(len(records), 2)
     for top, bottom, (data, runs) in zip(tops, bottoms, records.items(), strict=True):
         _score_lines(top, runs, SQUARED_HINGE, clock)
         top.set(title=data, ylabel=f"test {scores[data]}")
@@ -41,10 +41,11 @@ def _squared_hinge(records: Records, scores: Mapping[str, str], clock: str, fold
         optimum = max((row["dual"] for record in present.values() for row in record.rows), default=1.0)
         _lines(bottom, present, clock, lambda row, optimum=optimum: row["primal"] / optimum - 1)
         bottom.set(xlabel=f"training seconds ({clock})", ylabel="primal / greatest dual - 1", yscale="log")
-    return _save(figure, folder / "figure1-squared-hinge")
+    return save(figure, folder / "figure1-squared-hinge")
 
 
-def _panels(columns: int, rows: int) -> tuple[Any, Any]:
+def panels(columns: int, rows: int) -> tuple[Any, Any]:
+    """Make a figure with that many panels."""
     try:
         import matplotlib as mpl
     except ImportError:
@@ -79,7 +80,8 @@ def _zoom(axes: Any, runs: Mapping[str, Record], learners: tuple[str, ...]) -> N
         axes.set_ylim(max(min(shown), max(shown) - 0.1) - 0.002, max(shown) + 0.002)
 
 
-def _save(figure: Any, path: Path) -> list[Path]:
+def save(figure: Any, path: Path) -> list[Path]:
+    """Write a figure as PNG and SVG and return the paths."""
     figure.tight_layout()
     paths = [path.with_suffix(ending) for ending in (".png", ".svg")]
     for target in paths:

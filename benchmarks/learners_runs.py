@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import FrameType
@@ -38,6 +39,8 @@ class Settings:
     tol: float = 1e-6
     learner: dict[str, Any] = field(default_factory=dict)
     loss: str | None = None
+    threads: int = 1
+    engine: dict[str, Any] = field(default_factory=dict)
 
 
 class Watch(Callback):
@@ -108,8 +111,8 @@ class Record:
         unfinished.replace(path)
 
     def stands_for(self, settings: Settings) -> bool:
-        """Tell whether a run with these settings would be this one; a larger budget changes only runs cut short."""
-        if self.cut_short or settings.budget < self.settings.budget:
+        """Tell whether a run with these settings would be this one; a budget changes only runs that it cuts short."""
+        if self.cut_short or (self.rows and self.rows[-1]["wall"] >= settings.budget):
             return self.settings == settings
         return replace(self.settings, budget=settings.budget) == settings
 
@@ -136,7 +139,9 @@ def run(problem: Problem, settings: Settings) -> Record:
         loss=settings.loss,
         max_iter=settings.max_iter,
         tol=settings.tol,
+        n_threads=settings.threads,
         learner=settings.learner or None,
+        engine=settings.engine or None,
         evaluations={"cpu": watch, "measured": measure},
         callbacks=[watch],
     )
@@ -173,24 +178,38 @@ def _row(row: Row) -> dict[str, Any]:
 class Store:
     """A folder with a file of JSON lines a run."""
 
-    def __init__(self, folder: Path, again: bool) -> None:
+    def __init__(self, folder: Path, again: bool, perform: Callable[[Problem, Settings], Record] = run) -> None:
         self.folder = folder
         self.again = again
+        self.perform = perform
         folder.mkdir(parents=True, exist_ok=True)
 
     def run(self, problem: Problem, settings: Settings) -> Record:
         """Return the stored run with these settings, or do it."""
-        path = self.folder / f"{settings.data}.{settings.name.replace(' ', '_')}.jsonl"
-        if path.exists() and not self.again:
-            record = Record.load(path)
-            if record.stands_for(settings):
-                return record
-        record = run(problem, settings)
-        record.save(path)
+        stored = self.find(settings)
+        if stored is not None:
+            return stored
+        record = self.perform(problem, settings)
+        record.save(self._path(settings))
         last = record.rows[-1] if record.rows else None
         shown = f"{last['wall']:.1f} s, score {last['score']:.4f}" if last else "no pass"
         print(f"{settings.data}, {settings.name}: {len(record.rows)} passes, {shown}", flush=True)
         return record
+
+    def find(self, settings: Settings) -> Record | None:
+        """Return the stored run with these settings, if there is one and it need not be repeated."""
+        path = self._path(settings)
+        if self.again or not path.exists():
+            return None
+        record = Record.load(path)
+        return record if record.stands_for(settings) else None
+
+    def records(self) -> list[Record]:
+        """Return all stored runs."""
+        return [Record.load(path) for path in sorted(self.folder.glob("*.jsonl"))]
+
+    def _path(self, settings: Settings) -> Path:
+        return self.folder / f"{settings.data}.{settings.name.replace(' ', '_')}.jsonl"
 
 
 def choose_cost(data: DataSet, store: Store, budget: float) -> dict[float, Record]:
