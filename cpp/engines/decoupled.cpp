@@ -9,7 +9,7 @@ namespace marginloom {
 namespace {
 
 constexpr std::size_t mails_each = 2;     // one to fill while the other is on its way
-constexpr std::size_t searches_each = 4;  // in a mail
+constexpr std::size_t searches_each = 8;  // in a mail
 constexpr std::size_t slice = 32;         // blocks that the learner visits between two looks into the mailbox
 constexpr double patience = 4;
 

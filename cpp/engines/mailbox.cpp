@@ -2,11 +2,12 @@
 
 namespace marginloom {
 
-Mailbox::Mailbox(std::size_t senders, std::size_t mails_each) : empty_(senders) {
-  for (std::size_t sender = 0; sender < senders; ++sender) {
+Mailbox::Mailbox(std::size_t senders, std::size_t mails_each) {
+  for (std::size_t number = 0; number < senders; ++number) {
+    Sender& sender = senders_.emplace_back();
     for (std::size_t k = 0; k < mails_each; ++k) {
-      mails_.emplace_back().sender = sender;
-      empty_[sender].push_back(&mails_.back());
+      mails_.emplace_back().sender = number;
+      sender.empty.push_back(&mails_.back());
     }
   }
 }
@@ -15,28 +16,33 @@ void Mailbox::open() {
   const std::lock_guard lock(mutex_);
   closed_ = false;
   full_.clear();
-  for (auto& own : empty_) own.clear();
+  for (Sender& sender : senders_) sender.empty.clear();
   for (Mail& mail : mails_) {
     mail.clear();
-    empty_[mail.sender].push_back(&mail);
+    senders_[mail.sender].empty.push_back(&mail);
   }
 }
 
-Mail* Mailbox::take_empty(std::size_t sender) {
+Mail* Mailbox::take_empty(std::size_t number) {
+  Sender& sender = senders_[number];
   std::unique_lock lock(mutex_);
-  returned_.wait(lock, [&] { return closed_ || !empty_[sender].empty(); });
+  sender.waiting = true;
+  sender.returned.wait(lock, [&] { return closed_ || !sender.empty.empty(); });
+  sender.waiting = false;
   if (closed_) return nullptr;
-  Mail* mail = empty_[sender].back();
-  empty_[sender].pop_back();
+  Mail* mail = sender.empty.back();
+  sender.empty.pop_back();
   return mail;
 }
 
 void Mailbox::send(Mail* mail) {
+  bool wake = false;
   {
     const std::lock_guard lock(mutex_);
     full_.push_back(mail);
+    wake = receiver_waiting_;
   }
-  sent_.notify_one();
+  if (wake) sent_.notify_one();
 }
 
 Mail* Mailbox::receive() {
@@ -49,16 +55,21 @@ Mail* Mailbox::receive() {
 
 void Mailbox::wait() {
   std::unique_lock lock(mutex_);
+  receiver_waiting_ = true;
   sent_.wait(lock, [&] { return closed_ || !full_.empty(); });
+  receiver_waiting_ = false;
 }
 
 void Mailbox::give_back(Mail* mail) {
   mail->clear();
+  Sender& sender = senders_[mail->sender];
+  bool wake = false;
   {
     const std::lock_guard lock(mutex_);
-    empty_[mail->sender].push_back(mail);
+    sender.empty.push_back(mail);
+    wake = sender.waiting;
   }
-  returned_.notify_all();
+  if (wake) sender.returned.notify_one();
 }
 
 void Mailbox::close() {
@@ -67,7 +78,7 @@ void Mailbox::close() {
     closed_ = true;
   }
   sent_.notify_all();
-  returned_.notify_all();
+  for (Sender& sender : senders_) sender.returned.notify_all();
 }
 
 bool Mailbox::closed() const {

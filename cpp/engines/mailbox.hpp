@@ -50,11 +50,18 @@ class Mailbox {
   [[nodiscard]] bool closed() const;
 
  private:
+  // Waking a thread costs microseconds, so nobody is woken who does not wait for just this.
+  struct Sender {
+    std::vector<Mail*> empty;
+    std::condition_variable returned;
+    bool waiting = false;
+  };
+
   mutable std::mutex mutex_;
   std::condition_variable sent_;
-  std::condition_variable returned_;
-  std::deque<Mail> mails_;                 // never moves
-  std::vector<std::vector<Mail*>> empty_;  // by sender
+  bool receiver_waiting_ = false;
+  std::deque<Mail> mails_;  // never moves, like the senders
+  std::deque<Sender> senders_;
   std::deque<Mail*> full_;
   bool closed_ = false;
 };
