@@ -30,7 +30,7 @@ namespace marginloom {
 
 struct DecoupledOptions {
   int threads = 2;  // at least 2
-  std::size_t rho_updates = 1000;
+  std::size_t rho_updates = 4000;
   std::size_t rho_inferences = 4;
   std::function<void()> at_handover = [] {};  // for tests: called where threads meet
 };

@@ -53,7 +53,12 @@ ALGORITHMS: dict[str, Algorithm] = {
             Serial(),
         ),
         Algorithm("ms-dcd", "dual coordinate descent, inference on all threads with a barrier", DCD(), MasterWorker()),
-        Algorithm("demi-dcd", "dual coordinate descent, one thread learns while the others search", DCD(), Decoupled()),
+        Algorithm(
+            "demi-dcd",
+            "dual coordinate descent, one thread learns while the others search",
+            DCD(inner_passes=2),
+            Decoupled(),
+        ),
         Algorithm("cpd", "cutting planes solved by dual coordinate descent after every pass", CPD(), Serial()),
         Algorithm("n-slack", "cutting planes solved after every new constraint; for small data", NSlack(), Serial()),
         Algorithm("one-slack", "cutting planes with one slack for all, as in SVM-Struct", OneSlack(), Serial()),
