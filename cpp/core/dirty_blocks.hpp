@@ -26,6 +26,8 @@ class DirtyBlocks {
     blocks_.push_back(static_cast<std::uint32_t>(block));
   }
   [[nodiscard]] std::span<const std::uint32_t> blocks() const { return blocks_; }
+  [[nodiscard]] bool marked(std::size_t block) const { return marked_[block] != 0; }
+  [[nodiscard]] std::size_t all() const { return marked_.size(); }
   void clear() {
     for (const std::uint32_t block : blocks_) marked_[block] = 0;
     blocks_.clear();

@@ -61,6 +61,8 @@ class SparseAdder {
   void take(SparseSum& result);
 
  private:
+  void take_block(std::size_t block, SparseSum& result);
+
   std::vector<double> sum_;  // 0 between uses
   DirtyBlocks touched_;
   std::vector<std::uint32_t> blocks_;

@@ -100,7 +100,7 @@ void SequenceTask::visit_emissions(std::size_t token, std::size_t label, double 
   if (data_.dense) {
     const float* values = data_.values.data() + token * data_.feature_count;
     for (std::size_t f = 0; f < data_.feature_count; ++f) {
-      if (values[f] != 0) visit(static_cast<WeightIndex>(base + f * stride_), sign * values[f]);
+      visit(static_cast<WeightIndex>(base + f * stride_), sign * values[f]);
     }
     return;
   }
