@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+from scipy.optimize import minimize
 
 
 class TinyChains:
@@ -59,3 +60,52 @@ class TinyChains:
     @property
     def dimension(self):
         return (self.labels + 2 + self.features) * self.labels
+
+
+class WholeDual:
+    """The dual over every output of every example, as plain matrices."""
+
+    def __init__(self, chains, costs):
+        rows, losses, owners = [], [], []
+        for i in range(len(chains.X)):
+            gold = chains.phi(i, chains.y[i])
+            for y in chains.outputs(i):
+                if chains.loss(i, y) > 0:
+                    rows.append(gold - chains.phi(i, y))
+                    losses.append(chains.loss(i, y))
+                    owners.append(i)
+        self.differences, self.losses = np.array(rows), np.array(losses)
+        self.member = (np.array(owners)[:, None] == np.arange(len(chains.X))).astype(float)
+        self.costs = costs
+
+    def solve(self, loss):
+        """Return the largest value and its weights."""
+        ridge = np.zeros_like(self.costs) if loss == "hinge" else 1 / (2 * self.costs)
+
+        def negative(a):
+            w, sums = a @ self.differences, a @ self.member
+            return (
+                0.5 * w @ w + 0.5 * sums**2 @ ridge - a @ self.losses,
+                self.differences @ w + self.member @ (ridge * sums) - self.losses,
+            )
+
+        budget = {
+            "type": "ineq",
+            "fun": lambda a: self.costs - a @ self.member,
+            "jac": lambda a: -self.member.T,
+        }
+        solved = minimize(
+            negative,
+            np.zeros(len(self.losses)),
+            jac=True,
+            bounds=[(0, None)] * len(self.losses),
+            method="SLSQP" if loss == "hinge" else "L-BFGS-B",
+            constraints=[budget] if loss == "hinge" else (),
+            options={"maxiter": 20_000, "ftol": 1e-13, **({} if loss == "hinge" else {"maxfun": 50_000, "gtol": 1e-9})},
+        )
+        violations = (self.losses - self.differences @ (solved.x @ self.differences))[:, None] * self.member
+        slacks = np.maximum(violations.max(axis=0), 0)
+        w = solved.x @ self.differences
+        above = 0.5 * w @ w + self.costs @ (slacks if loss == "hinge" else slacks**2)
+        assert above + solved.fun < 1e-5 * above, "scipy's solution is no good"
+        return -solved.fun, w

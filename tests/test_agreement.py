@@ -4,8 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from oracles import TinyChains
-from scipy.optimize import minimize
+from oracles import TinyChains, WholeDual
 from test_inference import make_task
 
 from marginloom.algorithms import ALGORITHMS
@@ -44,61 +43,16 @@ CASES = [
 ]
 
 
-class WholeDual:
-    """The dual over every output of every example, as plain matrices."""
-
-    def __init__(self, chains, costs):
-        rows, losses, owners = [], [], []
-        for i in range(len(chains.X)):
-            gold = chains.phi(i, chains.y[i])
-            for y in chains.outputs(i):
-                if chains.loss(i, y) > 0:
-                    rows.append(gold - chains.phi(i, y))
-                    losses.append(chains.loss(i, y))
-                    owners.append(i)
-        self.differences, self.losses = np.array(rows), np.array(losses)
-        self.member = (np.array(owners)[:, None] == np.arange(len(chains.X))).astype(float)
-        self.costs = costs
-
-    def optimum(self, loss):
-        """Return the largest value."""
-        ridge = np.zeros_like(self.costs) if loss == "hinge" else 1 / (2 * self.costs)
-
-        def negative(a):
-            w, sums = a @ self.differences, a @ self.member
-            return (
-                0.5 * w @ w + 0.5 * sums**2 @ ridge - a @ self.losses,
-                self.differences @ w + self.member @ (ridge * sums) - self.losses,
-            )
-
-        budget = {
-            "type": "ineq",
-            "fun": lambda a: self.costs - a @ self.member,
-            "jac": lambda a: -self.member.T,
-        }
-        solved = minimize(
-            negative,
-            np.zeros(len(self.losses)),
-            jac=True,
-            bounds=[(0, None)] * len(self.losses),
-            method="SLSQP" if loss == "hinge" else "L-BFGS-B",
-            constraints=[budget] if loss == "hinge" else (),
-            options={"maxiter": 20_000, "ftol": 1e-13, **({} if loss == "hinge" else {"maxfun": 50_000, "gtol": 1e-9})},
-        )
-        violations = (self.losses - self.differences @ (solved.x @ self.differences))[:, None] * self.member
-        slacks = np.maximum(violations.max(axis=0), 0)
-        w = solved.x @ self.differences
-        above = 0.5 * w @ w + self.costs @ (slacks if loss == "hinge" else slacks**2)
-        assert above + solved.fun < 1e-5 * above, "scipy's solution is no good"
-        return -solved.fun
-
-
 @pytest.fixture(scope="module", params=PROBLEMS)
 def problem(request):
     chains, representation = PROBLEMS[request.param]
     weights = np.random.default_rng(0).uniform(0.5, 2, size=len(chains.X))
     dual = WholeDual(chains, C * weights)
-    return make_task(chains, representation), weights, {loss: dual.optimum(loss) for loss in ("hinge", "squared_hinge")}
+    return (
+        make_task(chains, representation),
+        weights,
+        {loss: dual.solve(loss)[0] for loss in ("hinge", "squared_hinge")},
+    )
 
 
 @pytest.mark.parametrize(("algorithm", "learner", "loss"), CASES, ids=lambda value: str(value))

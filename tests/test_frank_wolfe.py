@@ -5,8 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from duals import differences, eighths
-from oracles import TinyChains
-from test_agreement import WholeDual
+from oracles import TinyChains, WholeDual
 from test_inference import make_task
 
 from marginloom.training import train
@@ -122,7 +121,7 @@ def test_an_average_goes_on_from_another_cost_with_a_certificate_that_holds(fact
     task = make_task(CHAINS, "valued")
     options = {"algorithm": "bcfw", "tol": 1e-12, "learner": {"averaged": True}}
     start = train(task, C=C, max_iter=5, keep_state=True, **options)
-    best = WholeDual(CHAINS, np.full(len(CHAINS.X), factor * C)).optimum("hinge")
+    best = WholeDual(CHAINS, np.full(len(CHAINS.X), factor * C)).solve("hinge")[0]
     gaps = []
     for passes in (1, 3, 40):
         result = train(task, C=factor * C, max_iter=passes, warm_start=start.state, **options)

@@ -4,42 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
-from oracles import TinyChains
-from scipy.optimize import minimize
+from oracles import TinyChains, WholeDual
 from test_inference import make_task
 
 from marginloom.training import train
 
 C = 0.7
-
-
-def whole_dual(chains, costs):
-    """Solve max sum a loss - 1/2 |w|^2 - sum_i (sum_y a_iy)^2 / (4 C_i) over every output of every example."""
-    rows, losses, owners = [], [], []
-    for i in range(len(chains.X)):
-        gold = chains.phi(i, chains.y[i])
-        for y in chains.outputs(i):
-            if chains.loss(i, y) > 0:
-                rows.append(gold - chains.phi(i, y))
-                losses.append(chains.loss(i, y))
-                owners.append(i)
-    D, loss, owner = np.array(rows), np.array(losses), np.array(owners)
-    member = owner[:, None] == np.arange(len(chains.X))
-
-    def negative(a):
-        w, sums = a @ D, a @ member
-        ridge = sums / (2 * costs)
-        return 0.5 * w @ w + 0.5 * sums @ ridge - a @ loss, D @ w + member @ ridge - loss
-
-    solved = minimize(
-        negative,
-        np.zeros(len(loss)),
-        jac=True,
-        bounds=[(0, None)] * len(loss),
-        method="L-BFGS-B",
-        options={"maxiter": 20000, "maxfun": 40000, "ftol": 1e-15, "gtol": 1e-10},
-    )
-    return -solved.fun, solved.x @ D
 
 
 def primal(chains, w, costs):
@@ -66,7 +36,7 @@ def test_dual_learners_reach_the_optimum_of_the_whole_dual(algorithm, representa
         chains.label_costs = np.array([1.0, 2.0, 0.5])
     weights = np.random.default_rng(seed).uniform(0.5, 2, size=6)
     task = make_task(chains, representation)
-    optimum, w = whole_dual(chains, C * weights)
+    optimum, w = WholeDual(chains, C * weights).solve("squared_hinge")
     result = train(task, algorithm=algorithm, C=C, tol=1e-5, max_iter=5000, sample_weight=weights)
     assert result.stopped == "tolerance"
     assert result.certificate.dual == pytest.approx(optimum, rel=1e-3)

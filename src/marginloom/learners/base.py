@@ -20,11 +20,6 @@ NEEDS = {
     "k-best": "k-best inference",
 }
 
-SVM_OBJECTIVE = (
-    "1/2 |w|^2 + sum_i C_i l(xi_i),  xi_i = max(0, max_y [loss(y) - w.d(y)]),  d(y) = phi(gold) - phi(y),  "
-    "l(xi) = xi (hinge) or xi^2 (squared hinge)"
-)
-
 
 @dataclasses.dataclass(frozen=True)
 class Objective:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import dataclasses
 
 from marginloom import _core
-from marginloom.learners.base import SVM_OBJECTIVE, Learner, Objective
+from marginloom.learners.base import Objective
+from marginloom.learners.dual import Dual, costs
 from marginloom.parameters import parameter
 
 _EPSILON = "violation beyond the example's slack from which a constraint is added; shrinks with the gap"
 
 
 @dataclasses.dataclass(frozen=True)
-class NSlack(Learner):
+class NSlack(Dual):
     """Cutting planes with a slack per example, solved anew after every constraint.
 
     Examples
@@ -25,24 +26,17 @@ class NSlack(Learner):
     batch: int = parameter(1, "positive count", "constraints that are added before the next solution")
 
     name = "n-slack"
-    kind = "dual"
-    engines = ("serial", "master-worker")
     losses = ("hinge", "squared_hinge")
-    common = frozenset({"C", "tol", "loss", "memory"})
-    needs = frozenset({"gold", "loss-augmented"})
-    objective = SVM_OBJECTIVE
     update = "if loss(y) - w.d(y) > xi_i + epsilon for the most violated y: add it, and solve over all that were added"
     paper = "Jiang et al. 2021, Algorithm 1 (after Tsochantaridis et al. 2004)"
-    default_max_iter = 100
 
     def build(self, task: _core.Task, objective: Objective) -> _core.CuttingPlane:
         """Make the native learner for a task."""
-        costs = objective.C * objective.instance_weights
-        return _core.CuttingPlane(task, costs, objective.loss, self.epsilon, self.batch, objective.memory)
+        return _core.CuttingPlane(task, costs(objective), objective.loss, self.epsilon, self.batch, objective.memory)
 
 
 @dataclasses.dataclass(frozen=True)
-class CPD(Learner):
+class CPD(Dual):
     """Cutting planes with a slack per example, solved at the end of a pass by dual coordinate descent.
 
     Examples
@@ -54,24 +48,17 @@ class CPD(Learner):
     epsilon: float = parameter(0.1, "positive", _EPSILON)
 
     name = "cpd"
-    kind = "dual"
-    engines = ("serial", "master-worker")
     losses = ("squared_hinge", "hinge")
-    common = frozenset({"C", "tol", "loss", "memory"})
-    needs = frozenset({"gold", "loss-augmented"})
-    objective = SVM_OBJECTIVE
     update = "add the most violated output of every example, then solve the dual over all that were added"
     paper = "Chang and Yih 2013, section 4.4.1 (after Chang et al. 2010)"
-    default_max_iter = 100
 
     def build(self, task: _core.Task, objective: Objective) -> _core.CuttingPlane:
         """Make the native learner for a task."""
-        costs = objective.C * objective.instance_weights
-        return _core.CuttingPlane(task, costs, objective.loss, self.epsilon, 0, objective.memory)
+        return _core.CuttingPlane(task, costs(objective), objective.loss, self.epsilon, 0, objective.memory)
 
 
 @dataclasses.dataclass(frozen=True)
-class OneSlack(Learner):
+class OneSlack(Dual):
     """Cutting planes with one slack for all examples, as in SVM-Struct.
 
     Examples
@@ -84,17 +71,11 @@ class OneSlack(Learner):
     inactive: int = parameter(50, "count", "solutions in which it plays no part after which a constraint is removed")
 
     name = "one-slack"
-    kind = "dual"
-    engines = ("serial", "master-worker")
     losses = ("hinge",)
-    common = frozenset({"C", "tol", "loss", "memory"})
-    needs = frozenset({"gold", "loss-augmented"})
-    objective = SVM_OBJECTIVE
     update = "add one constraint, the sum of C_i times the most violated output of every example, and solve over all"
     paper = "Chang and Yih 2013, section 4.3 (after Joachims, Finley and Yu 2009)"
     default_max_iter = 500
 
     def build(self, task: _core.Task, objective: Objective) -> _core.OneSlack:
         """Make the native learner for a task."""
-        costs = objective.C * objective.instance_weights
-        return _core.OneSlack(task, costs, self.cache, self.inactive, objective.memory)
+        return _core.OneSlack(task, costs(objective), self.cache, self.inactive, objective.memory)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 
 from marginloom import _core
-from marginloom.learners.base import SVM_OBJECTIVE, Learner, Objective
+from marginloom.learners.base import Objective
+from marginloom.learners.dual import Dual, costs
 from marginloom.parameters import parameter
 
 
 @dataclasses.dataclass(frozen=True)
-class DCD(Learner):
+class DCD(Dual):
     """Dual coordinate descent for the structured SVM, squared hinge and hinge.
 
     Examples
@@ -33,22 +34,23 @@ class DCD(Learner):
     )
 
     name = "dcd"
-    kind = "dual"
     engines = ("serial", "master-worker", "decoupled")
     losses = ("squared_hinge", "hinge")
-    common = frozenset({"C", "tol", "loss", "memory"})
-    needs = frozenset({"gold", "loss-augmented"})
-    objective = SVM_OBJECTIVE
     update = (
         "a <- max(0, a + (loss - w.d - sum(a) / 2C) / (|d|^2 + 1/2C)), w += change of a * d; "
         "for the hinge all a of an example at once, with sum(a) <= C"
     )
     paper = "Chang and Yih 2013, Algorithms 1 to 3"
-    default_max_iter = 100
 
     def build(self, task: _core.Task, objective: Objective) -> _core.Dcd:
         """Make the native learner for a task."""
-        costs = objective.C * objective.instance_weights
         return _core.Dcd(
-            task, costs, objective.loss, self.delta, self.k_best, self.inner_passes, self.shrinking, objective.memory
+            task,
+            costs(objective),
+            objective.loss,
+            self.delta,
+            self.k_best,
+            self.inner_passes,
+            self.shrinking,
+            objective.memory,
         )

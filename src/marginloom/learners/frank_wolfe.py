@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 
 from marginloom import _core
-from marginloom.learners.base import SVM_OBJECTIVE, Learner, Objective
+from marginloom.learners.base import Objective
+from marginloom.learners.dual import Dual, costs
 from marginloom.parameters import parameter
 
 
 @dataclasses.dataclass(frozen=True)
-class FrankWolfe(Learner):
+class FrankWolfe(Dual):
     """Block-coordinate Frank-Wolfe with line search.
 
     Examples
@@ -25,12 +26,7 @@ class FrankWolfe(Learner):
     averaged: bool = parameter(False, "switch", "predict with the average over all steps, later ones counting more")
 
     name = "frank-wolfe"
-    kind = "dual"
-    engines = ("serial", "master-worker")
     losses = ("hinge",)
-    common = frozenset({"C", "tol", "loss", "memory"})
-    needs = frozenset({"gold", "loss-augmented"})
-    objective = SVM_OBJECTIVE
     update = (
         "towards the corner s = C_i d(y*) of the most violated output: w += gamma (s - w_i), "
         "gamma = clip(gap_i / |s - w_i|^2, 0, 1), w_i = sum_y a_iy d(y)"
@@ -40,5 +36,4 @@ class FrankWolfe(Learner):
 
     def build(self, task: _core.Task, objective: Objective) -> _core.FrankWolfe:
         """Make the native learner for a task."""
-        costs = objective.C * objective.instance_weights
-        return _core.FrankWolfe(task, costs, self.inner_passes, self.averaged, objective.memory)
+        return _core.FrankWolfe(task, costs(objective), self.inner_passes, self.averaged, objective.memory)

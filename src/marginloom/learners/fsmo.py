@@ -6,13 +6,14 @@ import dataclasses
 from collections.abc import Sequence
 
 from marginloom import _core
-from marginloom.learners.base import SVM_OBJECTIVE, Learner, Objective
+from marginloom.learners.base import Objective
+from marginloom.learners.dual import Dual, costs
 from marginloom.parameters import parameter
 from marginloom.trace import Row
 
 
 @dataclasses.dataclass(frozen=True)
-class FSMO(Learner):
+class FSMO(Dual):
     """Fixed-threshold sequential minimal optimisation, with constraints in batches.
 
     Examples
@@ -38,22 +39,18 @@ class FSMO(Learner):
     outer_change: float = parameter(0.001, "positive", "relative change of the dual that counts as hardly any")
 
     name = "fsmo"
-    kind = "dual"
+    engines = ("serial",)
     losses = ("hinge",)
-    common = frozenset({"C", "tol", "loss", "memory"})
-    needs = frozenset({"gold", "loss-augmented"})
-    objective = SVM_OBJECTIVE
     update = (
         "pairwise within an example: t = (g_up - g_down) / |d_up - d_down|^2, a_up += t, a_down -= t, g = loss - w.d"
     )
     paper = "Jiang et al. 2021, Algorithms 1 and 2, sections 3.1 and 3.2"
-    default_max_iter = 100
 
     def build(self, task: _core.Task, objective: Objective) -> _core.Fsmo:
         """Make the native learner for a task."""
         return _core.Fsmo(
             task,
-            objective.C * objective.instance_weights,
+            costs(objective),
             self.epsilon,
             self.batch,
             self.variant == "as-published",
