@@ -8,6 +8,21 @@
 #include "core/stopwatch.hpp"
 
 namespace marginloom {
+namespace {
+
+// Lets a lane poll a request for the time of a pass, also of one that an exception ends.
+class Lending {
+ public:
+  Lending(Lane& lane, StopRequest& stop) : lane_(lane) { lane_.stop = &stop; }
+  ~Lending() { lane_.stop = nullptr; }
+  Lending(const Lending&) = delete;
+  Lending& operator=(const Lending&) = delete;
+
+ private:
+  Lane& lane_;
+};
+
+}  // namespace
 
 DualEngine::DualEngine(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner,
                        std::vector<std::size_t> examples, VisitOptions options)
@@ -17,18 +32,17 @@ DualEngine::DualEngine(std::shared_ptr<const Task> task, std::shared_ptr<DualLea
       options_(options),
       lane_{Random(options.seed)} {}
 
-PassReport DualEngine::run_pass(StopRequest& stop) {
+PassReport DualEngine::do_pass(StopRequest& stop) {
   PassReport report;
   const std::size_t updates_before = lane_.updates;
-  lane_.stop = &stop;
+  const Lending lending(lane_, stop);
   loss_sum_ = 0;
+  learner_->begin_pass();
   search_pass(report, stop);
   report.training_loss /= static_cast<double>(std::max<std::size_t>(report.inferences, 1));
   if (!report.stopped) inner_passes(report, stop);
   Stopwatch watch;
   if (!report.stopped) learner_->end_pass(PlainWeights{weights_.values().data()}, lane_);
-  report.threads.front().update += watch.lap();
-  lane_.stop = nullptr;
   report.stopped |= stop.stopped();  // a learner may have been cut short within
   const double squared_norm = kernels().squared_norm(weights_.values().data(), weights_.size());
   report.dual = learner_->dual(squared_norm);
@@ -38,6 +52,7 @@ PassReport DualEngine::run_pass(StopRequest& stop) {
   report.active = learner_->active();
   report.working_set_bytes = learner_->memory();
   report.updates = lane_.updates - updates_before;
+  report.threads.front().update += watch.lap();
   return report;
 }
 

@@ -16,8 +16,6 @@ class DualEngine : public Engine {
   DualEngine(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner, std::vector<std::size_t> examples,
              VisitOptions options);
 
-  // One pass of inference, then the learner's passes over the blocks.
-  PassReport run_pass(StopRequest& stop) final;
   std::optional<Certificate> certify(int threads, StopRequest& stop) override;
   bool weights_are_final() const override { return !learner_->averages(); }
   void final_weights(std::span<double> result) const override;
@@ -41,6 +39,9 @@ class DualEngine : public Engine {
   Lane lane_;
 
  private:
+  // One pass of inference, then the learner's passes over the blocks.
+  PassReport do_pass(StopRequest& stop) final;
+
   double loss_sum_ = 0;  // sum_i C_i l(slack_i) as this pass met them
 };
 

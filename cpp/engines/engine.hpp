@@ -16,12 +16,14 @@
 
 namespace marginloom {
 
-// Seconds that one thread spent on each kind of work.
+// Seconds that one thread spent on each kind of work; together they are the time that the pass took.
 struct ThreadTime {
   double inference = 0;
   double update = 0;
   double publishing = 0;  // of weights, to other threads
   double waiting = 0;     // for other threads
+
+  [[nodiscard]] double sum() const { return inference + update + publishing + waiting; }
 };
 
 // What one pass did: as many inferences as there are examples.
@@ -57,7 +59,8 @@ class Engine {
   // The weights being trained. They may outlive the engine.
   [[nodiscard]] const std::shared_ptr<WeightBuffer>& weights() const { return buffer_; }
 
-  virtual PassReport run_pass(StopRequest& stop) = 0;
+  // One pass, with every second of every thread accounted for.
+  PassReport run_pass(StopRequest& stop);
 
   // Recomputes the weights from the duals and bounds the distance to the optimum; nothing for online
   // learners.
@@ -73,6 +76,9 @@ class Engine {
   virtual void import_state(const StateArrays& state) = 0;
 
  protected:
+  // Engines time what a thread does; the rest of a thread's time is filled in by run_pass().
+  virtual PassReport do_pass(StopRequest& stop) = 0;
+
   std::shared_ptr<const Task> task_;
 
  private:

@@ -19,13 +19,15 @@ MasterWorker::MasterWorker(std::shared_ptr<const Task> task, std::shared_ptr<Dua
 
 void MasterWorker::search_pass(PassReport& report, StopRequest& stop) {
   report.threads.resize(scratch_.size());
+  Stopwatch watch;
   const auto order = pass_order(examples_, options_, lane_.random);
+  report.threads.front().update += watch.lap();
   if (!search_all(order, report, stop)) {
     report.stopped = true;
     return;
   }
+  watch.lap();  // search_all() has counted it
   const PlainWeights w{weights_.values().data()};
-  Stopwatch watch;
   for (std::size_t j = 0; j < order.size() && !report.stopped; ++j) {
     const Search& search = searches_[j];
     const CandidateBatch& found = found_[static_cast<std::size_t>(search.thread)];
@@ -46,7 +48,6 @@ bool MasterWorker::search_all(std::span<const std::size_t> order, PassReport& re
   searches_.resize(order.size());
   std::atomic<std::size_t> next{0};
   std::atomic<bool> stopped{false};
-  Stopwatch whole;
   team_.run([&](int thread) {
     const auto t = static_cast<std::size_t>(thread);
     CandidateBatch& found = found_[t];
@@ -66,8 +67,6 @@ bool MasterWorker::search_all(std::span<const std::size_t> order, PassReport& re
     }
     report.threads[t].inference = watch.lap();
   });
-  const double seconds = whole.lap();
-  for (ThreadTime& time : report.threads) time.waiting = std::max(seconds - time.inference, 0.0);
   return !stopped;
 }
 

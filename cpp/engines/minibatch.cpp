@@ -23,16 +23,18 @@ Minibatch::Minibatch(std::shared_ptr<const Task> task, std::shared_ptr<OnlineLea
   plan_.reserve(searches_.size());
 }
 
-PassReport Minibatch::run_pass(StopRequest& stop) {
+PassReport Minibatch::do_pass(StopRequest& stop) {
   PassReport report;
   report.threads.resize(static_cast<std::size_t>(team_.size()));
   const std::size_t updates_before = lane_.updates;
   const PlainWeights w{weights_.values().data()};
-  Stopwatch wall;
+  ThreadTime& own = report.threads.front();
+  Stopwatch watch;
   if (!learner_->prepare(examples_, lane_.random, stop)) {
     report.stopped = true;
     return report;
   }
+  own.inference += watch.lap();
   const auto order = pass_order(examples_, options_.visits, lane_.random);
   std::span<const std::size_t> batch;
   FindOptions options;
@@ -47,14 +49,13 @@ PassReport Minibatch::run_pass(StopRequest& stop) {
     batch = std::span(order).subspan(begin, std::min(searches_.size(), order.size() - begin));
     options = learner_->search();
     plan(batch);
+    own.update += watch.lap();
     team_.share(work);
-    Stopwatch watch;
+    watch.lap();  // search() has counted it
     gather(batch.size(), options, report);
     learner_->step(candidates_, w, lane_);
-    report.threads.front().update += watch.lap();
+    own.update += watch.lap();
   }
-  const double seconds = wall.lap();
-  for (ThreadTime& time : report.threads) time.waiting = std::max(0.0, seconds - time.inference - time.update);
   report.training_loss /= static_cast<double>(std::max<std::size_t>(report.inferences, 1));
   report.updates = lane_.updates - updates_before;
   return report;

@@ -28,7 +28,6 @@ class Minibatch final : public Engine {
   Minibatch(std::shared_ptr<const Task> task, std::shared_ptr<OnlineLearner> learner, std::vector<std::size_t> examples,
             MinibatchOptions options);
 
-  PassReport run_pass(StopRequest& stop) override;
   std::optional<Certificate> certify(int, StopRequest&) override { return std::nullopt; }
   bool weights_are_final() const override { return false; }
   void final_weights(std::span<double> result) const override;
@@ -36,6 +35,7 @@ class Minibatch final : public Engine {
   void import_state(const StateArrays& state) override;
 
  private:
+  PassReport do_pass(StopRequest& stop) override;
   // What the search of one example of the batch brought. Threads write to neighbours at the same time.
   struct alignas(64) Search {
     CandidateBatch found;

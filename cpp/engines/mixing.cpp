@@ -101,13 +101,12 @@ Mixing::Mixing(std::shared_ptr<const Task> task, std::shared_ptr<OnlineLearner> 
   for (int thread = 0; thread < team_.size(); ++thread) workers_.emplace_back(*task_, *learner_);
 }
 
-PassReport Mixing::run_pass(StopRequest& stop) {
+PassReport Mixing::do_pass(StopRequest& stop) {
   PassReport report;
   report.threads.resize(static_cast<std::size_t>(team_.size()));
   for (Shard& shard : shards_) shard.random = Random(random_.next());
   Pass pass;
   pass.stop = &stop;
-  Stopwatch wall;
   try {
     team_.run([&](int thread) { work(thread, pass, report.threads[static_cast<std::size_t>(thread)]); });
   } catch (...) {
@@ -129,10 +128,6 @@ PassReport Mixing::run_pass(StopRequest& stop) {
   report.stopped = pass.stopping;
   mix(report);
   if (epoch_ == options_.inner_epochs) end_round(report);
-  const double seconds = wall.lap();
-  for (ThreadTime& time : report.threads) {
-    time.waiting = std::max(0.0, seconds - time.inference - time.update - time.publishing);
-  }
   return report;
 }
 

@@ -48,7 +48,6 @@ class Mixing final : public Engine {
   Mixing(std::shared_ptr<const Task> task, std::shared_ptr<OnlineLearner> learner,
          std::vector<std::vector<std::size_t>> shards, MixingOptions options);
 
-  PassReport run_pass(StopRequest& stop) override;
   std::optional<Certificate> certify(int, StopRequest&) override { return std::nullopt; }
   bool weights_are_final() const override { return false; }
   void final_weights(std::span<double> result) const override;
@@ -86,6 +85,7 @@ class Mixing final : public Engine {
   };
   struct Pass;
 
+  PassReport do_pass(StopRequest& stop) override;
   void work(int thread, Pass& pass, ThreadTime& time);
   void train(Worker& worker, Shard& shard, Pass& pass, StopRequest* stop, ThreadTime& time) const;
   static void note_dirty(Worker& worker);

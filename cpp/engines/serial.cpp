@@ -16,7 +16,7 @@ SerialOnline::SerialOnline(std::shared_ptr<const Task> task, std::shared_ptr<Onl
       lane_{Random(options.seed)},
       scratch_(task_->make_scratch()) {}
 
-PassReport SerialOnline::run_pass(StopRequest& stop) {
+PassReport SerialOnline::do_pass(StopRequest& stop) {
   PassReport report;
   const std::size_t updates_before = lane_.updates;
   const PlainWeights w{weights_.values().data()};

@@ -17,7 +17,6 @@ class SerialOnline final : public Engine {
   SerialOnline(std::shared_ptr<const Task> task, std::shared_ptr<OnlineLearner> learner,
                std::vector<std::size_t> examples, VisitOptions options);
 
-  PassReport run_pass(StopRequest& stop) override;
   std::optional<Certificate> certify(int, StopRequest&) override { return std::nullopt; }
   bool weights_are_final() const override { return false; }
   void final_weights(std::span<double> result) const override;
@@ -25,6 +24,8 @@ class SerialOnline final : public Engine {
   void import_state(const StateArrays& state) override;
 
  private:
+  PassReport do_pass(StopRequest& stop) override;
+
   std::shared_ptr<OnlineLearner> learner_;
   std::vector<std::size_t> examples_;
   VisitOptions options_;

@@ -33,6 +33,7 @@ class CuttingPlane final : public BlockLearner<CuttingPlane> {
   CuttingPlane(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters);
 
   void absorb(const Candidate& candidate) override;
+  void begin_pass() override { added_ = 0; }
   void end_pass(const PlainWeights& w, Lane& lane) override;
 
   // Solves over all blocks if enough was added; other threads' weights allow a step of one block only.

@@ -36,8 +36,14 @@ void FrankWolfe::searched(std::size_t i, double) {
   if (oracle_[i] == Oracle::none) oracle_[i] = Oracle::gold;
 }
 
+void FrankWolfe::begin_pass() {
+  std::ranges::fill(oracle_, Oracle::none);
+  corner_of_ = gold;
+  gap_of_pass_ = 0;
+}
+
 void FrankWolfe::end_pass(const PlainWeights& w, Lane& lane) {
-  gap_of_last_pass_ = std::exchange(gap_of_pass_, 0.0);
+  gap_of_last_pass_ = gap_of_pass_;
   BlockLearner::end_pass(w, lane);
 }
 
@@ -150,9 +156,7 @@ void FrankWolfe::import_state(const StateArrays& state) {
   for (std::size_t i = 0; i < sums_.size(); ++i) {
     if (same_up_to_rounding(saved[i], sums_[i])) sums_[i] = std::move(saved[i]);
   }
-  std::ranges::fill(oracle_, Oracle::none);
-  corner_of_ = gold;
-  gap_of_pass_ = 0;
+  begin_pass();
   gap_of_last_pass_ = sums[1];
   // An average over duals of which some are now beyond their bound is no dual point: it starts again from here.
   late_ = as_saved ? late : std::vector<double>(late.size(), 0.0);

@@ -41,6 +41,7 @@ class FrankWolfe final : public BlockLearner<FrankWolfe> {
   void absorb(const Candidate& candidate) override;
   void searched(std::size_t i, double bound) override;
   int inner_passes() const override { return parameters_.inner_passes; }
+  void begin_pass() override;
   void end_pass(const PlainWeights& w, Lane& lane) override;
   std::optional<double> gap_estimate() const override { return gap_of_last_pass_; }
   bool averages() const override { return !late_.empty(); }

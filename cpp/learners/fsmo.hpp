@@ -41,6 +41,7 @@ class Fsmo final : public BlockLearner<Fsmo> {
   Fsmo(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters);
 
   void absorb(const Candidate& candidate) override;
+  void begin_pass() override { added_ = 0; }
   void end_pass(const PlainWeights& w, Lane& lane) override;
   void note_gap(double primal, double dual) override;
 

@@ -96,6 +96,10 @@ class DualLearner {
   // passes of an iteration. A pass of inference visits every block, so this changes the time and not the optimum.
   [[nodiscard]] virtual double shrinking() const { return 0; }
 
+  // Opens a pass over the examples: what a pass that was cut short has left unfinished is forgotten. What it has done
+  // to the duals stays.
+  virtual void begin_pass() {}
+
   // Closes a pass over the examples, for learners that solve over all blocks at once.
   virtual void end_pass(const PlainWeights&, Lane&) {}
 

@@ -23,6 +23,18 @@ void OneSlack::Choice::add(std::size_t example, ByteView output) {
   offsets.push_back(outputs.size());
 }
 
+void OneSlack::begin_pass() {
+  violation_ = 0;
+  forget_choice();
+}
+
+void OneSlack::forget_choice() {
+  if (choice_.examples.empty()) return;
+  std::ranges::fill(sum_, 0.0);
+  loss_sum_ = 0;
+  choice_ = {};
+}
+
 void OneSlack::searched(std::size_t i, double bound) {
   violation_ += costs_[i] * bound;
 }
@@ -36,6 +48,7 @@ void OneSlack::absorb(const Candidate& candidate) {
 }
 
 void OneSlack::choose(std::size_t i, double loss, ByteView output, std::span<const Entry> difference) {
+  choice_.add(i, output);
   const PlainWeights sum{sum_.data()};
   if (task().capabilities().implicit) {
     task().add(i, output, costs_[i], sum);
@@ -43,7 +56,6 @@ void OneSlack::choose(std::size_t i, double loss, ByteView output, std::span<con
     add_scaled(difference, costs_[i], sum);
   }
   loss_sum_ += costs_[i] * loss;
-  choice_.add(i, output);
 }
 
 void OneSlack::end_pass(const PlainWeights& w, Lane& lane) {
@@ -101,9 +113,7 @@ bool OneSlack::choose_from_cache(const PlainWeights& w, Lane& lane, double least
     choose(i, best->loss, cache_[i].output(*best), cache_.entries(i, *best, lane.scratch));
   }
   if (violation > least) return true;
-  std::ranges::fill(sum_, 0.0);
-  loss_sum_ = 0;
-  choice_ = {};
+  forget_choice();
   return false;
 }
 

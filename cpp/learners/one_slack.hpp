@@ -41,6 +41,7 @@ class OneSlack final : public DualLearner {
   Loss loss() const override { return Loss::hinge; }
   double cost(std::size_t i) const override { return costs_[i]; }
   FindOptions search(std::size_t) const override { return {.min_violation = 0}; }
+  void begin_pass() override;
   void searched(std::size_t i, double bound) override;
   void absorb(const Candidate& candidate) override;
   bool has_candidates(std::size_t) const override { return false; }
@@ -79,6 +80,7 @@ class OneSlack final : public DualLearner {
 
   // Adds a candidate of the example, C_i times, to the constraint in the making.
   void choose(std::size_t i, double loss, ByteView output, std::span<const Entry> difference);
+  void forget_choice();
   // Makes the constraint that was put together one of the programme.
   void add_constraint();
   bool choose_from_cache(const PlainWeights& w, Lane& lane, double least);

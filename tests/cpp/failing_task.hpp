@@ -1,9 +1,11 @@
-// A task whose search throws once, in whichever thread makes that call.
+// A task whose search throws once, or does something else once, in whichever thread makes that call.
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 
 #include "core/task.hpp"
 
@@ -11,7 +13,14 @@ class FailingTask final : public marginloom::Task {
  public:
   explicit FailingTask(std::shared_ptr<const marginloom::Task> task) : task_(std::move(task)) {}
 
-  void fail_at(int call) { left_ = call + 1; }  // counted from now, from 0
+  // Calls are counted from now, from 0.
+  void fail_at(int call) {
+    do_at(call, [] { throw std::runtime_error("search failed"); });
+  }
+  void do_at(int call, std::function<void()> action) {
+    action_ = std::move(action);
+    left_ = call + 1;
+  }
 
   std::size_t size() const override { return task_->size(); }
   std::size_t dimension() const override { return task_->dimension(); }
@@ -23,7 +32,7 @@ class FailingTask final : public marginloom::Task {
   }
   double find(std::size_t i, marginloom::WeightView w, const marginloom::FindOptions& options,
               marginloom::Scratch& scratch, marginloom::CandidateSink& sink) const override {
-    if (--left_ == 0) throw std::runtime_error("search failed");
+    if (--left_ == 0) action_();
     return task_->find(i, w, options, scratch, sink);
   }
   void candidate(std::size_t i, marginloom::ByteView output, marginloom::Scratch& scratch,
@@ -33,5 +42,6 @@ class FailingTask final : public marginloom::Task {
 
  private:
   std::shared_ptr<const marginloom::Task> task_;
+  std::function<void()> action_;
   mutable std::atomic<int> left_{0};
 };
