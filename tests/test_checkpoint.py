@@ -184,7 +184,7 @@ def test_interruption_keeps_the_last_whole_pass(tmp_path):
 
     with pytest.warns(UserWarning, match="interrupted"):
         fit(tagger(), callbacks=[Interrupt()], checkpoint=tmp_path / "run")
-    assert Snapshot.load(tmp_path / "run" / NAME).progress["iteration"] == 3
+    assert Snapshot.load(tmp_path / "run" / NAME).progress["iteration"] == 4
     is_same(fit(tagger()), fit(tagger(), checkpoint=tmp_path / "run", resume=True), tmp_path)
 
 

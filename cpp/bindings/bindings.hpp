@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <atomic>
 #include <optional>
 #include <span>
 #include <string>
@@ -36,10 +37,22 @@ template <class T>
   return OutputArray<T>(owned->data(), {owned->size()}, owner);
 }
 
-// Lets Python's signal handlers run while C++ computes without the GIL. Ctrl-C stops the computation; any
-// other exception of a handler is rethrown by finish().
+// What a signal handler sets that wants long work to stop without an exception.
+class StopFlag {
+ public:
+  void set() { set_ = true; }
+  [[nodiscard]] bool is_set() const { return set_; }
+
+ private:
+  std::atomic<bool> set_{false};
+};
+
+// Lets Python's signal handlers run while C++ computes without the GIL. Ctrl-C stops the computation, as an exception
+// or through a flag that the handler sets; any other exception of a handler is rethrown by finish().
 class PythonSignals {
  public:
+  explicit PythonSignals(const StopFlag* flag = nullptr) : flag_(flag) {}
+
   [[nodiscard]] StopRequest request() {
     return StopRequest([this] { return check(); });
   }
@@ -47,6 +60,7 @@ class PythonSignals {
 
  private:
   bool check();
+  const StopFlag* flag_;
   std::optional<nb::python_error> error_;
 };
 

@@ -15,7 +15,7 @@ namespace marginloom::python {
 
 bool PythonSignals::check() {
   const nb::gil_scoped_acquire gil;
-  if (PyErr_CheckSignals() == 0) return false;
+  if (PyErr_CheckSignals() == 0) return flag_ && flag_->is_set();
   error_.emplace();
   return true;
 }
@@ -64,6 +64,10 @@ NB_MODULE(_core, module) {
   module.def("simd_selected", [] { return std::string(marginloom::kernels().name); });
   module.def("simd_select", [](const std::string& name) { return marginloom::select_kernels(name); });
   module.def("give_back_memory", &give_back_memory, "Return freed memory to the system, where it can be asked for.");
+  nb::class_<StopFlag>(module, "StopFlag")
+      .def(nb::init<>())
+      .def("set", &StopFlag::set)
+      .def_prop_ro("is_set", &StopFlag::is_set);
   bind_text(module);
   bind_features(module);
   bind_attributes(module);

@@ -38,10 +38,10 @@ class Hold {
   const Engine& engine_;
 };
 
-nb::dict run_pass(Engine& engine) {
+nb::dict run_pass(Engine& engine, const StopFlag* flag) {
   const Hold hold(engine);
   const LentWeights lent(engine.weights()->values(), engine.weights());
-  PythonSignals signals;
+  PythonSignals signals(flag);
   StopRequest stop = signals.request();
   PassReport report;
   {
@@ -78,10 +78,10 @@ nb::dict run_pass(Engine& engine) {
   return result;
 }
 
-nb::object certify(Engine& engine, int threads) {
+nb::object certify(Engine& engine, int threads, const StopFlag* flag) {
   const Hold hold(engine);
   const LentWeights lent(engine.weights()->values(), engine.weights());
-  PythonSignals signals;
+  PythonSignals signals(flag);
   StopRequest stop = signals.request();
   std::optional<Certificate> certificate;
   {
@@ -100,7 +100,7 @@ nb::object certify(Engine& engine, int threads) {
 
 // The objective of any weights, and whether every example was searched for it.
 std::pair<double, bool> primal(const Task& task, const InputArray<double>& weights, const InputArray<double>& costs,
-                               const std::string& loss, int threads) {
+                               const std::string& loss, int threads, const StopFlag* flag) {
   if (weights.size() != task.dimension()) throw std::invalid_argument("one weight per dimension of the task is needed");
   const auto numbers = checked_numbers(costs);
   if (numbers.size() != task.size()) throw std::invalid_argument("one cost per example is needed");
@@ -109,7 +109,7 @@ std::pair<double, bool> primal(const Task& task, const InputArray<double>& weigh
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (numbers[i] > 0) examples.push_back(i);
   }
-  PythonSignals signals;
+  PythonSignals signals(flag);
   StopRequest stop = signals.request();
   Primal found;
   {
@@ -221,14 +221,15 @@ std::vector<double> checked_numbers(const InputArray<double>& numbers) {
 void bind_training(nb::module_& module) {
   bind_online_learners(module);
   module.def("hildreth", &hildreth);
-  module.def("primal_value", &primal);
+  module.def("primal_value", &primal, nb::arg("task"), nb::arg("weights"), nb::arg("costs"), nb::arg("loss"),
+             nb::arg("threads"), nb::arg("stop") = nb::none());
 
   nb::class_<DualLearner>(module, "DualLearner").def_prop_ro("memory", &DualLearner::memory);
   bind_dual_learners(module);
 
   nb::class_<Engine>(module, "Engine")
-      .def("run_pass", &run_pass)
-      .def("certify", &certify, nb::arg("threads"))
+      .def("run_pass", &run_pass, nb::arg("stop") = nb::none())
+      .def("certify", &certify, nb::arg("threads"), nb::arg("stop") = nb::none())
       .def("final_weights", &final_weights)
       .def("finish", &finish)
       .def("export_state", &export_state)

@@ -7,7 +7,7 @@ import difflib
 from collections.abc import Collection, Mapping
 from typing import Any, TypeVar
 
-from marginloom.engines import Decoupled, Engine, MasterWorker, Minibatch, Mixing, Serial, Subsample
+from marginloom.engines import ENGINES, Decoupled, Engine, MasterWorker, Minibatch, Mixing, Serial, Subsample
 from marginloom.errors import InputError
 from marginloom.learners import (
     CPD,
@@ -105,7 +105,7 @@ ALGORITHMS: dict[str, Algorithm] = {
 def find_algorithm(
     name: str,
     learner: Mapping[str, Any] | Learner | None = None,
-    engine: Mapping[str, Any] | Engine | None = None,
+    engine: str | Mapping[str, Any] | Engine | None = None,
 ) -> Algorithm:
     """Return the algorithm of that name, with its learner's and engine's parameters replaced where given.
 
@@ -113,8 +113,11 @@ def find_algorithm(
     ----------
     name : str
         A preset, such as ``"dcd-ssvm"``.
-    learner, engine : mapping or ready object, optional
-        Parameters by name; or a `Learner` like the preset's, or any `Engine` that the learner has, to use instead.
+    learner : mapping or Learner, optional
+        Parameters by name; or a ready learner like the preset's.
+    engine : str, mapping or Engine, optional
+        The name of an engine that the learner has, to use instead of the preset's; or parameters by name, with that
+        name as ``"name"`` if it is another one; or a ready engine.
 
     Returns
     -------
@@ -125,6 +128,8 @@ def find_algorithm(
     --------
     >>> find_algorithm("dcd-ssvm", learner={"inner_passes": 2}).learner
     DCD(delta=0.01, k_best=1, inner_passes=2, shrinking=0.0)
+    >>> find_algorithm("bcfw", engine="master-worker").engine
+    MasterWorker(shuffle=True)
     """
     if name not in ALGORITHMS:
         raise InputError(
@@ -134,7 +139,7 @@ def find_algorithm(
     if not isinstance(learner, Learner):
         learner = _with_parameters(name, "learner", preset.learner, learner)
     if not isinstance(engine, Engine):
-        engine = _with_parameters(name, "engine", preset.engine, engine)
+        engine = _chosen_engine(name, preset.engine, engine)
     if type(learner) is not type(preset.learner):
         raise InputError(
             f"{name} has the learner {preset.learner.name}, not {learner.name}; choose another algorithm instead"
@@ -146,13 +151,30 @@ def find_algorithm(
     return dataclasses.replace(preset, learner=learner, engine=engine)
 
 
+def _chosen_engine(algorithm: str, preset: Engine, given: str | Mapping[str, Any] | None) -> Engine:
+    """Return the preset's engine, or another one with its usual parameters, with those replaced that are given."""
+    parameters = {"name": given} if isinstance(given, str) else given
+    if not isinstance(parameters, Mapping) or "name" not in parameters:
+        return _with_parameters(algorithm, "engine", preset, parameters)
+    name = parameters["name"]
+    if not isinstance(name, str) or name not in ENGINES:
+        raise InputError(f"there is no engine {name!r}{_suggestion(name, ENGINES)}; there are: {', '.join(ENGINES)}")
+    return _with_parameters(
+        algorithm if name == preset.name else f"{algorithm} on the engine {name}",
+        "engine",
+        preset if name == preset.name else ENGINES[name](),
+        {key: value for key, value in parameters.items() if key != "name"},
+    )
+
+
 def _with_parameters(
     algorithm: str, role: str, preset: AnyConfigured, given: Mapping[str, Any] | None
 ) -> AnyConfigured:
     if given is None:
         return preset
     if not isinstance(given, Mapping):
-        raise InputError(f"{role} must be a dict of parameters or a ready {role}, not {given!r}")
+        wanted = "a name, a dict" if role == "engine" else "a dict"
+        raise InputError(f"{role} must be {wanted} of parameters or a ready {role}, not {given!r}")
     known = [parameter.name for parameter in preset.parameters()]
     for name in given:
         if name not in known:

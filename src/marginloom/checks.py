@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marginloom.algorithms import Algorithm
+from marginloom.algorithms import ALGORITHMS, Algorithm
 from marginloom.errors import InputError
 from marginloom.learners import Learner
 from marginloom.learners.base import NEEDS
 from marginloom.tasks.base import Task
+from marginloom.threads import resolve_threads
 
 
-def check_needs(task: Task, algorithm: Algorithm, n_threads: int) -> None:
+def check_needs(task: Task, algorithm: Algorithm) -> None:
     """Raise `InputError`, naming both sides, if the algorithm needs something that the task does not have.
 
     Examples
@@ -20,7 +21,7 @@ def check_needs(task: Task, algorithm: Algorithm, n_threads: int) -> None:
     >>> from marginloom.tasks.sequence import SequenceTask
     >>> from marginloom.algorithms import find_algorithm
     >>> task = SequenceTask.from_lists([[[0]]], None, feature_count=1, label_count=2)
-    >>> check_needs(task, find_algorithm("perceptron"), 1)
+    >>> check_needs(task, find_algorithm("perceptron"))
     Traceback (most recent call last):
     marginloom.errors.InputError: perceptron needs examples with their right output, and the task sequence has none
     """
@@ -28,10 +29,32 @@ def check_needs(task: Task, algorithm: Algorithm, n_threads: int) -> None:
     for need in sorted(algorithm.learner.all_needs() | algorithm.engine.needs):
         if need not in has:
             raise InputError(f"{algorithm.name} needs {NEEDS[need]}, and the task {task.name} has none")
-    if n_threads < algorithm.engine.minimum_threads:
-        raise InputError(
-            f"{algorithm.name} needs at least {algorithm.engine.minimum_threads} threads and was given {n_threads}"
-        )
+
+
+def check_threads(algorithm: Algorithm, n_threads: int) -> int:
+    """Return the number of threads, all cores for -1; `InputError` that says what to do if the engine needs more.
+
+    Examples
+    --------
+    >>> from marginloom.algorithms import find_algorithm
+    >>> check_threads(find_algorithm("ms-dcd"), 4)
+    4
+    """
+    threads = resolve_threads(n_threads)
+    least = algorithm.engine.minimum_threads
+    if threads >= least:
+        return threads
+    given = f"{threads} was given" if n_threads != -1 else f"this process may use only {threads} core"
+    with_fewer = [
+        name
+        for name, preset in ALGORITHMS.items()
+        if type(preset.learner) is type(algorithm.learner) and preset.engine.minimum_threads <= threads
+    ]
+    instead = f", or use {with_fewer[0]}" if with_fewer else ""
+    raise InputError(
+        f"{algorithm.name} needs at least {least} threads for its engine {algorithm.engine.name}, and {given}; give "
+        f"--threads {least} (n_threads={least} in Python) or more{instead}"
+    )
 
 
 def check_loss(learner: Learner, loss: str | None) -> str | None:

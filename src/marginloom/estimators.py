@@ -18,6 +18,7 @@ from marginloom.constraints import Pair
 from marginloom.engines import Engine
 from marginloom.errors import InputError
 from marginloom.features import ExtractedFeatures, FeatureSet, Lists, MatrixFeatures, NamedFeatures
+from marginloom.interrupts import watch_ctrl_c
 from marginloom.io.files import StrPath
 from marginloom.learners import Learner
 from marginloom.parameters import checked
@@ -69,7 +70,8 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
     random_state : int, optional
         Seed; the same one gives the same bits. None draws one.
     learner, engine : mapping or ready object, optional
-        Parameters of the learner and of the engine.
+        Parameters of the learner and of the engine; or the name of another engine that the learner has, such as
+        ``"master-worker"``, alone or as ``"name"`` among the parameters.
     warm_start : bool
         Go on from the last fit's dual variables, which needs the same sentences and labels.
     verbose : bool
@@ -118,7 +120,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         memory: int | str | None = None,
         random_state: int | None = 0,
         learner: Mapping[str, Any] | Learner | None = None,
-        engine: Mapping[str, Any] | Engine | None = None,
+        engine: str | Mapping[str, Any] | Engine | None = None,
         warm_start: bool = False,
         verbose: bool = False,
     ) -> None:
@@ -144,6 +146,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         self.warm_start = warm_start
         self.verbose = verbose
 
+    @watch_ctrl_c()
     def fit(
         self,
         X: Any,
@@ -283,7 +286,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
             label_costs=dict(settings.get("label_costs", [])) or None,
             random_state=settings.get("seed", 0),
             learner=_own_parameters(settings.get("learner", {})),
-            engine=_own_parameters(settings.get("engine", {})),
+            engine=dict(settings.get("engine", {})) or None,
             **{name: settings[name] for name in named if name in settings},
         )
         estimator.tagger_ = tagger

@@ -23,6 +23,7 @@ def primal(
     loss: str = "squared_hinge",
     sample_weight: ArrayLike | None = None,
     n_threads: int = 1,
+    stop: _core.StopFlag | None = None,
 ) -> float:
     """Return 1/2 |w|^2 + sum_i C_i loss(slack_i) of any weights, by loss-augmented inference on every example.
 
@@ -40,6 +41,8 @@ def primal(
         Factor of C for every example; 0 drops it.
     n_threads : int
         Threads for inference; -1 for all cores. The result does not depend on it.
+    stop : StopFlag, optional
+        Once it is set, `KeyboardInterrupt` is raised.
 
     Returns
     -------
@@ -63,7 +66,7 @@ def primal(
     numbers = np.ascontiguousarray(weights, dtype=np.float64)
     if numbers.shape != (task.core.dimension,):
         raise InputError(f"weights must have the shape ({task.core.dimension},), not {numbers.shape}")
-    value, complete = _core.primal_value(task.core, numbers, costs, loss, resolve_threads(n_threads))
+    value, complete = _core.primal_value(task.core, numbers, costs, loss, resolve_threads(n_threads), stop)
     if not complete:
         raise KeyboardInterrupt
     return value

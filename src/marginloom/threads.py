@@ -23,22 +23,33 @@ def available_cores() -> int:
     return max(1, math.ceil(min(cores, _container_limit())))
 
 
-def _container_limit() -> float:
-    limits = [math.inf]
-    try:  # control groups, version 2
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()[:2]
-        if quota != "max":
-            limits.append(int(quota) / int(period))
-    except (OSError, ValueError):
-        pass
-    try:  # version 1
-        quota = Path("/sys/fs/cgroup/cpu/cpu.cfs_quota_us").read_text()
-        period = Path("/sys/fs/cgroup/cpu/cpu.cfs_period_us").read_text()
-        if int(quota) > 0:
-            limits.append(int(quota) / int(period))
-    except (OSError, ValueError):
-        pass
-    return min(limits)
+def _container_limit(groups: Path = Path("/sys/fs/cgroup"), membership: Path = Path("/proc/self/cgroup")) -> float:
+    """Return the cores that control groups, of version 2 or 1, leave to this process: the least of all it is in."""
+    versions = {"": ("cpu.max",), "cpu": ("cpu.cfs_quota_us", "cpu.cfs_period_us")}
+    folders = {(controller, groups / controller) for controller in versions}  # of a container, its own
+    for controllers, group in _memberships(membership):
+        for controller in versions.keys() & set(controllers.split(",")):
+            root = groups / controller
+            own = root / group.lstrip("/")
+            folders |= {(controller, folder) for folder in (own, *own.parents) if folder.is_relative_to(root)}
+    return min(_quota(folder, versions[controller]) for controller, folder in folders)
+
+
+def _memberships(path: Path) -> list[tuple[str, str]]:
+    """Return controllers and path of every control group that the process is in."""
+    try:
+        lines = [line.split(":", 2) for line in path.read_text().splitlines()]
+    except OSError:
+        return []
+    return [(line[1], line[2]) for line in lines if len(line) == 3]
+
+
+def _quota(folder: Path, files: tuple[str, ...]) -> float:
+    try:
+        quota, period = " ".join((folder / name).read_text() for name in files).split()
+        return int(quota) / int(period) if quota != "max" and int(quota) > 0 else math.inf
+    except (OSError, ValueError, ZeroDivisionError):
+        return math.inf
 
 
 def resolve_threads(n_threads: int) -> int:

@@ -15,9 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 from marginloom.algorithms import Algorithm, find_algorithm
 from marginloom.callbacks import Callback
 from marginloom.checkpoint import Checkpoint, Identity, Saver, Snapshot, as_checkpoint
-from marginloom.checks import check_loss, check_needs, checked_sample_weight
+from marginloom.checks import check_loss, check_needs, check_threads, checked_sample_weight
 from marginloom.engines import Engine, Job
 from marginloom.errors import InputError
+from marginloom.interrupts import Interrupts, watch_ctrl_c
 from marginloom.io.files import StrPath
 from marginloom.learners import Learner, Objective
 from marginloom.memory import MB, MemoryPlan, plan_memory
@@ -25,7 +26,6 @@ from marginloom.objective import primal, relative_gap
 from marginloom.parameters import checked
 from marginloom.state import State
 from marginloom.tasks.base import Task
-from marginloom.threads import resolve_threads
 from marginloom.trace import Row, Trace
 
 Evaluation = Callable[[NDArray[np.float64]], dict[str, Any]]
@@ -50,7 +50,7 @@ class Result:
     weights : array
         The weights to predict with.
     certificate : Certificate or None
-        For exactly these weights; None for learners without a dual and after an interruption.
+        For exactly these weights; None for learners without a dual, and if an interruption came before it.
     stopped : str
         Why it ended: ``tolerance``, ``iterations``, ``separated``, ``unchanged``, ``early``, ``callback`` or
         ``interrupted``.
@@ -59,7 +59,7 @@ class Result:
     working_set_mb : float
         What the candidates that a dual learner keeps took in the end.
     primal : float or None
-        The objective of exactly these weights; None for learners without one and after an interruption.
+        The objective of exactly these weights; None for learners without one, and if an interruption came before it.
     chosen : dict
         Parameters that the learner has chosen by itself, such as the first step of SGD.
     """
@@ -98,6 +98,7 @@ class Run:
         evaluations: Mapping[str, Evaluation],
         trace: Trace,
         memory: MemoryPlan,
+        interrupts: Interrupts,
     ) -> None:
         self.task = task
         self.algorithm = algorithm
@@ -115,6 +116,7 @@ class Run:
         self.primal: float | None = None
         self.seconds = {"train": 0.0, "certify": 0.0}
         self._engine = engine
+        self._interrupts = interrupts
         self._evaluations = dict(evaluations)
         self._expected_ratio = 0.9  # of a certified gap to the estimate of the same pass
 
@@ -178,6 +180,8 @@ class Run:
         """Iterate until something says stop, and return what it was."""
         try:
             while self.iteration < self.max_iter:
+                if self._interrupts.requested:
+                    return "interrupted"
                 for callback in callbacks:
                     callback.before_iteration(self)
                 row = self._iterate()
@@ -192,7 +196,7 @@ class Run:
                     return stopping[0].stop_reason
                 if saver is not None:  # never after the pass that ends the run: resuming would add another one
                     saver.after_pass(self)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt:  # the second one, or one that a callback or task has raised
             return "interrupted"
         return "iterations"
 
@@ -210,13 +214,14 @@ class Run:
                     loss=objective.loss,
                     sample_weight=objective.instance_weights,
                     n_threads=self.n_threads,
+                    stop=self._interrupts.stop,
                 )
 
     def _iterate(self) -> Row | None:
         """Do one pass and record it; None if it was interrupted."""
         self.certificate = None
         with self._clock("train"):
-            report = self._engine.run_pass()
+            report = self._engine.run_pass(self._interrupts.stop)
         self.inferences += report["inferences"]
         self.updates += report["updates"]
         self.active = report["active"]
@@ -240,14 +245,16 @@ class Run:
             "candidates": report["candidates"],
             "weights_age": report["weights_age"],
             "threads": report["threads"],
+            "scores": {},
         }
-        if row["gap"] is not None and row["gap"] * self._expected_ratio <= self.tol:
-            self._certify_early(row)
-        row["scores"] = {}
-        if self._evaluations:
-            weights = self.last_weights()
-            row["scores"] = {name: evaluate(weights) for name, evaluate in self._evaluations.items()}
-        self.trace.append(row)
+        try:
+            if row["gap"] is not None and row["gap"] * self._expected_ratio <= self.tol:
+                self._certify_early(row)
+            if self._evaluations:
+                weights = self.last_weights()
+                row["scores"] = {name: evaluate(weights) for name, evaluate in self._evaluations.items()}
+        finally:  # the pass was made, whatever became of its certificate and scores
+            self.trace.append(row)
         return row
 
     def _certify_early(self, row: Row) -> None:
@@ -265,7 +272,7 @@ class Run:
     def _certify(self) -> Certificate:
         self.seconds["certify"] = 0.0
         with self._clock("certify"):
-            found = self._engine.certify(self.n_threads)
+            found = self._engine.certify(self.n_threads, self._interrupts.stop)
         if not found["complete"]:
             raise KeyboardInterrupt
         gap = relative_gap(found["primal"], found["dual"])
@@ -299,7 +306,7 @@ def train(
     random_state: int = 0,
     sample_weight: ArrayLike | None = None,
     learner: Mapping[str, Any] | Learner | None = None,
-    engine: Mapping[str, Any] | Engine | None = None,
+    engine: str | Mapping[str, Any] | Engine | None = None,
     evaluations: Mapping[str, Evaluation] | None = None,
     callbacks: Sequence[Callback] = (),
     warm_start: State | None = None,
@@ -334,7 +341,7 @@ def train(
     sample_weight : array, optional
         Factor of C for every example; 0 drops it.
     learner, engine : mapping or ready object, optional
-        Their own parameters, see `find_algorithm`.
+        Their own parameters, or the name of another engine that the learner has; see `find_algorithm`.
     evaluations : mapping, optional
         Functions from weights to scores, called after every pass.
     callbacks : sequence of Callback
@@ -370,8 +377,8 @@ def train(
     tol = checked("tol", tol, "positive")
     passes = checked("max_iter", chosen.learner.default_max_iter if max_iter is None else max_iter, "positive count")
     seed = checked("random_state", random_state, "seed")
-    threads = resolve_threads(n_threads)
-    check_needs(task, chosen, threads)
+    threads = check_threads(chosen, n_threads)
+    check_needs(task, chosen)
     copies = chosen.engine.weight_copies(threads)
     plan = plan_memory(task, memory, working_sets="memory" in chosen.learner.common, weight_copies=copies)
     instance_weights = checked_sample_weight(sample_weight, task.core.size, C)
@@ -400,7 +407,7 @@ def train(
     elif resume:
         raise InputError("resume goes on from a checkpoint, and there is no folder for one; give checkpoint=")
     snapshot = saver.find(resume) if saver is not None else None
-    with Trace(settings) as trace:
+    with watch_ctrl_c() as interrupts, Trace(settings) as trace:
         run = Run(
             task,
             chosen,
@@ -411,11 +418,13 @@ def train(
             evaluations=evaluations,
             trace=trace,
             memory=plan,
+            interrupts=interrupts,
         )
         if snapshot is not None:
             run.resume(snapshot)
         elif warm_start is not None:
             run.restore(warm_start)
+        interrupts.defer()
         stopped = _run_with_callbacks(run, callbacks, trace_path, saver, snapshot)
         if stopped != "interrupted":
             stopped = _certified_end(run, objective, stopped)
@@ -424,6 +433,8 @@ def train(
                 saver.flush()
         state = run.state() if keep_state else None
         weights = run.finish()
+        if interrupts.answer():
+            stopped = "interrupted"
         return Result(
             algorithm=chosen,
             loss=loss,

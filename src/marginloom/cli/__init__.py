@@ -11,10 +11,11 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""
-    from marginloom.cli.app import app
     from marginloom.errors import MarginloomError
 
     try:
+        from marginloom.cli.app import app
+
         app(prog_name="marginloom")
     except MarginloomError as error:
         _fail(str(error))

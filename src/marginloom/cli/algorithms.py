@@ -14,9 +14,14 @@ from marginloom.learners.base import NEEDS
 
 def algorithms(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show this one in full.")] = None,
+    engine: Annotated[
+        str | None, typer.Option("--engine", metavar="NAME", help="Show it on another engine that its learner has.")
+    ] = None,
 ) -> None:
     """List the algorithms, or show one: learner, engine, objective, update, parameters, needs, paper."""
     if name is None:
+        if engine is not None:
+            raise usage_error("--engine shows one algorithm on another engine; name the algorithm, too")
         width = max(map(len, ALGORITHMS))
         learner_width = max(len(algorithm.learner.name) for algorithm in ALGORITHMS.values())
         engine_width = max(len(algorithm.engine.name) for algorithm in ALGORITHMS.values())
@@ -27,7 +32,7 @@ def algorithms(
             )
         return
     try:
-        _show(find_algorithm(name))
+        _show(find_algorithm(name, engine=engine))
     except InputError as error:
         raise usage_error(str(error)) from error
 
@@ -37,7 +42,7 @@ def _show(algorithm: Algorithm) -> None:
     print(f"{algorithm.name}: {algorithm.summary}")
     print(f"learner    {learner.name} ({learner.kind})")
     print(f"engine     {engine.name}")
-    print(f"engines    {', '.join(learner.engines)} (those that the learner {learner.name} has)")
+    print(f"engines    {', '.join(learner.engines)} (that the learner {learner.name} has; --engine chooses one)")
     print(f"objective  {learner.objective}")
     print(f"losses     {', '.join(learner.losses) or 'none'}")
     print(f"update     {learner.update}")

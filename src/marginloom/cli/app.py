@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from marginloom import __version__
 from marginloom.cli.algorithms import algorithms
+from marginloom.cli.common import note
 from marginloom.cli.evaluate import evaluate
 from marginloom.cli.inspect import inspect
 from marginloom.cli.predict import predict
 from marginloom.cli.train import train
 
+
+class _Program(TyperGroup):
+    """Says that it was interrupted, wherever a command was; by itself the library that runs it would not."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            note("marginloom: interrupted")
+            raise typer.Exit(130) from error
+
+
 app = typer.Typer(
     name="marginloom",
+    cls=_Program,
     help="Train linear structured predictors with large margins, and know how close to the optimum they are.",
     no_args_is_help=True,
     add_completion=False,

@@ -51,9 +51,9 @@ def with_parameters(command: Callable[..., None]) -> Callable[..., None]:
     return wrapper
 
 
-def choose(name: str, specific: dict[str, Any], ignored: Callable[[str], None]) -> Algorithm:
+def choose(name: str, specific: dict[str, Any], ignored: Callable[[str], None], engine: str | None = None) -> Algorithm:
     """Find the algorithm with its own options set; refuse options of others, and tell common ones that it has not."""
-    preset = find_algorithm(name)
+    preset = find_algorithm(name, engine=engine)
     learner_has = {parameter.name for parameter in preset.learner.parameters()}
     engine_has = {parameter.name for parameter in preset.engine.parameters()}
     for key in specific.keys() - learner_has - engine_has:
@@ -61,11 +61,12 @@ def choose(name: str, specific: dict[str, Any], ignored: Callable[[str], None]) 
             ignored(key)
             continue
         own = ", ".join(option_name(known) for known in sorted(learner_has | engine_has))
-        raise InputError(f"{option_name(key)} is not an option of {name}, which has {own}")
+        whole = name if engine is None else f"{name} on the engine {engine}"
+        raise InputError(f"{option_name(key)} is not an option of {whole}, which has {own}")
     return find_algorithm(
         name,
         {key: value for key, value in specific.items() if key in learner_has},
-        {key: value for key, value in specific.items() if key in engine_has},
+        {"name": preset.engine.name, **{key: value for key, value in specific.items() if key in engine_has}},
     )
 
 

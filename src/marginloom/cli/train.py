@@ -13,7 +13,7 @@ import typer
 from marginloom.algorithms import Algorithm
 from marginloom.callbacks import Callback, EarlyStopping, ProgressBar
 from marginloom.checkpoint import Checkpoint
-from marginloom.checks import check_loss
+from marginloom.checks import check_loss, check_threads
 from marginloom.cli.common import (
     ColumnOption,
     FormatOption,
@@ -27,6 +27,7 @@ from marginloom.cli.common import (
 from marginloom.cli.parameters import choose, option_name, with_parameters
 from marginloom.errors import InputError
 from marginloom.features import ExtractedFeatures, FeatureSet, Lists, NamedFeatures, check_feature_set
+from marginloom.interrupts import watch_ctrl_c
 from marginloom.io.corpus import read_corpus
 from marginloom.io.files import check_writable_target
 from marginloom.io.formats import CRFSUITE, format_of
@@ -41,6 +42,14 @@ train = typer.Typer(help="Train a model.", no_args_is_help=True)
 
 
 AlgorithmOption = Annotated[str, typer.Option("--algorithm", metavar="NAME", help="See 'marginloom algorithms'.")]
+EngineOption = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        metavar="NAME",
+        help="Another engine than the algorithm's own; 'marginloom algorithms NAME' shows which ones it can have.",
+    ),
+]
 LossOption = Annotated[str | None, typer.Option("--loss", metavar="LOSS", help="hinge or squared_hinge.")]
 CostOption = Annotated[float | None, typer.Option("--C", metavar="C", help="Cost of slack per example. [default 0.1]")]
 TolOption = Annotated[
@@ -93,6 +102,7 @@ def tag(
     dev: Annotated[str | None, typer.Option("--dev", metavar="F", help="Scored after every pass.")] = None,
     test: Annotated[str | None, typer.Option("--test", metavar="F", help="Scored at the end.")] = None,
     algorithm: AlgorithmOption = "dcd-ssvm",
+    engine: EngineOption = None,
     loss: LossOption = None,
     C: CostOption = None,
     tol: TolOption = None,
@@ -170,7 +180,8 @@ def tag(
 ) -> None:
     """Train a sequence tagger on CoNLL columns, CoNLL-U, or ready features in crfsuite's format."""
     try:
-        chosen = choose(algorithm, specific, lambda name: note(_ignored(algorithm, name), quiet))
+        chosen = choose(algorithm, specific, lambda name: note(_ignored(algorithm, name), quiet), engine)
+        check_threads(chosen, threads)
         common = _common_options(chosen, {"C": C, "tol": tol, "loss": loss, "memory": memory}, quiet)
         for name, value in (("max_iter", max_iter), ("min_count", min_count), ("patience", patience)):
             if value is not None:
@@ -223,6 +234,7 @@ def tag(
     callbacks: list[Callback] = [] if quiet else [_MemoryNote(), ProgressBar()]
     if patience is not None:
         callbacks.append(EarlyStopping(patience))
+    interrupts = context.with_resource(watch_ctrl_c())
     tagger, result = train_tagger(
         labelled["train"],
         feature_set,
@@ -253,9 +265,10 @@ def tag(
         print(json.dumps(_summary(tagger, result, {**seconds, **result.seconds}, scores)), flush=True)
     elif not quiet:
         _report(result, {"model": model, "trace": trace}, scores)
-    if result.stopped == "interrupted":
+    if interrupts.answer() or result.stopped == "interrupted":
+        proof = "" if result.certificate else ", but not certified"
         advice = "; --resume goes on from the last whole pass" if saved is not None and saved.exists() else ""
-        note(f"interrupted after {result.iterations} passes; the model in {model} is usable, but not certified{advice}")
+        note(f"interrupted after {result.iterations} passes; the model in {model} is usable{proof}{advice}")
         raise typer.Exit(130)
 
 

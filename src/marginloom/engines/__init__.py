@@ -7,4 +7,9 @@ from marginloom.engines.minibatch import Minibatch
 from marginloom.engines.mixing import Mixing, Subsample
 from marginloom.engines.serial import Serial
 
-__all__ = ["Decoupled", "Engine", "Job", "MasterWorker", "Minibatch", "Mixing", "Serial", "Subsample"]
+#: All engines, by name.
+ENGINES: dict[str, type[Engine]] = {
+    engine.name: engine for engine in (Serial, Minibatch, Mixing, Subsample, MasterWorker, Decoupled)
+}
+
+__all__ = ["ENGINES", "Decoupled", "Engine", "Job", "MasterWorker", "Minibatch", "Mixing", "Serial", "Subsample"]

@@ -1,0 +1,246 @@
+"""Ctrl-C at every point between the first pass and the result, in every kind of engine."""
+
+import signal
+import threading
+
+import numpy as np
+import pytest
+from custom_chains import Majority, votes
+from oracles import TinyChains
+from test_inference import make_task
+
+from marginloom import Callback, SequenceTagger, training
+from marginloom.checkpoint import Checkpoint, Saver
+from marginloom.interrupts import watch_ctrl_c
+from marginloom.trace import Trace
+from marginloom.training import Run, train
+
+TASK = make_task(TinyChains(0, sentences=12), "valued")
+#: An algorithm for every engine, with and without an objective.
+ALGORITHMS = [
+    "dcd-ssvm",
+    "ms-dcd",
+    "demi-dcd",
+    "averaged-perceptron",
+    "sgd",
+    "minibatch-mira",
+    "ipm",
+    "parameter-mixing",
+    "subsample",
+]
+
+
+def ctrl_c():
+    signal.raise_signal(signal.SIGINT)
+
+
+@pytest.fixture(autouse=True)
+def handler_is_restored():
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def pressing(method, when):
+    """Return a callback that presses Ctrl-C when its method is called for that time."""
+    calls = []
+
+    def press(self, *arguments):
+        calls.append(method)
+        if len(calls) == when:
+            ctrl_c()
+        return getattr(Callback, method)(self, *arguments)
+
+    return type("Pressing", (Callback,), {method: press})()
+
+
+def press_before(monkeypatch, owner, name, when=1):
+    """Press Ctrl-C before a function of the library is called for that time."""
+    original, calls = getattr(owner, name), []
+
+    def press(*arguments, **options):
+        calls.append(name)
+        if len(calls) == when:
+            ctrl_c()
+        return original(*arguments, **options)
+
+    monkeypatch.setattr(owner, name, press)
+
+
+def check_interrupted(algorithm, *, iterations, **options):
+    """Train three passes at most, and check the result of an interruption."""
+    settings = {"algorithm": algorithm, "n_threads": 2, "tol": 1e-12}
+    result = train(TASK, **settings, max_iter=3, keep_state=True, **options)
+    assert result.stopped == "interrupted"
+    assert result.iterations == len(result.trace.rows) == iterations
+    assert np.isfinite(result.weights).all()
+    assert result.weights.any() == (iterations > 0)
+    again = train(TASK, **settings, max_iter=1, warm_start=result.state)
+    assert again.stopped == "iterations"
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize(
+    ("method", "when", "iterations"),
+    [
+        ("before_training", 1, 0),
+        ("before_iteration", 1, 1),
+        ("before_iteration", 3, 3),
+        ("after_iteration", 1, 1),
+        ("after_iteration", 3, 3),
+        ("after_training", 1, 3),
+        ("state", 2, 2),
+    ],
+)
+def test_ctrl_c_in_a_callback_ends_training_after_the_pass(algorithm, method, when, iterations, tmp_path):
+    checkpoint = tmp_path / "run" if method == "state" else None
+    callbacks = [pressing(method, when)]
+    check_interrupted(algorithm, iterations=iterations, callbacks=callbacks, checkpoint=checkpoint)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_ctrl_c_in_an_evaluation_lets_it_end(algorithm):
+    scored = []
+
+    def evaluate(weights):
+        ctrl_c()
+        scored.append(weights.size)
+        return {"size": float(weights.size)}
+
+    check_interrupted(algorithm, iterations=1, evaluations={"dev": evaluate})
+    assert len(scored) == 1
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize(
+    ("owner", "name", "iterations"),
+    [
+        (Trace, "record_to", 0),
+        (Trace, "append", 1),
+        (Trace, "close", 3),
+        (Run, "_iterate", 1),
+        (Run, "certify", 3),
+        (Run, "state", 1),
+        (Run, "finish", 3),
+        (Saver, "after_pass", 1),
+        (Saver, "flush", 1),
+        (training, "_certified_end", 3),
+    ],
+)
+def test_ctrl_c_between_the_steps_of_a_run_loses_nothing(monkeypatch, tmp_path, algorithm, owner, name, iterations):
+    press_before(monkeypatch, owner, name)
+    files = {"trace_path": tmp_path / "trace", "checkpoint": Checkpoint(tmp_path / "run", interval=0)}
+    if name == "close":  # the result has been made, so the function that is to return it raises
+        with pytest.raises(KeyboardInterrupt):
+            train(TASK, algorithm=algorithm, n_threads=2, max_iter=3, **files)
+        return
+    check_interrupted(algorithm, iterations=iterations, **files)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("n_threads", [2, 4])
+def test_ctrl_c_in_inference_ends_training_in_or_after_the_pass(algorithm, n_threads):
+    class Pressing(Majority):
+        calls = 0
+
+        def press(self):
+            type(self).calls += 1
+            if self.calls == 45:
+                ctrl_c()
+
+        def argmax(self, x, w):
+            self.press()
+            return super().argmax(x, w)
+
+        def argmax_augmented(self, x, gold, w):
+            self.press()
+            return super().argmax_augmented(x, gold, w)
+
+    X, Y = votes()
+    options = {"algorithm": algorithm, "n_threads": n_threads, "tol": 1e-300}
+    result = train(Pressing(X, Y), max_iter=10**6, keep_state=True, **options)
+    assert result.stopped == "interrupted"
+    assert result.weights.any()
+    assert train(Majority(X, Y), warm_start=result.state, max_iter=1, **options).iterations == 1
+
+
+def test_second_ctrl_c_breaks_into_a_callback_and_training_still_ends_well():
+    class Hanging(Callback):
+        def after_iteration(self, run, row):
+            ctrl_c()
+            ctrl_c()
+            raise AssertionError("not reached")
+
+    check_interrupted("dcd-ssvm", iterations=1, callbacks=[Hanging()])
+
+
+def test_estimator_is_fitted_before_a_late_ctrl_c_is_raised(monkeypatch):
+    press_before(monkeypatch, training, "Result")  # after the run has been asked for the last time
+    tagger = SequenceTagger(features="words")
+    with pytest.raises(KeyboardInterrupt):
+        tagger.fit([["a", "b"]], [["A", "B"]])
+    assert tagger.stopped_ == "tolerance"
+    assert tagger.predict([["b"]]) == [["B"]]
+
+
+def test_ctrl_c_before_training_is_raised_at_once():
+    with watch_ctrl_c(), pytest.raises(KeyboardInterrupt):
+        ctrl_c()
+
+
+def test_requests_are_counted_once_deferred():
+    with watch_ctrl_c() as interrupts:
+        interrupts.defer()
+        assert not interrupts.requested
+        ctrl_c()
+        assert interrupts.requested
+        with pytest.raises(KeyboardInterrupt):
+            ctrl_c()
+        assert interrupts.answer()
+
+
+def test_request_that_nobody_answers_is_raised_in_the_end():
+    @watch_ctrl_c()
+    def work():
+        with watch_ctrl_c() as interrupts:
+            interrupts.defer()
+        ctrl_c()
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+
+
+def test_blocks_within_a_block_are_part_of_it():
+    with watch_ctrl_c() as outer:
+        with watch_ctrl_c() as inner:
+            inner.defer()
+        ctrl_c()
+        assert inner is outer
+        assert outer.answer()
+
+
+def test_handlers_of_others_stay():
+    seen = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
+    try:
+        with watch_ctrl_c() as interrupts:
+            interrupts.defer()
+            ctrl_c()
+        assert seen == [signal.SIGINT]
+        assert not interrupts.requested
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_other_threads_train_without_taking_the_signal():
+    found = []
+
+    def work():
+        with watch_ctrl_c():
+            found.append(signal.getsignal(signal.SIGINT))
+        found.append(train(TASK, max_iter=1, tol=1e-12).stopped)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [signal.default_int_handler, "iterations"]

@@ -1,0 +1,167 @@
+"""Threads: those that are asked for work, every second of theirs is counted, and none is left behind."""
+
+import math
+import os
+import time
+from pathlib import Path
+
+import pytest
+from custom_chains import Majority, votes
+from oracles import TinyChains
+from test_inference import make_task
+
+from marginloom import InputError
+from marginloom.algorithms import ALGORITHMS, find_algorithm
+from marginloom.threads import _container_limit, available_cores, resolve_threads
+from marginloom.training import train
+
+#: Every preset as it is, and every other engine that its learner has.
+PAIRS = [(name, engine) for name, preset in ALGORITHMS.items() for engine in preset.learner.engines]
+PARALLEL = [pair for pair in PAIRS if pair[1] not in ("serial", "subsample")]
+every_pair = pytest.mark.parametrize(("algorithm", "engine"), PAIRS)
+
+
+def threads_of_this_process():
+    return len(list(Path("/proc/self/task").iterdir()))
+
+
+@every_pair
+def test_times_of_every_thread_add_up_to_the_pass(algorithm, engine):
+    task = make_task(TinyChains(2, sentences=60), "valued")
+    result = train(task, algorithm=algorithm, engine=engine, n_threads=3, tol=1e-12, max_iter=3)
+    total = 0.0
+    for row in result.trace.rows:
+        threads = row["threads"]
+        assert len(threads) == (3 if (algorithm, engine) in PARALLEL else 1)
+        assert all(seconds >= 0 for thread in threads for seconds in thread.values())
+        sums = [sum(thread.values()) for thread in threads]
+        assert sums == pytest.approx([sums[0]] * len(threads), rel=1e-9)
+        # The times of one thread that another one waits for do not overlap with its own work.
+        for thread in threads[1:] if engine in ("master-worker", "minibatch") else []:
+            assert thread["waiting"] >= threads[0]["update"] - 1e-9
+        total += sums[0]
+    assert 0 < total <= result.trace.rows[-1]["seconds"]
+
+
+@every_pair
+def test_no_time_of_a_pass_is_missing(algorithm, engine):
+    class Timed(Majority):
+        calls = []  # noqa: RUF012
+
+        def argmax(self, x, w):
+            return self.timed(super().argmax, x, w)
+
+        def argmax_augmented(self, x, gold, w):
+            return self.timed(super().argmax_augmented, x, gold, w)
+
+        def timed(self, method, *arguments):
+            self.calls.append(time.perf_counter())
+            found = method(*arguments)
+            self.calls.append(time.perf_counter())
+            return found
+
+    if "k-best" in find_algorithm(algorithm).learner.all_needs():
+        pytest.skip("the task finds one output only")
+    X, Y = votes()
+    Timed.calls = []
+    result = train(Timed(X, Y), algorithm=algorithm, engine=engine, n_threads=3, tol=1e9, max_iter=1)
+    inferences = sorted(Timed.calls)[: 2 * result.inferences]  # what follows is the certificate
+    for thread in result.trace.rows[0]["threads"]:
+        assert sum(thread.values()) >= inferences[-1] - inferences[0]
+
+
+@every_pair
+def test_no_thread_is_left_behind(algorithm, engine):
+    task = make_task(TinyChains(2, sentences=20), "valued")
+    before = threads_of_this_process()
+    for _ in range(2):
+        train(task, algorithm=algorithm, engine=engine, n_threads=5, max_iter=2)
+    assert threads_of_this_process() == before
+
+
+@pytest.mark.parametrize("n_threads", [2, 4])
+@every_pair
+def test_exception_in_any_thread_reaches_the_caller_with_its_text(algorithm, engine, n_threads):
+    class Fails(Majority):
+        calls = 0
+
+        def argmax(self, x, w):
+            return self.counted(super().argmax, x, w)
+
+        def argmax_augmented(self, x, gold, w):
+            return self.counted(super().argmax_augmented, x, gold, w)
+
+        def argmax_k_best(self, x, w, k):
+            return sorted(range(3), key=lambda y: -self.counted(lambda: w[y] * x[y]))[:k]
+
+        def counted(self, method, *arguments):
+            type(self).calls += 1
+            if self.calls == 45:
+                raise KeyError("no such word: zebra")
+            return method(*arguments)
+
+    before = threads_of_this_process()
+    with pytest.raises(KeyError, match="zebra") as caught:
+        train(Fails(*votes()), algorithm=algorithm, engine=engine, n_threads=n_threads, tol=1e-300, max_iter=100)
+    assert caught.value.__notes__[0].startswith("in Fails.argmax")
+    del caught
+    assert threads_of_this_process() == before
+
+
+@pytest.mark.parametrize("n_threads", [1, -1])
+def test_decoupled_training_says_what_to_do_with_one_thread(monkeypatch, n_threads):
+    monkeypatch.setattr("marginloom.threads.available_cores", lambda: 1)
+    task = make_task(TinyChains(2, sentences=20), "valued")
+    found = "1 was given" if n_threads == 1 else "this process may use only 1 core"
+    message = rf"and {found}; give --threads 2 \(n_threads=2 in Python\) or more, or use dcd-ssvm"
+    with pytest.raises(InputError, match=f"demi-dcd needs at least 2 threads for its engine decoupled, {message}"):
+        train(task, algorithm="demi-dcd", n_threads=n_threads)
+    with pytest.raises(InputError, match=f"dcd-light needs at least 2 threads for its engine decoupled, {message}"):
+        train(task, algorithm="dcd-light", engine="decoupled", n_threads=n_threads)
+    assert train(task, algorithm="demi-dcd", n_threads=2).certificate.gap <= 0.01
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system has no affinity")
+def test_all_cores_are_those_that_affinity_leaves():
+    allowed = os.sched_getaffinity(0)
+    task = make_task(TinyChains(2, sentences=20), "valued")
+    try:
+        os.sched_setaffinity(0, {min(allowed)})
+        assert available_cores() == resolve_threads(-1) == 1
+        assert len(train(task, algorithm="ms-dcd", n_threads=-1).trace.rows[0]["threads"]) == 1
+        assert resolve_threads(3) == 3
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
+@pytest.mark.parametrize(
+    ("membership", "files", "limit"),
+    [
+        ("0::/\n", {"cpu.max": "max 100000\n"}, math.inf),
+        ("0::/\n", {"cpu.max": "150000 100000\n"}, 1.5),
+        ("0::/jobs/7\n", {"jobs/7/cpu.max": "400000 100000\n", "jobs/cpu.max": "300000 100000\n"}, 3),
+        ("0::/jobs/7\n", {"jobs/7/cpu.max": "200000 100000\n", "jobs/cpu.max": "max 100000\n"}, 2),
+        ("0::/of-the-host/7\n", {"cpu.max": "200000 100000\n"}, 2),
+        ("3:cpu,cpuacct:/\n", {"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, math.inf),
+        ("3:cpu,cpuacct:/7\n", {"cpu/7/cpu.cfs_quota_us": "50000\n", "cpu/7/cpu.cfs_period_us": "100000\n"}, 0.5),
+        ("3:memory:/7\n", {"cpu/7/cpu.cfs_quota_us": "50000\n", "cpu/7/cpu.cfs_period_us": "100000\n"}, math.inf),
+        (None, {"cpu.max": "200000 100000\n"}, 2),
+        (None, {}, math.inf),
+        ("0::/\n", {"cpu.max": "nonsense\n"}, math.inf),
+    ],
+)
+def test_container_limits_are_found(tmp_path, membership, files, limit):
+    if membership is not None:
+        (tmp_path / "membership").write_text(membership)
+    for name, text in files.items():
+        path = tmp_path / "groups" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert _container_limit(tmp_path / "groups", tmp_path / "membership") == limit
+
+
+@pytest.mark.parametrize(("limit", "cores"), [(0.5, 1), (1.5, 2), (math.inf, 4), (64, 4)])
+def test_all_cores_are_those_that_the_container_leaves(monkeypatch, limit, cores):
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: range(4), raising=False)
+    monkeypatch.setattr("marginloom.threads._container_limit", lambda: limit)
+    assert available_cores() == resolve_threads(-1) == cores
