@@ -18,7 +18,11 @@ def environment():
     return {name: value for name, value in os.environ.items() if name != "MARGINLOOM_TRACEBACK"}
 
 
-def run(*arguments, code=0, stdin=b"", cwd=None):
+def _on_one_core():
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+
+
+def run(*arguments, code=0, stdin=b"", cwd=None, on_one_core=False):
     """Run the program, check its exit code and that it shows no traceback, and return what it said."""
     done = subprocess.run(
         [PROGRAM, *map(os.fspath, arguments)],
@@ -27,6 +31,7 @@ def run(*arguments, code=0, stdin=b"", cwd=None):
         timeout=TIMEOUT,
         cwd=cwd,
         env=environment(),
+        preexec_fn=_on_one_core if on_one_core else None,
         check=False,
     )
     done.stdout, done.stderr = done.stdout.decode(), done.stderr.decode()
@@ -45,9 +50,9 @@ def fails(*arguments, stdin=b"", cwd=None):
     return done.stderr.rstrip("\n")
 
 
-def refuses(*arguments):
+def refuses(*arguments, **options):
     """Run the program, expect that it does not accept the arguments; return what it said, in one line."""
-    done = run(*arguments, code=2)
+    done = run(*arguments, code=2, **options)
     assert done.stdout == ""
     return " ".join(done.stderr.split())
 

@@ -1,5 +1,6 @@
-"""Native engines used as they should not be, and what a certificate stands on."""
+"""Engines: which ones a learner can have, native ones used as they should not be, what a certificate stands on."""
 
+import dataclasses
 import threading
 
 import numpy as np
@@ -7,7 +8,8 @@ import pytest
 from oracles import TinyChains
 from test_inference import make_task
 
-from marginloom import DCD, InputError, Perceptron, _core, find_algorithm
+from marginloom import DCD, InputError, Perceptron, SequenceTagger, _core, find_algorithm
+from marginloom.engines import Decoupled, MasterWorker, Mixing
 from marginloom.training import train
 
 
@@ -92,3 +94,45 @@ def test_learning_continues_until_the_tolerance_although_estimates_are_odd():
         task = make_task(TinyChains(seed, sentences=3, labels=2, max_length=2), "indicators")
         result = train(task, C=10.0, tol=1e-8, max_iter=20000)
         assert result.stopped == "tolerance"
+
+
+def test_engine_is_chosen_by_name_with_its_usual_parameters():
+    assert find_algorithm("bcfw", engine="master-worker").engine == MasterWorker()
+    assert find_algorithm("kbest-mira", engine={"name": "mixing", "shards": 3}).engine == Mixing(shards=3)
+    assert find_algorithm("dcd-ssvm", engine=Decoupled(rho_updates=7)).engine.rho_updates == 7
+
+
+def test_name_of_the_presets_own_engine_keeps_its_parameters():
+    own = find_algorithm("parameter-mixing").engine
+    assert own.inner_epochs == 0
+    assert find_algorithm("parameter-mixing", engine="mixing").engine == own
+    given = find_algorithm("parameter-mixing", engine={"name": "mixing", "shards": 3}).engine
+    assert given == dataclasses.replace(own, shards=3)
+
+
+@pytest.mark.parametrize(
+    ("engine", "message"),
+    [
+        ("decoupled", "the learner frank-wolfe has no engine decoupled; its engines are: serial, master-worker"),
+        ("masterworker", r"no engine 'masterworker' \(did you mean 'master-worker'\?\); there are: serial, minibatch"),
+        ({"name": 3}, "no engine 3; there are"),
+        ({"name": ["serial"]}, r"no engine \['serial'\]"),
+        ({"name": "master-worker", "shards": 2}, "bcfw on the engine master-worker has no parameter 'shards'"),
+        ({"shards": 2}, "bcfw has no parameter 'shards'"),
+        (7, "engine must be a name, a dict of parameters or a ready engine, not 7"),
+    ],
+)
+def test_engine_that_does_not_fit_is_refused(engine, message):
+    with pytest.raises(InputError, match=message):
+        find_algorithm("bcfw", engine=engine)
+
+
+def test_estimator_keeps_the_engine_in_its_file(tmp_path):
+    X, y = [["a", "b"], ["b"]], [["A", "B"], ["B"]]
+    tagger = SequenceTagger("bcfw", features="words", engine="master-worker", max_iter=2).fit(X, y)
+    tagger.save(tmp_path / "m")
+    loaded = SequenceTagger.load(tmp_path / "m")
+    assert loaded.engine == {"name": "master-worker", "shuffle": True}
+    again = loaded.fit(X, y)
+    assert again.tagger_.settings["engine"] == tagger.tagger_.settings["engine"]
+    assert again.tagger_.weights.tobytes() == tagger.tagger_.weights.tobytes()

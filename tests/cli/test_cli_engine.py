@@ -1,0 +1,83 @@
+"""--engine puts a learner on another engine that it has; what does not go together is refused before any work."""
+
+import pytest
+from program import json_lines, last_json, refuses, run
+
+from marginloom.tagging import Tagger
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "engine"),
+    [
+        ("bcfw", "master-worker"),
+        ("cpd", "master-worker"),
+        ("n-slack", "master-worker"),
+        ("one-slack", "master-worker"),
+        ("dcd-light", "decoupled"),
+        ("ms-dcd", "serial"),
+        ("kbest-mira", "minibatch"),
+        ("passive-aggressive", "mixing"),
+        ("sgd", "subsample"),
+    ],
+)
+def test_learner_runs_on_another_engine(corpus, tmp_path, algorithm, engine):
+    done = run(
+        "train", "tag", corpus / "train.conll", "--model", tmp_path / "m", "--algorithm", algorithm, "--engine", engine,
+        "--threads", "2", "--max-iter", "2", "--json", "--trace", tmp_path / "trace", "--features", "words",
+    )  # fmt: skip
+    assert last_json(done)["engine"] == engine
+    assert Tagger.load(tmp_path / "m").settings["engine"]["name"] == engine
+    threads = 1 if engine in ("serial", "subsample") else 2
+    assert [len(row["threads"]) for row in json_lines(tmp_path / "trace")[1:]] == [threads] * 2
+
+
+def test_options_are_those_of_the_chosen_engine(corpus, tmp_path):
+    arguments = ("train", "tag", corpus / "train.conll", "--model", tmp_path / "m", "--algorithm", "mira")
+    chosen = ("--engine", "mixing", "--max-iter", "1", "--features", "words")
+    run(*arguments, *chosen, "--shards", "3", "--mixing", "errors")
+    stored = Tagger.load(tmp_path / "m").settings["engine"]
+    assert (stored["shards"], stored["mixing"]) == (3, "errors")
+    message = refuses(*arguments, *chosen, "--batch-size", "4")
+    assert "--batch-size is not an option of mira on the engine mixing, which has" in message
+    assert "--shards" in message
+    assert "--shards is not an option of mira, which has" in refuses(*arguments, "--shards", "3")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ("--algorithm", "sgd", "--engine", "mixing"),
+            "the learner sgd has no engine mixing; its engines are: serial, subsample",
+        ),
+        (
+            ("--algorithm", "fsmo", "--engine", "master-worker"),
+            "the learner fsmo has no engine master-worker; its engines are: serial",
+        ),
+        (("--engine", "master-workers"), "there is no engine 'master-workers' (did you mean 'master-worker'?)"),
+        (
+            ("--algorithm", "demi-dcd"),
+            "needs at least 2 threads for its engine decoupled, and 1 was given; give --threads 2",
+        ),
+        (("--engine", "decoupled"), "or more, or use dcd-ssvm"),
+    ],
+)
+def test_what_does_not_go_together_is_refused_before_files_are_read(tmp_path, options, message):
+    assert message in refuses("train", "tag", tmp_path / "none", "--model", tmp_path / "m", *options)
+
+
+def test_all_of_one_core_are_too_few_for_decoupled_training(corpus, tmp_path):
+    arguments = ("train", "tag", corpus / "train.conll", "--model", tmp_path / "m", "--algorithm", "demi-dcd")
+    message = refuses(*arguments, "--threads", "-1", on_one_core=True)
+    assert "this process may use only 1 core; give --threads 2" in message
+    done = run(*arguments, "--threads", "2", "--features", "words", "--json", on_one_core=True)
+    assert last_json(done)["stopped"] == "tolerance"
+
+
+def test_algorithms_shows_the_engines_of_a_learner():
+    assert "serial, master-worker (that the learner frank-wolfe has" in run("algorithms", "bcfw").stdout
+    shown = run("algorithms", "mira", "--engine", "minibatch").stdout
+    assert "engine     minibatch" in shown
+    assert "--batch-size" in shown
+    assert "no engine minibatch" in refuses("algorithms", "sgd", "--engine", "minibatch")
+    assert "name the algorithm" in refuses("algorithms", "--engine", "minibatch")
