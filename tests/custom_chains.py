@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from marginloom import CustomTask
@@ -63,3 +65,33 @@ class Majority(CustomTask):
 def votes(count=20, seed=0):
     X = np.random.default_rng(seed).integers(1, 10, size=(count, 3)).astype(float)
     return X, [int(x.argmax()) for x in X]
+
+
+class Watched(Majority):
+    """Calls a function before every inference, in whichever thread it is."""
+
+    def __init__(self, watch, count=20):
+        self.watch = watch
+        super().__init__(*votes(count))
+
+    def argmax(self, x, w):
+        self.watch()
+        return super().argmax(x, w)
+
+    def argmax_augmented(self, x, gold, w):
+        self.watch()
+        return super().argmax_augmented(x, gold, w)
+
+    def argmax_k_best(self, x, w, k):
+        self.watch()
+        return sorted(range(3), key=lambda y: -w[y] * x[y])[:k]
+
+    def argmax_augmented_k_best(self, x, gold, w, k):
+        self.watch()
+        return sorted(range(3), key=lambda y: -w[y] * x[y] - self.loss(gold, y))[:k]
+
+
+def at_call(number, action):
+    """Return a function that does something when it is called for that time."""
+    calls = itertools.count(1)
+    return lambda: action() if next(calls) == number else None

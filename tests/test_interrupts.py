@@ -5,7 +5,7 @@ import threading
 
 import numpy as np
 import pytest
-from custom_chains import Majority, votes
+from custom_chains import Majority, Watched, at_call, votes
 from oracles import TinyChains
 from test_inference import make_task
 
@@ -32,6 +32,10 @@ ALGORITHMS = [
 
 def ctrl_c():
     signal.raise_signal(signal.SIGINT)
+
+
+def raise_interrupt():
+    raise KeyboardInterrupt
 
 
 @pytest.fixture(autouse=True)
@@ -139,29 +143,13 @@ def test_ctrl_c_between_the_steps_of_a_run_loses_nothing(monkeypatch, tmp_path, 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("n_threads", [2, 4])
-def test_ctrl_c_in_inference_ends_training_in_or_after_the_pass(algorithm, n_threads):
-    class Pressing(Majority):
-        calls = 0
-
-        def press(self):
-            type(self).calls += 1
-            if self.calls == 45:
-                ctrl_c()
-
-        def argmax(self, x, w):
-            self.press()
-            return super().argmax(x, w)
-
-        def argmax_augmented(self, x, gold, w):
-            self.press()
-            return super().argmax_augmented(x, gold, w)
-
-    X, Y = votes()
+@pytest.mark.parametrize("action", [ctrl_c, raise_interrupt])
+def test_ctrl_c_in_inference_ends_training_in_or_after_the_pass(algorithm, n_threads, action):
     options = {"algorithm": algorithm, "n_threads": n_threads, "tol": 1e-300}
-    result = train(Pressing(X, Y), max_iter=10**6, keep_state=True, **options)
+    result = train(Watched(at_call(45, action)), max_iter=10**6, keep_state=True, **options)
     assert result.stopped == "interrupted"
     assert result.weights.any()
-    assert train(Majority(X, Y), warm_start=result.state, max_iter=1, **options).iterations == 1
+    assert train(Majority(*votes()), warm_start=result.state, max_iter=1, **options).iterations == 1
 
 
 def test_second_ctrl_c_breaks_into_a_callback_and_training_still_ends_well():

@@ -1,12 +1,8 @@
 """Minibatches against plain numpy, the serial engine and themselves with other numbers of threads."""
 
-import os
-import signal
-from pathlib import Path
-
 import numpy as np
 import pytest
-from custom_chains import EnumeratedChains, Majority, votes
+from custom_chains import EnumeratedChains
 from online import candidates, margin_programme
 from oracles import TinyChains
 from test_inference import make_task
@@ -137,16 +133,6 @@ def test_threads_beyond_the_batch_size_are_not_started():
     assert len(result.trace.rows[0]["threads"]) == 3
 
 
-def test_times_of_a_thread_add_up_to_no_more_than_the_pass():
-    task = make_task(TinyChains(2, sentences=300, max_length=9), "valued")
-    result = train(task, algorithm="minibatch-perceptron", n_threads=2, max_iter=2)
-    row = result.trace.rows[0]
-    assert [thread["update"] > 0 for thread in row["threads"]] == [True, False]
-    for thread in row["threads"]:
-        assert thread["inference"] >= 0
-        assert thread["inference"] + thread["update"] + thread["waiting"] <= row["seconds"]
-
-
 def test_seed_fixes_the_batches():
     task = make_task(TinyChains(2, sentences=60), "valued")
     runs = [train(task, algorithm="minibatch-perceptron", random_state=seed).weights.tobytes() for seed in (1, 1, 2)]
@@ -162,60 +148,6 @@ def test_task_in_plain_python_trains_as_the_native_one_does(algorithm):
     custom = train(EnumeratedChains(chains), **options)
     assert custom.updates == native.updates > 0
     assert np.abs(custom.weights - chains.from_core(native.weights, native_task.core.stride)).max() < 1e-6
-
-
-class Broken(Majority):
-    calls = 0
-
-    def argmax(self, x, w):
-        type(self).calls += 1
-        if self.calls == 45:
-            self.fail()
-        return super().argmax(x, w)
-
-
-def threads_of_this_process():
-    return len(list(Path("/proc/self/task").iterdir()))
-
-
-@pytest.mark.parametrize("n_threads", [1, 4])
-def test_exception_in_any_thread_reaches_the_caller_with_its_text(n_threads):
-    class Fails(Broken):
-        def fail(self):
-            raise KeyError("no such word: zebra")
-
-    X, Y = votes()
-    before = threads_of_this_process()
-    with pytest.raises(KeyError, match="zebra") as caught:
-        train(Fails(X, Y), algorithm="minibatch-perceptron", n_threads=n_threads)
-    assert "Fails" in caught.value.__notes__[0]
-    del caught
-    assert threads_of_this_process() == before
-
-
-@pytest.mark.parametrize("how", ["signal", "raised"])
-def test_ctrl_c_leaves_usable_weights_and_a_state_to_go_on_from(how):
-    class Interrupted(Broken):
-        def fail(self):
-            if how == "raised":
-                raise KeyboardInterrupt
-            os.kill(os.getpid(), signal.SIGINT)
-
-    X, Y = votes()
-    result = train(Interrupted(X, Y), algorithm="minibatch-perceptron", n_threads=3, max_iter=10**6, keep_state=True)
-    assert result.stopped == "interrupted"
-    assert result.iterations >= 2
-    assert result.weights.any()
-    again = train(Majority(X, Y), algorithm="minibatch-perceptron", max_iter=1, warm_start=result.state)
-    assert again.iterations == 1
-
-
-def test_no_thread_is_left_behind():
-    task = make_task(TinyChains(2, sentences=60), "valued")
-    before = threads_of_this_process()
-    for _ in range(3):
-        train(task, algorithm="minibatch-perceptron", n_threads=5, max_iter=2)
-    assert threads_of_this_process() == before
 
 
 def test_wrong_combinations_are_refused():

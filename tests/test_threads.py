@@ -6,12 +6,12 @@ import time
 from pathlib import Path
 
 import pytest
-from custom_chains import Majority, votes
+from custom_chains import Watched, at_call
 from oracles import TinyChains
 from test_inference import make_task
 
 from marginloom import InputError
-from marginloom.algorithms import ALGORITHMS, find_algorithm
+from marginloom.algorithms import ALGORITHMS
 from marginloom.threads import _container_limit, available_cores, resolve_threads
 from marginloom.training import train
 
@@ -45,29 +45,12 @@ def test_times_of_every_thread_add_up_to_the_pass(algorithm, engine):
 
 @every_pair
 def test_no_time_of_a_pass_is_missing(algorithm, engine):
-    class Timed(Majority):
-        calls = []  # noqa: RUF012
-
-        def argmax(self, x, w):
-            return self.timed(super().argmax, x, w)
-
-        def argmax_augmented(self, x, gold, w):
-            return self.timed(super().argmax_augmented, x, gold, w)
-
-        def timed(self, method, *arguments):
-            self.calls.append(time.perf_counter())
-            found = method(*arguments)
-            self.calls.append(time.perf_counter())
-            return found
-
-    if "k-best" in find_algorithm(algorithm).learner.all_needs():
-        pytest.skip("the task finds one output only")
-    X, Y = votes()
-    Timed.calls = []
-    result = train(Timed(X, Y), algorithm=algorithm, engine=engine, n_threads=3, tol=1e9, max_iter=1)
-    inferences = sorted(Timed.calls)[: 2 * result.inferences]  # what follows is the certificate
+    calls = []
+    task = Watched(lambda: calls.append(time.perf_counter()))
+    result = train(task, algorithm=algorithm, engine=engine, n_threads=3, tol=1e9, max_iter=1)
+    between = calls[result.inferences - 1] - calls[0]  # calls of the certificate follow
     for thread in result.trace.rows[0]["threads"]:
-        assert sum(thread.values()) >= inferences[-1] - inferences[0]
+        assert sum(thread.values()) >= between
 
 
 @every_pair
@@ -82,28 +65,14 @@ def test_no_thread_is_left_behind(algorithm, engine):
 @pytest.mark.parametrize("n_threads", [2, 4])
 @every_pair
 def test_exception_in_any_thread_reaches_the_caller_with_its_text(algorithm, engine, n_threads):
-    class Fails(Majority):
-        calls = 0
+    def fail():
+        raise KeyError("no such word: zebra")
 
-        def argmax(self, x, w):
-            return self.counted(super().argmax, x, w)
-
-        def argmax_augmented(self, x, gold, w):
-            return self.counted(super().argmax_augmented, x, gold, w)
-
-        def argmax_k_best(self, x, w, k):
-            return sorted(range(3), key=lambda y: -self.counted(lambda: w[y] * x[y]))[:k]
-
-        def counted(self, method, *arguments):
-            type(self).calls += 1
-            if self.calls == 45:
-                raise KeyError("no such word: zebra")
-            return method(*arguments)
-
+    options = {"algorithm": algorithm, "engine": engine, "n_threads": n_threads, "tol": 1e-300, "max_iter": 100}
     before = threads_of_this_process()
     with pytest.raises(KeyError, match="zebra") as caught:
-        train(Fails(*votes()), algorithm=algorithm, engine=engine, n_threads=n_threads, tol=1e-300, max_iter=100)
-    assert caught.value.__notes__[0].startswith("in Fails.argmax")
+        train(Watched(at_call(45, fail)), **options)
+    assert caught.value.__notes__[0].startswith("in Watched.argmax")
     del caught
     assert threads_of_this_process() == before
 
