@@ -9,6 +9,7 @@ import sys
 
 import numpy as np
 import pytest
+from killing import KillAfter, Killed
 from safetensors.numpy import save_file
 
 from marginloom import (
@@ -32,21 +33,6 @@ LABELS = sorted({label for labels in TAGS for label in labels})
 UNSEEN_PAIR = min(
     set(itertools.product(LABELS, LABELS)) - {pair for labels in TAGS for pair in itertools.pairwise(labels)}
 )
-
-
-class Killed(Exception):  # noqa: N818
-    pass
-
-
-class KillAfter(Callback):
-    """Ends the process, as far as the run can tell, after some pass and before its checkpoint."""
-
-    def __init__(self, iteration):
-        self.iteration = iteration
-
-    def after_iteration(self, run, row):
-        if row["iteration"] == self.iteration:
-            raise Killed
 
 
 def tagger(algorithm="dcd-ssvm", **parameters):

@@ -4,11 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
+from killing import KillAfter, Killed
 from online import ONLINE
 from oracles import TinyChains
 from test_inference import make_task
 
-from marginloom import Callback, Checkpoint, InputError, Perceptron, SequenceTagger, make_tagging
+from marginloom import Checkpoint, InputError, Perceptron, SequenceTagger, make_tagging
 from marginloom.training import train
 
 WORDS, TAGS = make_tagging(60, seed=0)
@@ -41,21 +42,6 @@ def test_rules_are_off_by_default():
     result = train(make_task(chains, "valued"), algorithm="perceptron", max_iter=50)
     assert result.trace.rows[-1]["wrong"] == 0
     assert (result.stopped, result.iterations) == ("iterations", 50)
-
-
-class Killed(Exception):  # noqa: N818
-    pass
-
-
-class KillAfter(Callback):
-    """Ends a run after some pass and before its checkpoint."""
-
-    def __init__(self, iteration):
-        self.iteration = iteration
-
-    def after_iteration(self, run, row):
-        if row["iteration"] == self.iteration:
-            raise Killed
 
 
 @pytest.mark.parametrize("learner", [{"stop_separated": True}, {"stop_unchanged": 0.02}])

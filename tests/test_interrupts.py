@@ -148,7 +148,7 @@ def test_ctrl_c_in_inference_ends_training_in_or_after_the_pass(algorithm, n_thr
     options = {"algorithm": algorithm, "n_threads": n_threads, "tol": 1e-300}
     result = train(Watched(at_call(45, action)), max_iter=10**6, keep_state=True, **options)
     assert result.stopped == "interrupted"
-    assert result.weights.any()
+    assert result.weights.any() == (result.updates > 0)  # SGD first searches for the size of its steps
     assert train(Majority(*votes()), warm_start=result.state, max_iter=1, **options).iterations == 1
 
 

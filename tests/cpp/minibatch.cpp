@@ -5,45 +5,20 @@
 
 #include "engines/serial.hpp"
 #include "failing_task.hpp"
-#include "learners/mira.hpp"
-#include "learners/perceptron.hpp"
+#include "online_engines.hpp"
 #include "problems.hpp"
 #include "test.hpp"
 
 using marginloom::Minibatch;
-using marginloom::Mira;
-using marginloom::OnlineLearner;
 using marginloom::PassReport;
-using marginloom::Perceptron;
-using marginloom::Random;
 using marginloom::SerialOnline;
 using marginloom::StopRequest;
-using marginloom::Task;
+using online_engines::final_weights;
+using online_engines::mira;
+using online_engines::perceptron;
+using online_engines::training_problem;
 using problems::Kind;
 using problems::Problem;
-
-namespace {
-
-Problem training_problem(Kind kind) {
-  Random random(60);
-  return problems::make_problem({.sentences = 70, .longest = 7, .labels = 4, .features = 20, .kind = kind}, random);
-}
-
-std::shared_ptr<OnlineLearner> perceptron(const std::shared_ptr<const Task>& task) {
-  return std::make_shared<Perceptron>(task, std::vector<double>(task->size(), 1.0), true);
-}
-
-std::shared_ptr<OnlineLearner> mira(const std::shared_ptr<const Task>& task) {
-  return std::make_shared<Mira>(task, std::vector<double>(task->size(), 0.2), Mira::Parameters{.k_best = 2});
-}
-
-std::vector<double> final_weights(const marginloom::Engine& engine) {
-  std::vector<double> result(engine.task().dimension());
-  engine.final_weights(result);
-  return result;
-}
-
-}  // namespace
 
 TEST("minibatch: any number of threads gives the same bits") {
   for (const Kind kind : {Kind::values, Kind::dense}) {

@@ -4,47 +4,27 @@
 #include <stdexcept>
 
 #include "failing_task.hpp"
-#include "learners/mira.hpp"
-#include "learners/perceptron.hpp"
 #include "learners/sgd.hpp"
+#include "online_engines.hpp"
 #include "problems.hpp"
 #include "test.hpp"
 
 using marginloom::make_shards;
-using marginloom::Mira;
 using marginloom::Mixing;
 using marginloom::MixingOptions;
 using marginloom::OnlineLearner;
 using marginloom::PassReport;
-using marginloom::Perceptron;
-using marginloom::Random;
 using marginloom::StateArrays;
 using marginloom::StopRequest;
 using marginloom::Task;
+using online_engines::final_weights;
+using online_engines::mira;
+using online_engines::perceptron;
+using online_engines::training_problem;
 using problems::Kind;
 using problems::Problem;
 
 namespace {
-
-Problem training_problem(Kind kind) {
-  Random random(61);
-  return problems::make_problem({.sentences = 90, .longest = 7, .labels = 4, .features = 20, .kind = kind}, random);
-}
-
-std::shared_ptr<OnlineLearner> perceptron(const std::shared_ptr<const Task>& task) {
-  return std::make_shared<Perceptron>(task, std::vector<double>(task->size(), 1.0), true);
-}
-
-std::shared_ptr<OnlineLearner> mira(const std::shared_ptr<const Task>& task) {
-  return std::make_shared<Mira>(task, std::vector<double>(task->size(), 0.2),
-                                Mira::Parameters{.k_best = 2, .averaged = false});
-}
-
-std::vector<double> final_weights(const marginloom::Engine& engine) {
-  std::vector<double> result(engine.task().dimension());
-  engine.final_weights(result);
-  return result;
-}
 
 Mixing make_engine(const Problem& problem, const std::shared_ptr<const Task>& task,
                    std::shared_ptr<OnlineLearner> learner, MixingOptions options) {
