@@ -5,8 +5,14 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+from oracles import TinyChains
 
 from marginloom import CustomTask
+
+
+def tiny(seed=1, **options):
+    """Return a few short chains."""
+    return TinyChains(seed, **{"sentences": 6, "max_length": 3, **options})
 
 
 class EnumeratedChains(CustomTask):
