@@ -25,7 +25,7 @@ class Trace:
     (candidates held), ``working_set_mb`` (memory that they take), ``candidates`` (``found`` by searches, ``accepted``
     by the learner, and ``stale`` by then), ``weights_age`` (updates that the learner was ahead of the weights of a
     search, on average), ``scores`` (per evaluation set) and ``threads`` (a list with each thread's ``inference``,
-    ``update``, ``publishing`` and ``waiting`` seconds).
+    ``update``, ``publishing`` and ``waiting`` seconds, which add up to the time of the pass).
 
     Parameters
     ----------
