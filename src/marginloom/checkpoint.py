@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from marginloom.errors import InputError, ModelFileError
 from marginloom.io.files import StrPath, check_writable_target, temporary_prefix
@@ -20,7 +22,8 @@ from marginloom.trace import Row
 
 if TYPE_CHECKING:
     from marginloom.callbacks import Callback
-    from marginloom.training import Run
+    from marginloom.tasks.base import Task
+    from marginloom.training import Evaluation, Run
 
 FILE_NAME = "checkpoint.safetensors"
 
@@ -39,6 +42,23 @@ class Identity:
 
     settings: dict[str, Any]
     fingerprints: dict[str, Any]
+
+    @classmethod
+    def of_run(
+        cls,
+        task: Task,
+        settings: Mapping[str, Any],
+        instance_weights: NDArray[np.float64],
+        evaluations: Mapping[str, Evaluation],
+    ) -> Identity:
+        """Collect what a checkpoint must agree in; what it may differ in and what follows from the rest is left out."""
+        fingerprints = {
+            **task.fingerprints,
+            "sample_weight": hashlib.sha256(instance_weights.tobytes()).hexdigest(),
+            "evaluation sets": {name: getattr(function, "fingerprint", "") for name, function in evaluations.items()},
+        }
+        named = ("algorithm", "learner", "engine", "loss", "C", "seed")
+        return cls({"task": task.name, **{name: settings[name] for name in named}}, fingerprints)
 
     def check(self, path: Path, stored: Identity) -> None:
         """Raise `InputError`, naming the first difference, unless a stored identity is this one."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -402,7 +401,7 @@ def train(
     evaluations = evaluations or {}
     saver = None
     if checkpoint is not None:
-        identity = _identity(task, settings, instance_weights, evaluations)
+        identity = Identity.of_run(task, settings, instance_weights, evaluations)
         saver = Saver(as_checkpoint(checkpoint), identity, callbacks)
     elif resume:
         raise InputError("resume goes on from a checkpoint, and there is no folder for one; give checkpoint=")
@@ -454,19 +453,6 @@ def train(
             primal=run.certificate.primal if run.certificate else run.primal,
             chosen=chosen.learner.chosen(native_learner),
         )
-
-
-def _identity(
-    task: Task, settings: Mapping[str, Any], weights: NDArray[np.float64], evaluations: Mapping[str, Evaluation]
-) -> Identity:
-    """Collect what a checkpoint must agree in; what it may differ in and what follows from the rest is left out."""
-    fingerprints = {
-        **task.fingerprints,
-        "sample_weight": hashlib.sha256(weights.tobytes()).hexdigest(),
-        "evaluation sets": {name: getattr(function, "fingerprint", "") for name, function in evaluations.items()},
-    }
-    named = ("algorithm", "learner", "engine", "loss", "C", "seed")
-    return Identity({"task": task.name, **{name: settings[name] for name in named}}, fingerprints)
 
 
 def _run_with_callbacks(
