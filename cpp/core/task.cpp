@@ -36,6 +36,13 @@ void Task::add(std::size_t, ByteView, double, const PrivateWeights&) const {
   no_implicit_differences();
 }
 
+double dot_implicit(const Task&, std::size_t, ByteView, const TriedWeights&) {
+  throw std::logic_error("steps on implicit differences are not tried");
+}
+void add_implicit(const Task&, std::size_t, ByteView, double, const TriedWeights&) {
+  throw std::logic_error("steps on implicit differences are not tried");
+}
+
 void Task::predict_batch(std::span<const std::size_t> examples, WeightView w, int k, Scratch& scratch,
                          std::span<std::vector<Output>> outputs) const {
   for (std::size_t j = 0; j < examples.size(); ++j) predict(examples[j], w, k, scratch, outputs[j]);

@@ -90,10 +90,30 @@ class Task {
                           Scratch& scratch, CandidateSink& sink, std::span<double> bounds) const;
 };
 
+// w.d, and w += step * d, of an implicit difference under any policy. Tasks need not know of logs, and steps on
+// implicit differences are not tried.
+template <class Weights>
+[[nodiscard]] double dot_implicit(const Task& task, std::size_t i, ByteView output, const Weights& w) {
+  return task.dot(i, output, w);
+}
+[[nodiscard]] inline double dot_implicit(const Task& task, std::size_t i, ByteView output, const LoggedWeights& w) {
+  return task.dot(i, output, w.plain());
+}
+[[noreturn]] double dot_implicit(const Task& task, std::size_t i, ByteView output, const TriedWeights& w);
+template <class Weights>
+void add_implicit(const Task& task, std::size_t i, ByteView output, double step, const Weights& w) {
+  task.add(i, output, step, w);
+}
+[[noreturn]] void add_implicit(const Task& task, std::size_t i, ByteView output, double step, const TriedWeights& w);
+inline void add_implicit(const Task& task, std::size_t i, ByteView output, double step, const LoggedWeights& w) {
+  task.add(i, output, step, w.plain());
+  w.log->note(i, output, step);
+}
+
 // w.difference, stored or implicit.
 template <class Weights>
 [[nodiscard]] double dot_difference(const Task& task, const Candidate& candidate, const Weights& w) {
-  if (candidate.implicit) return task.dot(candidate.example, candidate.output, w);
+  if (candidate.implicit) return dot_implicit(task, candidate.example, candidate.output, w);
   return project(candidate.difference, w).dot;
 }
 
@@ -101,7 +121,7 @@ template <class Weights>
 template <class Weights>
 void add_difference(const Task& task, const Candidate& candidate, double step, const Weights& w) {
   if (candidate.implicit) {
-    task.add(candidate.example, candidate.output, step, w);
+    add_implicit(task, candidate.example, candidate.output, step, w);
   } else {
     add_scaled(candidate.difference, step, w);
   }

@@ -1,7 +1,9 @@
 // How a learner's step reads and writes weights. The step is written once, as a template over these.
 //
 //   PlainWeights    one thread owns the vector
-//   TrackedWeights  one thread owns the vector and notes which parts it changes, so that it can publish them
+//   TrackedWeights  one thread owns the vector and notes which parts it changes
+//   LoggedWeights   one thread owns the vector and notes every step, so that copies can follow
+//   TriedWeights    the vector is only read, and changes go into an overlay
 //   AtomicWeights   several threads share it: relaxed loads and atomic adds
 //   PrivateWeights  a thread works on its own copy of the hot weights (a prefix of the vector) and shares the
 //                   rest atomically. The copies of p threads are summed when they are merged, so each copy
@@ -17,7 +19,9 @@
 #include <span>
 
 #include "core/candidate.hpp"
+#include "core/change_log.hpp"
 #include "core/dirty_blocks.hpp"
+#include "core/overlay.hpp"
 
 namespace marginloom {
 
@@ -45,6 +49,30 @@ struct TrackedWeights {
     data[k] += change;
     dirty->mark(k);
   }
+  [[nodiscard]] static constexpr double extra_curvature(WeightIndex, double) { return 0; }
+  [[nodiscard]] static constexpr double extra_curvature_bound(double) { return 0; }
+};
+
+struct LoggedWeights {
+  double* data;
+  ChangeLog* log;
+
+  [[nodiscard]] PlainWeights plain() const { return {data}; }
+  [[nodiscard]] double read(WeightIndex k) const { return data[k]; }
+  void add(WeightIndex k, double change) const {
+    data[k] += change;
+    log->note(k, change);
+  }
+  [[nodiscard]] static constexpr double extra_curvature(WeightIndex, double) { return 0; }
+  [[nodiscard]] static constexpr double extra_curvature_bound(double) { return 0; }
+};
+
+struct TriedWeights {
+  WeightView base;
+  Overlay* changes;
+
+  [[nodiscard]] double read(WeightIndex k) const { return base[k] + changes->at(k); }
+  void add(WeightIndex k, double change) const { changes->add(k, change); }
   [[nodiscard]] static constexpr double extra_curvature(WeightIndex, double) { return 0; }
   [[nodiscard]] static constexpr double extra_curvature_bound(double) { return 0; }
 };

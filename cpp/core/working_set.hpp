@@ -83,6 +83,9 @@ class WorkingSet {
   }
 
   [[nodiscard]] double dual_sum() const;
+  [[nodiscard]] bool has_zero_duals() const {
+    return std::ranges::any_of(members_, [](const Member& member) { return member.dual == 0; });
+  }
   [[nodiscard]] std::size_t memory() const;  // bytes
 
  private:

@@ -1,6 +1,7 @@
 #include "engines/decoupled.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 #include "core/stopwatch.hpp"
@@ -9,9 +10,7 @@ namespace marginloom {
 namespace {
 
 constexpr std::size_t mails_each = 2;     // one to fill while the other is on its way
-constexpr std::size_t searches_each = 8;  // in a mail
-constexpr std::size_t slice = 32;         // blocks that the learner visits between two looks into the mailbox
-constexpr double patience = 4;
+constexpr std::size_t searches_each = 4;  // in a mail
 
 }  // namespace
 
@@ -20,24 +19,12 @@ Decoupled::Decoupled(std::shared_ptr<const Task> task, std::shared_ptr<DualLearn
     : DualEngine(std::move(task), std::move(learner), std::move(examples), visiting),
       parallel_(std::move(options)),
       team_(std::max(parallel_.threads, 2)),
-      searchers_(static_cast<std::size_t>(team_.size()) - 1),
+      searchers_(static_cast<std::size_t>(team_.size())),
       mailbox_(searchers_.size(), mails_each),
-      snapshots_(task_->dimension()),
-      dirty_(task_->dimension()) {
+      snapshots_(task_, searchers_.size() - 1),
+      away_(task_->size(), 0) {
+  if (!learner_->sends()) throw std::invalid_argument("this learner cannot be decoupled from inference");
   for (Searcher& searcher : searchers_) searcher.scratch = task_->make_scratch();
-  share_out(examples_);
-}
-
-// Gives every inference thread the same amount of predicted work: the dearest examples first, each to whoever has
-// least.
-void Decoupled::share_out(std::vector<std::size_t> examples) {
-  std::ranges::stable_sort(examples, std::greater(), [&](std::size_t i) { return task_->work(i); });
-  std::vector<double> loads(searchers_.size(), 0.0);
-  for (const std::size_t i : examples) {
-    const auto least = std::ranges::min_element(loads);
-    searchers_[static_cast<std::size_t>(least - loads.begin())].examples.push_back(i);
-    *least += task_->work(i);
-  }
 }
 
 std::optional<Certificate> Decoupled::certify(int threads, StopRequest& stop) {
@@ -56,55 +43,76 @@ void Decoupled::search_pass(PassReport& report, StopRequest& stop) {
   if (std::exchange(outdated_, false)) {
     snapshots_.reset(weights_.values(), lane_.updates);
     published_ = lane_.updates + searches_;
-    dirty_.clear();
   }
   clock_ = lane_.updates;
-  std::vector<Random> randoms;
-  for (std::size_t s = 0; s < searchers_.size(); ++s) randoms.emplace_back(lane_.random.next());
-  team_.run([&](int thread) {
+  order_ = pass_order(examples_, options_, lane_.random);
+  taken_ = 0;
+  const auto work = [&](int thread) {
     try {
       if (thread == 0) {
         learn(report, stop);
       } else {
-        const auto number = static_cast<std::size_t>(thread) - 1;
-        search_part(number, randoms[number], report.threads[number + 1]);
+        const auto number = static_cast<std::size_t>(thread);
+        search_some(number, report.threads[number]);
       }
     } catch (...) {
       mailbox_.close();  // nobody is to wait for this thread
       throw;
     }
-  });
+  };
+  const auto settle = [&] {
+    mailbox_.visit([&](Mail& mail) { take_back(mail); });
+    take_back(own_);
+  };
+  try {
+    team_.run(work);
+  } catch (...) {
+    settle();
+    throw;
+  }
+  settle();
   report.weights_age /= static_cast<double>(std::max<std::size_t>(report.inferences, 1));
 }
 
-void Decoupled::search_part(std::size_t number, Random random, ThreadTime& time) {
+std::optional<std::size_t> Decoupled::next_example() {
+  const std::size_t place = taken_.fetch_add(1, std::memory_order_relaxed);
+  return place < order_.size() ? std::optional(order_[place]) : std::nullopt;
+}
+
+void Decoupled::search_some(std::size_t number, ThreadTime& time) {
   Searcher& searcher = searchers_[number];
+  searcher.searched.clear();
+  searcher.next = 0;
+  searcher.lane.mean_gain /= 2;  // gains fall from pass to pass, and a pass may be too short for the mean to follow
   Stopwatch watch;
   Mail* mail = nullptr;
   Snapshots::Pin pin;
-  std::size_t searched = 0;
-  for (const std::size_t i : pass_order(searcher.examples, options_, random)) {
-    if (!mail) {
-      parallel_.at_handover();
-      pin = {};  // a thread that has to wait is better off with newer weights, and others need the buffer
+  std::size_t in_mail = 0;
+  std::size_t with_pin = 0;
+  bool busy = true;  // the learner is
+  while (const auto i = next_example()) {
+    if (!mail || with_pin >= parallel_.rho_inferences) {
+      pin = {};  // others may need the buffer
       time.inference += watch.lap();
-      mail = mailbox_.take_empty(number);
-      time.waiting += watch.lap();
-      if (!mail) return;
+      if (!mail) {
+        parallel_.at_handover();
+        mail = mailbox_.take_mail(number);
+        time.waiting += watch.lap();
+        if (!mail) return;
+        take_back(*mail);
+        in_mail = 0;
+      }
       pin = snapshots_.pin();
-      searched = 0;
-    } else if (searched >= parallel_.rho_inferences) {
-      pin = {};
-      pin = snapshots_.pin();
-      searched = 0;
+      with_pin = 0;
+      time.publishing += watch.lap();
     }
-    const std::size_t before = mail->found.size();
-    const double slack = task_->find(i, pin.weights(), learner_->search(i), *searcher.scratch, mail->found);
-    mail->searches.push_back({i, slack, mail->found.size() - before});
+    search(*i, pin.weights(), busy ? parallel_.least_gain : 0, searcher, mail->add());
     mail->age += static_cast<double>(clock_.load(std::memory_order_relaxed) - pin.version());
-    ++searched;
-    if (mail->searches.size() >= searches_each) {
-      mailbox_.send(std::exchange(mail, nullptr));
+    ++with_pin;
+    if (!busy) send_again(pin, searcher, *mail);
+    searcher.searched.push_back(*i);
+    if (++in_mail == searches_each) {
+      busy = !mailbox_.send(std::exchange(mail, nullptr));
       parallel_.at_handover();
     }
   }
@@ -112,31 +120,61 @@ void Decoupled::search_part(std::size_t number, Random random, ThreadTime& time)
   if (mail) mailbox_.send(mail);
 }
 
+void Decoupled::search(std::size_t i, WeightView w, double least_gain, Searcher& searcher, Mail::Item& item) {
+  item.example = i;
+  item.searched = true;
+  item.found = 0;
+  FunctionSink absorb([&](const Candidate& candidate) {
+    learner_->absorb(candidate);
+    ++item.found;
+  });
+  item.slack = task_->find(i, w, learner_->search(i), *searcher.scratch, absorb);
+  item.worth = learner_->send(i, w, least_gain, searcher.lane, item.block);
+  away_[i] = item.worth ? 1 : 0;
+}
+
+// Sends blocks of examples that this thread has searched in this pass and that are at home, one after the other.
+void Decoupled::send_again(const Snapshots::Pin& pin, Searcher& searcher, Mail& mail) {
+  const std::size_t most = searcher.searched.size();
+  for (int more = std::min<int>(learner_->inner_passes(), static_cast<int>(most)); more > 0; --more) {
+    if (searcher.next >= most) searcher.next = 0;
+    const std::size_t i = searcher.searched[searcher.next++];
+    if (away_[i] || !learner_->has_candidates(i)) continue;
+    Mail::Item& item = mail.add();
+    item.example = i;
+    item.searched = false;
+    item.worth = learner_->send(i, pin.weights(), 0, searcher.lane, item.block);
+    away_[i] = item.worth ? 1 : 0;
+  }
+}
+
+// Empties a mail that the learner has given back.
+void Decoupled::take_back(Mail& mail) {
+  for (const Mail::Item& item : mail.items()) {
+    if (item.worth) learner_->take_back(item.example, item.block);
+    away_[item.example] = 0;
+  }
+  mail.clear();
+}
+
 void Decoupled::learn(PassReport& report, StopRequest& stop) {
   ThreadTime& time = report.threads.front();
   Stopwatch watch;
-  Sweep sweep;
-  while (!mailbox_.closed()) {
+  while (!mailbox_.closed() && report.inferences < examples_.size()) {
     if (stop.stopped()) {
       report.stopped = true;
       break;
     }
     Mail* mail = mailbox_.receive();
     if (mail) {
-      take_in(*mail, report);
+      take_in(mail->items(), report);
+      report.weights_age += mail->age;
       mailbox_.give_back(mail);
       parallel_.at_handover();
-    }
-    const double share = static_cast<double>(report.inferences) / static_cast<double>(examples_.size());
-    bool worked = sweep_on(sweep, share);
-    if (!mail && !worked) {
-      if (report.inferences >= examples_.size()) break;
-      worked = sweep_on(sweep, patience * share);
-      if (!worked) {
-        time.update += watch.lap();
-        mailbox_.wait();
-        time.waiting += watch.lap();
-      }
+    } else if (!search_one(report, time, watch)) {
+      time.update += watch.lap();
+      mailbox_.wait();
+      time.waiting += watch.lap();
     }
     time.update += watch.lap();
     publish_if_due();
@@ -145,46 +183,39 @@ void Decoupled::learn(PassReport& report, StopRequest& stop) {
   mailbox_.close();
 }
 
-void Decoupled::take_in(const Mail& mail, PassReport& report) {
-  const TrackedWeights w{weights_.values().data(), &dirty_};
-  std::size_t next = 0;
-  for (const Mail::Search& search : mail.searches) {
-    for (std::size_t k = 0; k < search.count; ++k) learner_->absorb(mail.found[next++]);
-    note_search(search.example, search.slack, report);
-    const double gain = learner_->improve(search.example, w, lane_);
-    report.found += search.count;
-    report.accepted += gain > 0 ? search.count : 0;
-    report.wrong += search.count > 0 ? 1 : 0;
-  }
-  report.weights_age += mail.age;
-  searches_ += mail.searches.size();
+// The learner's own search, with the weights as they are; false if all examples are taken.
+bool Decoupled::search_one(PassReport& report, ThreadTime& time, Stopwatch& watch) {
+  const auto i = next_example();
+  if (!i) return false;
+  time.update += watch.lap();
+  search(*i, weights_.values(), 0, searchers_.front(), own_.add());
+  time.inference += watch.lap();
+  take_in(own_.items(), report);
+  take_back(own_);
+  return true;
 }
 
-// Visits some blocks, if there are any left of the share of the learner's passes that is due; false if there are none.
-bool Decoupled::sweep_on(Sweep& sweep, double share) {
-  if (sweep.next >= sweep.order.size()) {
-    sweep.order.clear();
-    std::ranges::copy_if(examples_, std::back_inserter(sweep.order),
-                         [&](std::size_t i) { return learner_->has_candidates(i); });
-    sweep.order = pass_order(std::move(sweep.order), options_, lane_.random);
-    sweep.next = 0;
+void Decoupled::take_in(std::span<Mail::Item> items, PassReport& report) {
+  const LoggedWeights w{weights_.values().data(), &snapshots_.log()};
+  for (std::size_t k = 0; k < items.size(); ++k) {
+    if (k + 1 < items.size()) items[k + 1].block.prefetch();
+    Mail::Item& item = items[k];
+    const double gain = item.worth ? learner_->improve_sent(item.example, item.block, w, lane_) : 0;
+    if (!item.searched) continue;
+    note_search(item.example, item.slack, report);
+    report.found += item.found;
+    report.accepted += gain > 0 ? item.found : 0;
+    report.wrong += item.found > 0 ? 1 : 0;
+    ++searches_;
   }
-  const double due = share * learner_->inner_passes() * static_cast<double>(sweep.order.size());
-  if (sweep.order.empty() || static_cast<double>(sweep.visits) >= due) return false;
-  const TrackedWeights w{weights_.values().data(), &dirty_};
-  const std::size_t end = std::min(sweep.next + slice, sweep.order.size());
-  for (; sweep.next < end; ++sweep.next, ++sweep.visits) {
-    learner_->prefetch(std::span(sweep.order).subspan(sweep.next + 1));
-    learner_->improve(sweep.order[sweep.next], w, lane_);
-  }
-  return true;
 }
 
 void Decoupled::publish_if_due() {
   clock_.store(lane_.updates, std::memory_order_relaxed);
-  if (lane_.updates + searches_ - published_ < parallel_.rho_updates || dirty_.blocks().empty()) return;
+  if (lane_.updates + searches_ - published_ < parallel_.rho_updates) return;
   parallel_.at_handover();
-  if (snapshots_.publish(weights_.values(), dirty_, lane_.updates)) published_ = lane_.updates + searches_;
+  snapshots_.publish(lane_.updates);
+  published_ = lane_.updates + searches_;
 }
 
 }  // namespace marginloom

@@ -1,26 +1,31 @@
 // One thread learns, the others search, and neither waits for the other: DEMI-DCD (demi-dcd-2013, Algorithms 1 and 2).
 //
-// Each of p - 1 inference threads owns a part of the examples. It searches them with a snapshot of the weights, takes
-// the newest one every `rho_inferences` searches, and hands what it finds over in small mails. The learning thread
-// absorbs and improves what comes in; in between it goes over the blocks, and every `rho_updates` updates it publishes
-// the weights.
+// Each of p - 1 inference threads takes examples, which with their blocks are its own until the end of the pass. It
+// searches them with a snapshot of the weights, takes the newest one every `rho_inferences` searches, and mails copies
+// of their candidates, a few examples at a time. The learning thread owns the weights: it alone makes steps, those of
+// the candidates that come in, and publishes them every `rho_updates` updates. What it made of the duals goes back with
+// the mail. Nobody touches what another thread works on, and the weights stay in the learner's cache.
 //
-// A pass ends when every example has been searched once and its candidates are in. The learner's inner passes are
-// spread over it: after a share s of the searches it has gone over the blocks s * inner_passes times, as the serial
-// engine does. While no mail comes it goes on, up to `patience` times as often, and then sleeps. Where inference is
-// cheap the learner is the slower side; the inference threads then wait until it has given their mails back, so that
-// what it gets is fresh.
+// If the learner is the slower side, the inference threads wait until it has given their mails back, so that what it
+// gets is fresh. While mails wait for it, they try the steps first and send those that gain `least_gain` times the mean
+// or more. While none does, they also send blocks that they have searched before, up to the learner's inner passes a
+// search; and the learner, when it has nothing else to do, takes an example and searches it itself.
+//
+// A pass ends when every example has been searched once and what was found has come in.
 //
 // What a search finds depends on when it runs, so results differ from run to run. Their certificates say how good they
 // are.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
-#include "core/dirty_blocks.hpp"
+#include "core/stopwatch.hpp"
 #include "core/team.hpp"
 #include "engines/dual_engine.hpp"
 #include "engines/mailbox.hpp"
@@ -30,8 +35,9 @@ namespace marginloom {
 
 struct DecoupledOptions {
   int threads = 2;  // at least 2
-  std::size_t rho_updates = 4000;
+  std::size_t rho_updates = 64;
   std::size_t rho_inferences = 4;
+  double least_gain = 0.1;                    // share of the mean gain from which a step is sent to a busy learner
   std::function<void()> at_handover = [] {};  // for tests: called where threads meet
 };
 
@@ -45,33 +51,35 @@ class Decoupled final : public DualEngine {
 
  private:
   struct Searcher {
-    std::vector<std::size_t> examples;
+    std::vector<std::size_t> searched;  // in this pass
     std::unique_ptr<Scratch> scratch;
-  };
-  // Where the learner is in its passes over the blocks.
-  struct Sweep {
-    std::vector<std::size_t> order;
-    std::size_t next = 0;
-    std::size_t visits = 0;
+    Lane lane = {};
+    std::size_t next = 0;  // among those searched before, to be sent again
   };
 
   void search_pass(PassReport& report, StopRequest& stop) override;
   void inner_passes(PassReport&, StopRequest&) override {}  // they are part of the search pass
 
-  void search_part(std::size_t number, Random random, ThreadTime& time);
+  void search_some(std::size_t number, ThreadTime& time);
+  [[nodiscard]] std::optional<std::size_t> next_example();
+  void search(std::size_t i, WeightView w, double least_gain, Searcher& searcher, Mail::Item& item);
+  void send_again(const Snapshots::Pin& pin, Searcher& searcher, Mail& mail);
+  void take_back(Mail& mail);
   void learn(PassReport& report, StopRequest& stop);
-  void take_in(const Mail& mail, PassReport& report);
-  bool sweep_on(Sweep& sweep, double share);
+  bool search_one(PassReport& report, ThreadTime& time, Stopwatch& watch);
+  void take_in(std::span<Mail::Item> items, PassReport& report);
   void publish_if_due();
-  void share_out(std::vector<std::size_t> examples);
 
   DecoupledOptions parallel_;
   Team team_;
-  std::vector<Searcher> searchers_;
+  std::vector<Searcher> searchers_;  // one per inference thread, and one for the learner
+  std::vector<std::size_t> order_;   // of the examples in this pass
+  std::atomic<std::size_t> taken_{0};
   Mailbox mailbox_;
   Snapshots snapshots_;
-  DirtyBlocks dirty_;
-  bool outdated_ = true;  // the weights have changed without notice
+  Mail own_{0};                     // what the learner has searched itself
+  std::vector<std::uint8_t> away_;  // examples whose blocks have been sent; each is its owner's
+  bool outdated_ = true;            // the weights have changed without notice
   // Searches count as updates do when it comes to publishing: if nothing that they bring is of use any more, that is
   // because their weights are old.
   std::uint64_t searches_ = 0;

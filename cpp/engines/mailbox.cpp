@@ -6,7 +6,7 @@ Mailbox::Mailbox(std::size_t senders, std::size_t mails_each) {
   for (std::size_t number = 0; number < senders; ++number) {
     Sender& sender = senders_.emplace_back();
     for (std::size_t k = 0; k < mails_each; ++k) {
-      mails_.emplace_back().sender = number;
+      mails_.emplace_back(number);
       sender.empty.push_back(&mails_.back());
     }
   }
@@ -19,11 +19,11 @@ void Mailbox::open() {
   for (Sender& sender : senders_) sender.empty.clear();
   for (Mail& mail : mails_) {
     mail.clear();
-    senders_[mail.sender].empty.push_back(&mail);
+    senders_[mail.sender()].empty.push_back(&mail);
   }
 }
 
-Mail* Mailbox::take_empty(std::size_t number) {
+Mail* Mailbox::take_mail(std::size_t number) {
   Sender& sender = senders_[number];
   std::unique_lock lock(mutex_);
   sender.waiting = true;
@@ -35,14 +35,17 @@ Mail* Mailbox::take_empty(std::size_t number) {
   return mail;
 }
 
-void Mailbox::send(Mail* mail) {
+bool Mailbox::send(Mail* mail) {
   bool wake = false;
+  bool first = false;
   {
     const std::lock_guard lock(mutex_);
+    first = full_.empty();
     full_.push_back(mail);
     wake = receiver_waiting_;
   }
   if (wake) sent_.notify_one();
+  return first;
 }
 
 Mail* Mailbox::receive() {
@@ -61,8 +64,7 @@ void Mailbox::wait() {
 }
 
 void Mailbox::give_back(Mail* mail) {
-  mail->clear();
-  Sender& sender = senders_[mail->sender];
+  Sender& sender = senders_[mail->sender()];
   bool wake = false;
   {
     const std::lock_guard lock(mutex_);

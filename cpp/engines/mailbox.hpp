@@ -1,45 +1,62 @@
-// Hands what inference threads have found to the learning thread. Nothing is lost, nobody spins, and the number of
-// mails is fixed: an inference thread that is too far ahead waits until one of its own comes back.
+// Hands the examples that inference threads have searched to the learning thread. Nothing is lost, nobody spins, and
+// the number of mails is fixed: an inference thread that is too far ahead waits until one of its own comes back.
 #pragma once
 
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <mutex>
+#include <span>
 #include <vector>
 
-#include "core/candidate.hpp"
+#include "learners/sent_block.hpp"
 
 namespace marginloom {
 
-// What some searches brought.
-struct Mail {
-  struct Search {
-    std::size_t example;
-    double slack;
-    std::size_t count;  // of candidates, which follow each other in `found`
+// Blocks on their way to the learner and back.
+class Mail {
+ public:
+  struct Item {
+    std::size_t example = 0;
+    bool searched = false;
+    double slack = 0;       // of the search
+    std::size_t found = 0;  // candidates
+    bool worth = false;     // whether the block holds something to improve
+    SentBlock block = {};
   };
-  std::vector<Search> searches;
-  CandidateBatch found;
-  double age = 0;  // sum over the searches: updates that the learner was ahead of their weights
-  std::size_t sender = 0;
 
+  explicit Mail(std::size_t sender) : sender_(sender) {}
+
+  [[nodiscard]] std::size_t sender() const { return sender_; }
+  [[nodiscard]] std::span<Item> items() { return std::span(items_).first(count_); }
+  // One more item, with the memory of an old one.
+  [[nodiscard]] Item& add() {
+    if (count_ == items_.size()) items_.emplace_back();
+    return items_[count_++];
+  }
   void clear() {
-    searches.clear();
-    found.clear();
+    count_ = 0;
     age = 0;
   }
+
+  double age = 0;  // sum over the searches: updates that the learner was ahead of their weights
+
+ private:
+  std::size_t sender_;
+  std::vector<Item> items_;
+  std::size_t count_ = 0;
 };
 
 class Mailbox {
  public:
   Mailbox(std::size_t senders, std::size_t mails_each);
 
-  void open();  // for a new pass; all mails must be back
+  void open();  // for a new pass; all mails are empty
 
-  // Of senders: an empty mail of their own, after a wait if need be; null once the box is closed.
-  [[nodiscard]] Mail* take_empty(std::size_t sender);
-  void send(Mail* mail);
+  // Of senders: a mail of their own, new or as it came back, after a wait if need be; null once the box is closed.
+  [[nodiscard]] Mail* take_mail(std::size_t sender);
+  // Returns whether there was none before it that the receiver has not yet come to.
+  bool send(Mail* mail);
 
   // Of the receiver: the oldest mail, or null if there is none. wait() returns when there is one, or the box is closed.
   [[nodiscard]] Mail* receive();
@@ -47,6 +64,12 @@ class Mailbox {
   void give_back(Mail* mail);
 
   void close();  // wakes everybody up
+
+  // Calls visit(mail) for all mails, wherever they are. Nobody else may be using the box.
+  template <class Visit>
+  void visit(Visit visit) {
+    for (Mail& mail : mails_) visit(mail);
+  }
   [[nodiscard]] bool closed() const;
 
  private:

@@ -1,14 +1,12 @@
 #include "engines/snapshots.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace marginloom {
 
-Snapshots::Snapshots(std::size_t dimension) {
-  constexpr int copies = 3;  // the current one, one that late readers still have, and one to write
-  buffers_.reserve(copies);
-  for (int copy = 0; copy < copies; ++copy) buffers_.emplace_back(dimension);
+Snapshots::Snapshots(std::shared_ptr<const Task> task, std::size_t readers) : task_(std::move(task)) {
+  buffers_.reserve(copies(readers));
+  for (std::size_t copy = 0; copy < copies(readers); ++copy) buffers_.emplace_back(task_->dimension());
 }
 
 Snapshots::Pin& Snapshots::Pin::operator=(Pin&& other) noexcept {
@@ -28,46 +26,72 @@ void Snapshots::Pin::release() {
 }
 
 Snapshots::Pin Snapshots::pin() {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  const bool behind = buffers_[current_].applied < forgotten_ + logs_.size();
+  if (const auto chosen = behind && !writing_ ? outdated_buffer() : std::nullopt) {
+    bring_up_to_date(buffers_[*chosen], lock);
+    current_ = *chosen;
+    recycle();
+  }
   ++buffers_[current_].readers;
   return {this, current_};
 }
 
-std::optional<std::size_t> Snapshots::free_buffer() {
-  const std::lock_guard lock(mutex_);
+// A buffer that nobody reads, and that nobody can come to read: readers pin the current one. With a single buffer the
+// only reader is the one that asks.
+std::optional<std::size_t> Snapshots::outdated_buffer() const {
   for (std::size_t b = 0; b < buffers_.size(); ++b) {
-    if (b != current_ && buffers_[b].readers == 0) return b;  // and none can come: readers pin the current one
+    if ((b != current_ || buffers_.size() == 1) && buffers_[b].readers == 0) return b;
   }
   return std::nullopt;
 }
 
-bool Snapshots::publish(std::span<const double> weights, DirtyBlocks& changed, std::uint64_t version) {
-  for (Buffer& buffer : buffers_) {
-    for (const std::uint32_t block : changed.blocks()) buffer.stale.mark_block(block);
+// Applies what the buffer lacks; the lock is open meanwhile.
+void Snapshots::bring_up_to_date(Buffer& buffer, std::unique_lock<std::mutex>& lock) {
+  writing_ = true;
+  while (buffer.applied < forgotten_ + logs_.size()) {
+    const Published& next = logs_[buffer.applied - forgotten_];  // a deque: it stays where it is while others are added
+    const ChangeLog* log = next.log.get();
+    const std::uint64_t version = next.version;
+    lock.unlock();
+    log->apply(*task_, buffer.weights.values());
+    lock.lock();
+    ++buffer.applied;
+    buffer.version = version;
   }
-  changed.clear();
-  const auto chosen = free_buffer();
-  if (!chosen) return false;
-  Buffer& buffer = buffers_[*chosen];
-  const auto target = buffer.weights.values();
-  for (const std::uint32_t block : buffer.stale.blocks()) {
-    const std::size_t begin = static_cast<std::size_t>(block) * DirtyBlocks::block_size;
-    const std::size_t count = std::min(DirtyBlocks::block_size, weights.size() - begin);
-    std::ranges::copy(weights.subspan(begin, count), target.begin() + static_cast<std::ptrdiff_t>(begin));
+  writing_ = false;
+}
+
+// Takes back the logs that every buffer has.
+void Snapshots::recycle() {
+  const std::uint64_t everywhere = std::ranges::min_element(buffers_, {}, &Buffer::applied)->applied;
+  for (; forgotten_ < everywhere; ++forgotten_) {
+    logs_.front().log->clear();
+    spare_.push_back(std::move(logs_.front().log));
+    logs_.pop_front();
   }
-  buffer.stale.clear();
-  buffer.version = version;
+}
+
+void Snapshots::publish(std::uint64_t version) {
+  if (open_->empty()) return;
   const std::lock_guard lock(mutex_);
-  current_ = *chosen;
-  return true;
+  logs_.push_back({std::move(open_), version});
+  if (spare_.empty()) {
+    open_ = std::make_unique<ChangeLog>();
+  } else {
+    open_ = std::move(spare_.back());
+    spare_.pop_back();
+  }
 }
 
 void Snapshots::reset(std::span<const double> weights, std::uint64_t version) {
   for (Buffer& buffer : buffers_) {
     std::ranges::copy(weights, buffer.weights.values().begin());
-    buffer.stale.clear();
     buffer.version = version;
+    buffer.applied = forgotten_ + logs_.size();
   }
+  open_->clear();
+  recycle();
 }
 
 }  // namespace marginloom

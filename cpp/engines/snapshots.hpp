@@ -1,19 +1,22 @@
 // Copies of a weight vector that one thread changes and others read, such that nobody ever reads what is being written.
 //
-// A few buffers take turns. The writer notes what it changes (TrackedWeights); to publish, it takes a buffer that
-// nobody reads, brings it up to date where it has changed since that buffer was last in turn, and makes it the current
-// one. So publishing costs what changed, not the size of the vector. Readers pin the current buffer for as long as they
-// need it.
+// The writer notes its steps (LoggedWeights), and publishing them is handing the log over. A reader that wants newer
+// weights takes a copy that nobody reads, applies to it the logs that it lacks, and makes it the current one; meanwhile
+// the other readers go on with what they have. So publishing costs what changed, not the size of the vector, and it
+// costs the readers, which share it.
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "core/dirty_blocks.hpp"
+#include "core/change_log.hpp"
+#include "core/task.hpp"
 #include "core/types.hpp"
 #include "core/zeroed_array.hpp"
 
@@ -41,30 +44,47 @@ class Snapshots {
     std::size_t buffer_ = 0;
   };
 
-  explicit Snapshots(std::size_t dimension);
+  // How many copies there are for so many threads that read, each with one pin at a time.
+  [[nodiscard]] static std::size_t copies(std::size_t readers) { return readers > 1 ? 2 : 1; }
 
+  Snapshots(std::shared_ptr<const Task> task, std::size_t readers);
+
+  // Of readers: the newest weights that can be had without waiting.
   [[nodiscard]] Pin pin();
 
-  // Of the writer. `changed` is what has changed since the last call; it is cleared. Returns false if every buffer is
-  // being read: then the next call publishes these changes, too.
-  bool publish(std::span<const double> weights, DirtyBlocks& changed, std::uint64_t version);
+  // Of the writer: where to note steps, and to hand over what was noted.
+  [[nodiscard]] ChangeLog& log() { return *open_; }
+  void publish(std::uint64_t version);
 
-  // Makes all buffers what the weights are; nobody may be reading.
+  // Makes all copies what the weights are, whatever was noted; nobody may be reading.
   void reset(std::span<const double> weights, std::uint64_t version);
 
  private:
   struct Buffer {
-    explicit Buffer(std::size_t dimension) : weights(dimension), stale(dimension) {}
+    explicit Buffer(std::size_t dimension) : weights(dimension) {}
     ZeroedArray weights;
-    DirtyBlocks stale;
+    std::uint64_t applied = 0;  // logs, of all that were ever published
     std::uint64_t version = 0;
     int readers = 0;
   };
-  [[nodiscard]] std::optional<std::size_t> free_buffer();
+  struct Published {
+    std::unique_ptr<ChangeLog> log;
+    std::uint64_t version;
+  };
+  [[nodiscard]] std::optional<std::size_t> outdated_buffer() const;
+  void bring_up_to_date(Buffer& buffer, std::unique_lock<std::mutex>& lock);
+  void recycle();
 
-  std::mutex mutex_;  // of readers and current
+  std::shared_ptr<const Task> task_;
+  std::unique_ptr<ChangeLog> open_ = std::make_unique<ChangeLog>();
+  std::mutex
+      mutex_;  // of all that follows, except for the weights of a buffer, which belong to who reads or writes them
   std::vector<Buffer> buffers_;
   std::size_t current_ = 0;
+  bool writing_ = false;         // a reader is bringing a buffer up to date
+  std::deque<Published> logs_;   // those that some buffer lacks, oldest first
+  std::uint64_t forgotten_ = 0;  // logs before them
+  std::vector<std::unique_ptr<ChangeLog>> spare_;
 };
 
 }  // namespace marginloom

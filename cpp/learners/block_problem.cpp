@@ -29,6 +29,117 @@ bool BlockProblem::set_duals(std::size_t i, std::span<const double> duals) {
   return idle;
 }
 
+bool BlockProblem::send(std::size_t i, WeightView weights, double least_gain, Lane& lane, double tolerance,
+                        SentBlock& sent) {
+  WorkingSet& block = blocks_[i];
+  sent.clear();
+  if (block.empty()) {
+    set_slack(i, 0);
+    return false;
+  }
+  std::size_t count = block.size();
+  if (loss_ == Loss::hinge) {
+    const PlainWeights w{const_cast<double*>(weights.data())};  // only read
+    if (look_at_block(i, w, lane) <= tolerance) {
+      refresh(i, *std::ranges::max_element(lane.block.gradient));
+      if (block.has_zero_duals()) blocks_.drop_zero_duals(i);
+      return false;
+    }
+    blocks_.fill_products(i, lane.block, 1);
+    for (std::size_t j = 0; j < count; ++j) {
+      for (std::size_t k = 0; k < count; ++k) sent.products.push_back(lane.block.qp.product(j, k));
+    }
+  } else {
+    lane.random.shuffle(block.members().subspan(1));
+    if (least_gain > 0 && !blocks_.implicit()) count = choose_members(i, weights, least_gain, lane);
+  }
+  for (const auto& member : block.members().first(count)) {
+    sent.add(member, blocks_.entries(i, member, lane.scratch), blocks_.implicit() ? block.output(member) : ByteView());
+  }
+  sent.dual_sum = sums_[i];
+  if (count == 0 && block.has_zero_duals()) blocks_.drop_zero_duals(i);
+  return count > 0;
+}
+
+// Moves the members with a step worth taking to the front and counts them. Steps of one block overlap, so each is tried
+// after those before it.
+std::size_t BlockProblem::choose_members(std::size_t i, WeightView weights, double least_gain, Lane& lane) {
+  constexpr double forgetting = 1e-4;
+  lane.overlay.clear();
+  const TriedWeights w{weights, &lane.overlay};
+  const auto members = blocks_[i].members();
+  const double ridge = 1 / (2 * costs_[i]);
+  double sum = sums_[i];
+  std::size_t chosen = 0;
+  for (std::size_t j = 0; j < members.size(); ++j) {
+    const auto entries = blocks_.entries(i, members[j], lane.scratch);
+    const Move move = best_move(members[j], project(entries, w), sum, ridge);
+    const double step = move.dual - members[j].dual;
+    lane.mean_gain += forgetting * (move.gain - lane.mean_gain);
+    if (step == 0 || move.gain < least_gain * lane.mean_gain) continue;
+    add_scaled(entries, step, w);
+    sum += step;
+    std::swap(members[chosen++], members[j]);
+  }
+  return chosen;
+}
+
+double BlockProblem::improve_sent(std::size_t i, SentBlock& sent, const LoggedWeights& w, Lane& lane,
+                                  double tolerance) {
+  return loss_ == Loss::hinge ? solve_sent(i, sent, w, lane, tolerance) : sweep_sent(i, sent, w, lane);
+}
+
+double BlockProblem::sweep_sent(std::size_t i, SentBlock& sent, const LoggedWeights& w, Lane& lane) const {
+  const double ridge = 1 / (2 * costs_[i]);
+  double sum = sent.dual_sum;
+  double gain = 0;
+  for (std::size_t j = 0; j < sent.size(); ++j) {
+    const SentBlock::Member member = sent[j];
+    const Move move = best_move(member, blocks_.project(i, member, w), sum, ridge);
+    const double step = move.dual - member.dual;
+    if (step == 0) continue;
+    blocks_.add(i, member, step, w);
+    gain += move.gain;
+    sum += step;
+    sent.set_dual(j, move.dual);
+    ++lane.updates;
+  }
+  return gain;
+}
+
+double BlockProblem::solve_sent(std::size_t i, SentBlock& sent, const LoggedWeights& w, Lane& lane,
+                                double tolerance) const {
+  BlockWorkspace& work = lane.block;
+  work.duals.clear();
+  work.gradient.clear();
+  work.qp.reset(sent.size());
+  for (std::size_t j = 0; j < sent.size(); ++j) {
+    work.duals.push_back(sent.dual(j));
+    work.gradient.push_back(sent[j].loss - blocks_.project(i, sent[j], w).dot);
+    for (std::size_t k = 0; k < sent.size(); ++k) work.qp.product(j, k) = sent.products[j * sent.size() + k];
+  }
+  double gain = 0;
+  if (SimplexQp::residual(work.duals, work.gradient, costs_[i]) > tolerance) {
+    gain = work.qp.solve(work.duals, work.gradient, costs_[i], tolerance / 8, 100 + 20 * sent.size()).gain;
+    for (std::size_t j = 0; j < sent.size(); ++j) {
+      const double step = work.duals[j] - sent.dual(j);
+      if (step == 0) continue;
+      blocks_.add(i, sent[j], step, w);
+      sent.set_dual(j, work.duals[j]);
+      ++lane.updates;
+    }
+  }
+  sent.largest_violation = *std::ranges::max_element(work.gradient);
+  return gain;
+}
+
+void BlockProblem::take_back(std::size_t i, const SentBlock& sent) {
+  const auto members = blocks_[i].members();
+  for (std::size_t j = 0; j < sent.size(); ++j) members[j].dual = sent.dual(j);
+  refresh(i, sent.largest_violation);
+  if (blocks_[i].has_zero_duals()) blocks_.drop_zero_duals(i);
+}
+
 double BlockProblem::solve(const PlainWeights& w, Lane& lane, double tolerance,
                            const std::function<bool(double)>& enough) {
   constexpr int most_sweeps = 100'000;  // far more than it takes; the gap tells if it was too few
@@ -53,8 +164,7 @@ double BlockProblem::solve(const PlainWeights& w, Lane& lane, double tolerance,
     if ((all && left == 0) || enough(gain_of_sweep)) break;
   }
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
-    const auto zero = [](const WorkingSet::Member& member) { return member.dual == 0; };
-    if (std::ranges::any_of(blocks_[i].members(), zero)) blocks_.drop_zero_duals(i);
+    if (blocks_[i].has_zero_duals()) blocks_.drop_zero_duals(i);
   }
   return gain;
 }

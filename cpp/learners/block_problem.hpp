@@ -61,6 +61,11 @@ class BlockProblem {
     return step;
   }
 
+  // See DualLearner.
+  bool send(std::size_t i, WeightView w, double least_gain, Lane& lane, double tolerance, SentBlock& sent);
+  double improve_sent(std::size_t i, SentBlock& sent, const LoggedWeights& w, Lane& lane, double tolerance);
+  void take_back(std::size_t i, const SentBlock& sent);
+
   // Improves all blocks until every residual is within the tolerance, or enough(gain of a sweep) says so. A sweep
   // visits the blocks that were not yet optimal in the one before; when none is left, one more visits all, since w has
   // moved. Candidates are dropped at the end only: a dual that is 0 on the way may rise again.
@@ -93,6 +98,27 @@ class BlockProblem {
   }
   template <class Weights>
   Step sweep_block(std::size_t i, const Weights& w, Lane& lane);
+  [[nodiscard]] std::size_t choose_members(std::size_t i, WeightView w, double least_gain, Lane& lane);
+  double sweep_sent(std::size_t i, SentBlock& sent, const LoggedWeights& w, Lane& lane) const;
+  double solve_sent(std::size_t i, SentBlock& sent, const LoggedWeights& w, Lane& lane, double tolerance) const;
+
+  // A step of one variable of the squared hinge.
+  struct Move {
+    double dual;  // after it
+    double gain;
+    double gradient;
+  };
+  template <class Member>
+  [[nodiscard]] static Move best_move(const Member& member, const Projection& projection, double sum, double ridge) {
+    const double gradient = member.loss - projection.dot - ridge * sum;
+    const double curvature = member.squared_norm + projection.extra_curvature + ridge;
+    const double dual = std::max(member.dual + gradient / curvature, 0.0);
+    const double step = dual - member.dual;
+    return {dual, step * (gradient - step * curvature / 2), gradient};
+  }
+  // Lays out the duals, violations and differences of a block in the lane's workspace; returns the residual.
+  template <class Weights>
+  double look_at_block(std::size_t i, const Weights& w, Lane& lane);
   template <class Weights>
   Step solve_block(std::size_t i, const Weights& w, Lane& lane, double tolerance);
 
@@ -115,20 +141,17 @@ BlockProblem::Step BlockProblem::sweep_block(std::size_t i, const Weights& w, La
   lane.random.shuffle(block.members().subspan(1));
   for (auto& member : block.members()) {
     const auto entries = blocks_.entries(i, member, lane.scratch);
-    const Projection projection = blocks_.project(i, member, entries, w);
-    const double gradient = member.loss - projection.dot - ridge * sum;
-    const double curvature = member.squared_norm + projection.extra_curvature + ridge;
-    const double dual = std::max(member.dual + gradient / curvature, 0.0);
-    const double step = dual - member.dual;
+    const Move move = best_move(member, blocks_.project(i, member, entries, w), sum, ridge);
+    const double step = move.dual - member.dual;
     if (step != 0) {
       blocks_.add(i, member, entries, step, w);
-      result.gain += step * (gradient - step * curvature / 2);
-      result.residual = std::max(result.residual, std::abs(gradient));
+      result.gain += move.gain;
+      result.residual = std::max(result.residual, std::abs(move.gradient));
       sum += step;
-      member.dual = dual;
+      member.dual = move.dual;
       ++lane.updates;
     }
-    result.idle |= dual == 0;
+    result.idle |= move.dual == 0;
     blocks_.keep(i, member, entries);
   }
   sums_[i] = block.dual_sum();
@@ -137,18 +160,24 @@ BlockProblem::Step BlockProblem::sweep_block(std::size_t i, const Weights& w, La
 }
 
 template <class Weights>
-BlockProblem::Step BlockProblem::solve_block(std::size_t i, const Weights& w, Lane& lane, double tolerance) {
-  WorkingSet& block = blocks_[i];
+double BlockProblem::look_at_block(std::size_t i, const Weights& w, Lane& lane) {
   BlockWorkspace& work = lane.block;
   blocks_.gather(i, work, lane.scratch);
   work.duals.clear();
   work.gradient.clear();
-  for (std::size_t j = 0; j < block.size(); ++j) {
-    const auto& member = block.members()[j];
+  for (std::size_t j = 0; j < blocks_[i].size(); ++j) {
+    const auto& member = blocks_[i].members()[j];
     work.duals.push_back(member.dual);
     work.gradient.push_back(member.loss - blocks_.project(i, member, work.differences[j], w).dot);
   }
-  Step result{.residual = SimplexQp::residual(work.duals, work.gradient, costs_[i])};
+  return SimplexQp::residual(work.duals, work.gradient, costs_[i]);
+}
+
+template <class Weights>
+BlockProblem::Step BlockProblem::solve_block(std::size_t i, const Weights& w, Lane& lane, double tolerance) {
+  WorkingSet& block = blocks_[i];
+  BlockWorkspace& work = lane.block;
+  Step result{.residual = look_at_block(i, w, lane)};
   if (result.residual > tolerance) {
     // Other threads move the hot weights too; counting the curvature so many times keeps the sum of all steps safe.
     const double caution = 1 + w.extra_curvature_bound(1);

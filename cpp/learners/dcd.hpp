@@ -28,7 +28,7 @@ class Dcd final : public BlockLearner<Dcd> {
     double delta = 0.01;
     int k_best = 1;  // candidates that a search may bring
     int inner_passes = 5;
-    double shrinking = 0;
+    double shrinking = 0;                        // share of the mean gain below which a step is not taken
     std::size_t memory = DualBlocks::unlimited;  // bytes for the working sets
   };
 
@@ -41,13 +41,23 @@ class Dcd final : public BlockLearner<Dcd> {
   }
   int inner_passes() const override { return parameters_.inner_passes; }
   double shrinking() const override { return parameters_.shrinking; }
+  bool sends() const override { return true; }
+  bool send(std::size_t i, WeightView w, double least_gain, Lane& lane, SentBlock& block) override {
+    return problem_.send(i, w, least_gain, lane, tolerance(), block);
+  }
+  double improve_sent(std::size_t i, SentBlock& block, const LoggedWeights& w, Lane& lane) override {
+    return problem_.improve_sent(i, block, w, lane, tolerance());
+  }
+  void take_back(std::size_t i, const SentBlock& block) override { problem_.take_back(i, block); }
 
   template <class Weights>
   double improve_block(std::size_t i, const Weights& w, Lane& lane) {
-    return problem_.improve(i, w, lane, problem_.threshold() / 4).gain;
+    return problem_.improve(i, w, lane, tolerance()).gain;
   }
 
  private:
+  [[nodiscard]] double tolerance() const { return problem_.threshold() / 4; }
+
   Parameters parameters_;
 };
 

@@ -17,6 +17,7 @@
 #include "core/task.hpp"
 #include "core/working_set.hpp"
 #include "learners/block_workspace.hpp"
+#include "learners/sent_block.hpp"
 
 namespace marginloom {
 
@@ -29,6 +30,7 @@ class DualBlocks {
   [[nodiscard]] const Task& task() const { return *task_; }
   [[nodiscard]] const std::shared_ptr<const Task>& shared_task() const { return task_; }
   [[nodiscard]] std::size_t size() const { return sets_.size(); }
+  [[nodiscard]] bool implicit() const { return implicit_; }  // differences are not stored but evaluated by the task
   [[nodiscard]] WorkingSet& operator[](std::size_t i) { return sets_[i]; }
   [[nodiscard]] const WorkingSet& operator[](std::size_t i) const { return sets_[i]; }
 
@@ -71,7 +73,7 @@ class DualBlocks {
   [[nodiscard]] Projection project(std::size_t i, const WorkingSet::Member& member, std::span<const Entry> entries,
                                    const Weights& w) const {
     if (!implicit_) return marginloom::project(entries, w);
-    return {task_->dot(i, sets_[i].output(member), w), w.extra_curvature_bound(member.squared_norm)};
+    return {dot_implicit(*task_, i, sets_[i].output(member), w), w.extra_curvature_bound(member.squared_norm)};
   }
 
   // w += step * d.
@@ -79,9 +81,24 @@ class DualBlocks {
   void add(std::size_t i, const WorkingSet::Member& member, std::span<const Entry> entries, double step,
            const Weights& w) const {
     if (implicit_) {
-      task_->add(i, sets_[i].output(member), step, w);
+      add_implicit(*task_, i, sets_[i].output(member), step, w);
     } else {
       add_scaled(entries, step, w);
+    }
+  }
+
+  // The same for a member that was sent.
+  template <class Weights>
+  [[nodiscard]] Projection project(std::size_t i, const SentBlock::Member& member, const Weights& w) const {
+    if (!implicit_) return marginloom::project(member.difference, w);
+    return {dot_implicit(*task_, i, member.output, w), w.extra_curvature_bound(member.squared_norm)};
+  }
+  template <class Weights>
+  void add(std::size_t i, const SentBlock::Member& member, double step, const Weights& w) const {
+    if (implicit_) {
+      add_implicit(*task_, i, member.output, step, w);
+    } else {
+      add_scaled(member.difference, step, w);
     }
   }
 

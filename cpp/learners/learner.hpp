@@ -15,6 +15,7 @@
 #include "core/task.hpp"
 #include "core/weight_policy.hpp"
 #include "learners/block_workspace.hpp"
+#include "learners/sent_block.hpp"
 
 namespace marginloom {
 
@@ -24,8 +25,10 @@ class Averaging;
 struct Lane {
   Random random{0};
   std::size_t updates = 0;                // steps that changed a weight
+  double mean_gain = 0;                   // of the last ten thousand steps or so that were tried
   std::unique_ptr<Scratch> scratch = {};  // of the learner, for differences that the task rebuilds
   BlockWorkspace block = {};
+  Overlay overlay = {};         // for steps that are only tried
   StopRequest* stop = nullptr;  // polled by learners that solve over all blocks at once
 };
 
@@ -82,9 +85,19 @@ class DualLearner {
 
   // Updates the block of example i and the weights; returns the gain in the dual, never negative.
   virtual double improve(std::size_t i, const PlainWeights& w, Lane& lane) = 0;
-  virtual double improve(std::size_t i, const TrackedWeights& w, Lane& lane) = 0;
   virtual double improve(std::size_t i, const AtomicWeights& w, Lane& lane) = 0;
   virtual double improve(std::size_t i, const PrivateWeights& w, Lane& lane) = 0;
+
+  // For engines with one thread that owns the weights and others that own the blocks. The owner of the block of example
+  // i sends a copy of its candidates; false if there is nothing to gain under its weights, which may be a little old.
+  // With least_gain > 0 it tries the steps and sends only those that gain at least this share of what steps of late
+  // gained on average. The owner of the weights improves what was sent
+  // and returns the gain; then the owner of the block takes the duals back, and may not touch the block before. Only if
+  // sends().
+  [[nodiscard]] virtual bool sends() const { return false; }
+  virtual bool send(std::size_t, WeightView, [[maybe_unused]] double least_gain, Lane&, SentBlock&) { return false; }
+  virtual double improve_sent(std::size_t, SentBlock&, const LoggedWeights&, Lane&) { return 0; }
+  virtual void take_back(std::size_t, const SentBlock&) {}
 
   // Tells which examples will be improved next, so that their memory can be fetched meanwhile.
   virtual void prefetch(std::span<const std::size_t>) const {}
@@ -133,9 +146,6 @@ template <class Derived>
 class DualLearnerBase : public DualLearner {
  public:
   double improve(std::size_t i, const PlainWeights& w, Lane& lane) final {
-    return static_cast<Derived*>(this)->improve_block(i, w, lane);
-  }
-  double improve(std::size_t i, const TrackedWeights& w, Lane& lane) final {
     return static_cast<Derived*>(this)->improve_block(i, w, lane);
   }
   double improve(std::size_t i, const AtomicWeights& w, Lane& lane) final {

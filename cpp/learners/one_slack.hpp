@@ -46,7 +46,6 @@ class OneSlack final : public DualLearner {
   void absorb(const Candidate& candidate) override;
   bool has_candidates(std::size_t) const override { return false; }
   double improve(std::size_t, const PlainWeights&, Lane&) override { return 0; }  // nothing before the end of the pass
-  double improve(std::size_t, const TrackedWeights&, Lane&) override { return 0; }
   double improve(std::size_t, const AtomicWeights&, Lane&) override { return 0; }
   double improve(std::size_t, const PrivateWeights&, Lane&) override { return 0; }
   void end_pass(const PlainWeights& w, Lane& lane) override;

@@ -219,6 +219,7 @@ class Decoupled(Engine):
         threads: int,
         rho_updates: int,
         rho_inferences: int,
+        least_gain: float,
     ) -> None: ...
 
 class SerialOnline(Engine):

@@ -18,8 +18,8 @@
 using marginloom::Dcd;
 using marginloom::Decoupled;
 using marginloom::DecoupledOptions;
-using marginloom::DirtyBlocks;
 using marginloom::DualEngine;
+using marginloom::LoggedWeights;
 using marginloom::Loss;
 using marginloom::Mail;
 using marginloom::Mailbox;
@@ -158,47 +158,54 @@ TEST("decoupled: stopping and exceptions end all threads, and the engine can go 
 }
 
 TEST("snapshots: a reader keeps what it pinned while newer weights are published") {
-  std::vector<double> w(100, 0.0);
-  DirtyBlocks dirty(w.size());
-  Snapshots snapshots(w.size());
-  const auto publish = [&](double value, std::uint64_t version) {
-    w[40] = value;
-    dirty.mark(40);
-    return snapshots.publish(w, dirty, version);
+  const auto task = training_problem(7).task();
+  std::vector<double> w(task->dimension(), 0.0);
+  Snapshots snapshots(task, 2);
+  const auto publish = [&](marginloom::WeightIndex k, double change, std::uint64_t version) {
+    LoggedWeights{w.data(), &snapshots.log()}.add(k, change);
+    snapshots.publish(version);
   };
-  CHECK(publish(1, 1));
+  publish(4, 1, 1);
   auto first = snapshots.pin();
-  CHECK(first.weights()[40] == 1);
-  CHECK(publish(2, 2));
+  CHECK(first.weights()[4] == 1 && first.version() == 1);
+  publish(4, 1, 2);
   auto second = snapshots.pin();
-  CHECK(publish(3, 3));
-  auto third = snapshots.pin();
-  CHECK(!publish(4, 4));  // every buffer is being read
-  CHECK(first.weights()[40] == 1 && second.weights()[40] == 2 && third.weights()[40] == 3);
-  CHECK(first.version() == 1 && second.version() == 2 && third.version() == 3);
+  CHECK(second.weights()[4] == 2 && second.version() == 2);
+  publish(5, 3, 3);
+  auto third = snapshots.pin();  // both copies are being read: no newer weights without waiting
+  CHECK(third.version() == 2);
+  CHECK(first.weights()[4] == 1 && first.weights()[5] == 0);
   first = {};
-  w[99] = 5;
-  dirty.mark(99);
-  CHECK(snapshots.publish(w, dirty, 5));
   const auto fourth = snapshots.pin();
-  CHECK(problems::same_bits(fourth.weights(), w));  // also what could not be published before
+  CHECK(fourth.version() == 3);
+  CHECK(problems::same_bits(fourth.weights(), w));  // also what that copy had missed before
 }
 
-TEST("snapshots: what is published equals the weights, whatever changed when") {
-  Random random(9);
-  std::vector<double> w(333, 0.0);
-  DirtyBlocks dirty(w.size());
-  Snapshots snapshots(w.size());
-  std::vector<Snapshots::Pin> pins(2);
-  for (std::uint64_t version = 1; version < 500; ++version) {
-    for (std::uint64_t change = random.below(5); change > 0; --change) {
-      const auto k = static_cast<marginloom::WeightIndex>(random.below(w.size()));
-      w[k] += 1;
-      dirty.mark(k);
+TEST("snapshots: copies have the bits of the weights, whatever changed when, one reader or several") {
+  const auto task = training_problem(8).task();
+  for (const std::size_t readers : {1, 2}) {
+    Random random(9);
+    std::vector<double> w(task->dimension(), 0.0);
+    Snapshots snapshots(task, readers);
+    Snapshots::Pin pin;
+    for (std::uint64_t version = 1; version < 500; ++version) {
+      const LoggedWeights logged{w.data(), &snapshots.log()};
+      for (std::uint64_t change = random.below(5); change > 0; --change) {
+        logged.add(static_cast<marginloom::WeightIndex>(random.below(w.size())), 1.0 / static_cast<double>(version));
+      }
+      snapshots.publish(version);
+      if (random.below(3) == 0) continue;
+      pin = {};
+      pin = snapshots.pin();
+      CHECK(problems::same_bits(pin.weights(), w));
+      if (version % 100 == 0) {
+        pin = {};
+        w.assign(w.size(), 0.5);
+        LoggedWeights{w.data(), &snapshots.log()}.add(0,
+                                                      1);  // a reset takes the weights as they are, whatever was noted
+        snapshots.reset(w, version);
+      }
     }
-    if (snapshots.publish(w, dirty, version)) CHECK(problems::same_bits(snapshots.pin().weights(), w));
-    pins[random.below(2)] = {};
-    pins[random.below(2)] = snapshots.pin();
   }
 }
 
@@ -212,8 +219,9 @@ TEST("mailbox: nothing is lost and the order of a sender is kept, with many send
     for (std::size_t sender = 0; sender < senders; ++sender) {
       threads.emplace_back([&box, sender] {
         for (std::size_t k = 0; k < each; ++k) {
-          Mail* mail = box.take_empty(sender);
-          mail->searches.push_back({k, 0, 0});
+          Mail* mail = box.take_mail(sender);
+          mail->clear();
+          mail->add().example = k;
           box.send(mail);
         }
       });
@@ -225,8 +233,8 @@ TEST("mailbox: nothing is lost and the order of a sender is kept, with many send
         box.wait();
         continue;
       }
-      CHECK(mail->searches.size() == 1 && mail->searches[0].example == next[mail->sender]);
-      ++next[mail->sender];
+      CHECK(mail->items().size() == 1 && mail->items()[0].example == next[mail->sender()]);
+      ++next[mail->sender()];
       ++received;
       box.give_back(mail);
     }
@@ -234,5 +242,5 @@ TEST("mailbox: nothing is lost and the order of a sender is kept, with many send
     CHECK(box.receive() == nullptr);
   }
   box.close();
-  CHECK(box.take_empty(0) == nullptr);
+  CHECK(box.take_mail(0) == nullptr);
 }

@@ -21,10 +21,14 @@ class Decoupled(Engine):
 
     shuffle: bool = parameter(True, "switch", "visit the examples in a new random order in every pass")
     rho_updates: int = parameter(
-        1000, "positive count", "updates after which the learning thread publishes its weights"
+        64, "positive count", "updates after which the learning thread publishes its weights"
     )
     rho_inferences: int = parameter(
         4, "positive count", "inferences after which an inference thread picks up newer weights"
+    )
+
+    least_gain: float = parameter(
+        0.1, "not negative", "share of the mean gain of a step below which it is not sent to a busy learning thread"
     )
 
     name = "decoupled"
@@ -35,7 +39,7 @@ class Decoupled(Engine):
 
     def weight_copies(self, n_threads: int) -> int:
         """Return how many vectors as large as the weights it keeps beside them, at most."""
-        return 3
+        return 1 if n_threads <= 2 else 2
 
     def build(self, job: Job) -> _core.Engine:
         """Make the native engine."""
@@ -49,4 +53,5 @@ class Decoupled(Engine):
             job.n_threads,
             self.rho_updates,
             self.rho_inferences,
+            self.least_gain,
         )
