@@ -115,7 +115,9 @@ def test_broken_arrays_are_refused_or_do_no_harm(optimum, states, case):
                 assert "\n" not in str(result)
                 continue
             about = f"{name}: {kind}"
-            assert kind not in ALWAYS_REFUSED or name == "weights", about
+            # A run of the same learner that spares no searches has no rests; then all examples are searched again.
+            may_be_missing = (name, kind) == ("rests", "missing")
+            assert kind not in ALWAYS_REFUSED or name == "weights" or may_be_missing, about
             assert np.isfinite(result.weights).all(), about
             assert result.certificate.dual <= best * (1 + 1e-5), about
             assert result.certificate.primal >= best * (1 - 1e-5), about

@@ -81,6 +81,7 @@ void bind_attributes(nb::module_& module);
 void bind_text(nb::module_& module);
 void bind_features(nb::module_& module);
 void bind_tasks(nb::module_& module);
+void bind_multiclass(nb::module_& module);
 void bind_custom_task(nb::module_& module);
 void bind_training(nb::module_& module);
 void bind_online_engines(nb::module_& module);

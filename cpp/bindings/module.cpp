@@ -72,6 +72,7 @@ NB_MODULE(_core, module) {
   bind_features(module);
   bind_attributes(module);
   bind_tasks(module);
+  bind_multiclass(module);
   bind_custom_task(module);
   bind_training(module);
 }

@@ -5,23 +5,17 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <limits>
 #include <stdexcept>
 
 #include "bindings/bindings.hpp"
+#include "bindings/inputs.hpp"
 #include "bindings/lent_weights.hpp"
 #include "core/task.hpp"
 #include "tasks/sequence.hpp"
 
 namespace marginloom::python {
 namespace {
-
-template <class T>
-using OptionalArray = std::optional<InputArray<T>>;
-
-template <class T>
-std::span<const T> view_or_empty(const OptionalArray<T>& array) {
-  return array ? view(*array) : std::span<const T>();
-}
 
 void make_sequence_task(SequenceTask* self, const InputArray<std::uint64_t>& sentences,
                         const OptionalArray<std::uint64_t>& tokens, const OptionalArray<std::uint32_t>& features,
@@ -54,6 +48,7 @@ std::vector<std::string> capability_names(const Task& task) {
   add(can.loss_augmented, "loss-augmented");
   add(can.k_best, "k-best");
   add(can.implicit, "implicit");
+  add(can.lists_outputs, "lists-outputs");
   add(can.needs_gil, "needs-GIL");
   return names;
 }
@@ -130,13 +125,16 @@ void require_example(const Task& task, std::size_t i) {
   if (!task.capabilities().gold) throw std::invalid_argument("the examples have no gold outputs");
 }
 
-nb::object find(const Task& task, std::size_t i, const InputArray<double>& weights, double loss_scale, int k) {
+nb::object find(const Task& task, std::size_t i, const InputArray<double>& weights, double loss_scale, int k,
+                double min_violation, bool every) {
   require_weights(task, weights);
   require_example(task, i);
   const LentWeights lent(view(weights), std::make_shared<InputArray<double>>(weights));
   nb::list candidates;
   FunctionSink sink([&](const Candidate& candidate) { candidates.append(to_dict(candidate)); });
-  const double bound = task.find(i, view(weights), {.k = k, .loss_scale = loss_scale}, *task.make_scratch(), sink);
+  if (every && !task.capabilities().lists_outputs) throw std::invalid_argument("this task cannot list its outputs");
+  const FindOptions options{.k = k, .loss_scale = loss_scale, .min_violation = min_violation, .every = every};
+  const double bound = task.find(i, view(weights), options, *task.make_scratch(), sink);
   return nb::make_tuple(bound, candidates);
 }
 
@@ -162,7 +160,8 @@ void bind_tasks(nb::module_& module) {
              return self.work(i);
            })
       .def("predict", &predict, nb::arg("weights"), nb::arg("threads") = 1, nb::arg("k") = 1)
-      .def("find", &find, nb::arg("example"), nb::arg("weights"), nb::arg("loss_scale") = 1.0, nb::arg("k") = 1)
+      .def("find", &find, nb::arg("example"), nb::arg("weights"), nb::arg("loss_scale") = 1.0, nb::arg("k") = 1,
+           nb::arg("min_violation") = -std::numeric_limits<double>::infinity(), nb::arg("every") = false)
       .def("candidate", &candidate, nb::arg("example"), nb::arg("output"));
 
   nb::class_<SequenceTask, Task>(module, "SequenceTask")

@@ -25,6 +25,21 @@ struct Kernels {
   // out[c] += sum_j values[j] * rows[row_of[j] * stride + c]; a null `row_of` means 0, 1, 2, ...
   void (*add_scaled_rows)(const double* rows, const std::uint32_t* row_of, const float* values, std::size_t count,
                           std::size_t stride, double* out);
+  void (*add_scaled_rows_64)(const double* rows, const std::uint32_t* row_of, const double* values, std::size_t count,
+                             std::size_t stride, double* out);
+
+  // rows[row_of[j] * stride + c] += values[j] * step[c], for c < stride; a null `row_of` means 0, 1, 2, ... No row may
+  // come twice.
+  void (*add_to_rows)(double* rows, const std::uint32_t* row_of, const float* values, std::size_t count,
+                      std::size_t stride, const double* step);
+  void (*add_to_rows_64)(double* rows, const std::uint32_t* row_of, const double* values, std::size_t count,
+                         std::size_t stride, const double* step);
+
+  // A product of matrices: out[e * stride + c] += sum_j values[e * count + j] * rows[j * stride + c], for e < examples.
+  void (*add_product)(const double* rows, const float* values, std::size_t examples, std::size_t count,
+                      std::size_t stride, double* out);
+  void (*add_product_64)(const double* rows, const double* values, std::size_t examples, std::size_t count,
+                         std::size_t stride, double* out);
 
   // One step of Viterbi's recursion: next[c] += max over p < labels of previous[p] + transitions[p * stride +
   // c].

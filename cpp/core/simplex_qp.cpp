@@ -1,6 +1,7 @@
 #include "core/simplex_qp.hpp"
 
 #include <algorithm>
+#include <functional>
 
 namespace marginloom {
 namespace {
@@ -50,6 +51,38 @@ void SimplexQp::reset(std::size_t size) {
 
 double SimplexQp::residual(std::span<const double> variables, std::span<const double> gradient, double budget) {
   return most_violating(variables, gradient, what_is_left(variables, budget)).residual;
+}
+
+double SimplexQp::solve_uniform(std::span<double> variables, std::span<double> gradient, double budget, double own,
+                                double shared) {
+  const double d = own - shared;
+  const std::size_t size = variables.size();
+  double sum = 0;
+  for (const double value : variables) sum += value;
+  linear_.resize(size);
+  for (std::size_t j = 0; j < size; ++j) linear_[j] = gradient[j] + d * variables[j] + shared * sum;
+  sorted_.assign(linear_.begin(), linear_.end());
+  std::ranges::sort(sorted_, std::greater());
+  double total = 0;
+  double threshold = 0;
+  for (std::size_t r = 0; r < size && sorted_[r] > threshold; ++r) {
+    total += sorted_[r];
+    const auto count = static_cast<double>(r + 1);
+    threshold = std::max(shared * total / (d + count * shared), (total - d * budget) / count);
+  }
+  double gain = 0;
+  double change = 0;  // of the sum
+  for (std::size_t j = 0; j < size; ++j) {
+    linear_[j] = std::max((linear_[j] - threshold) / d, 0.0) - variables[j];  // the step
+    change += linear_[j];
+  }
+  for (std::size_t j = 0; j < size; ++j) {
+    const double after = gradient[j] - d * linear_[j] - shared * change;
+    gain += linear_[j] * (gradient[j] + after) / 2;
+    gradient[j] = after;
+    variables[j] = std::max(variables[j] + linear_[j], 0.0);
+  }
+  return std::max(gain, 0.0);
 }
 
 SimplexQp::Outcome SimplexQp::solve(std::span<double> variables, std::span<double> gradient, double budget,

@@ -7,6 +7,10 @@
 // largest gradient, t = (g_up - g_down) / (H_uu + H_dd - 2 H_ud), but no more than is there. One-variable steps are
 // those whose partner is the slack. At the maximum no pair is left: all positive variables have the same gradient,
 // which no other exceeds.
+//
+// If H = own on the diagonal and shared elsewhere, the maximum has a closed form. With d = own - shared, s = sum a and
+// t = shared s plus the price of the budget, a_j = max(0, (b_j - t) / d). Over the r largest b_j, whose sum is B:
+// t = max(shared B / (d + r shared), (B - d budget) / r), and r is right when the next b_j is not above t.
 #pragma once
 
 #include <cstddef>
@@ -29,11 +33,16 @@ class SimplexQp {
   // Forgets H and makes room for `size` variables; H is filled by the caller, both triangles.
   void reset(std::size_t size);
   [[nodiscard]] double& product(std::size_t j, std::size_t k) { return products_[j * size_ + k]; }
+  [[nodiscard]] std::span<double> products() { return products_; }  // row by row
 
   // Moves the variables, which must be feasible, until the residual is at most `tolerance` or `most_steps` are done.
   // `gradient` is b - H a on entry and follows the variables.
   Outcome solve(std::span<double> variables, std::span<double> gradient, double budget, double tolerance,
                 std::size_t most_steps) const;
+
+  // The same for the H of uniform products, to the maximum itself; needs no reset().
+  double solve_uniform(std::span<double> variables, std::span<double> gradient, double budget, double own,
+                       double shared);
 
   // The residual alone, which needs no H.
   [[nodiscard]] static double residual(std::span<const double> variables, std::span<const double> gradient,
@@ -42,6 +51,8 @@ class SimplexQp {
  private:
   std::size_t size_ = 0;
   std::vector<double> products_;
+  std::vector<double> linear_;  // b
+  std::vector<double> sorted_;
 };
 
 }  // namespace marginloom

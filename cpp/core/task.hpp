@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct Capabilities {
   bool loss_augmented = true;  // `find` honours loss_scale != 0
   bool k_best = false;         // `predict` and `find` honour k > 1
   bool implicit = false;       // candidates carry no stored difference; use dot() and add() below
+  bool lists_outputs = false;  // `find` honours `every`: outputs are few enough to try them all
   bool needs_gil = false;      // inference calls Python
 };
 
@@ -44,6 +46,15 @@ struct FindOptions {
   double loss_scale = 1;  // the search maximises w.phi + loss_scale * loss; 0 is plain prediction
   // Candidates violated by less are not built: violation = loss_scale * loss - w.difference.
   double min_violation = -std::numeric_limits<double>::infinity();
+  bool every =
+      false;  // all candidates that are violated by min_violation, whatever k; for tasks that list their outputs
+};
+
+// Products d.d' of the differences of one example where they are all alike: `own` of one with itself, `shared` of any
+// two. The quadratic programme of such a block has a solution in closed form.
+struct UniformProducts {
+  double own = 0;
+  double shared = 0;
 };
 
 class Task {
@@ -68,6 +79,9 @@ class Task {
   // bytes are not an output of that example: they may come from a file.
   virtual void candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const = 0;
 
+  // Tells that example i is looked at soon, so that its memory can be fetched meanwhile.
+  virtual void prefetch(std::size_t) const {}
+
   // Predicted cost of one inference, relative to the other examples.
   [[nodiscard]] virtual double work(std::size_t) const { return 1; }
 
@@ -82,6 +96,29 @@ class Task {
   virtual void add(std::size_t i, ByteView output, double step, const AtomicWeights& w) const;
   virtual void add(std::size_t i, ByteView output, double step, const PrivateWeights& w) const;
 
+  // The same for several outputs of one example, for tasks that can share work between them; by default they loop.
+  virtual void dot_all(std::size_t i, std::span<const ByteView> outputs, const PlainWeights& w,
+                       std::span<double> dots) const;
+  virtual void dot_all(std::size_t i, std::span<const ByteView> outputs, const TrackedWeights& w,
+                       std::span<double> dots) const;
+  virtual void dot_all(std::size_t i, std::span<const ByteView> outputs, const AtomicWeights& w,
+                       std::span<double> dots) const;
+  virtual void dot_all(std::size_t i, std::span<const ByteView> outputs, const PrivateWeights& w,
+                       std::span<double> dots) const;
+  virtual void add_all(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
+                       const PlainWeights& w) const;
+  virtual void add_all(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
+                       const TrackedWeights& w) const;
+  virtual void add_all(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
+                       const AtomicWeights& w) const;
+  virtual void add_all(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
+                       const PrivateWeights& w) const;
+
+  // What a task knows of the products of its differences without computing them. products() fills the matrix of d.d'
+  // of these outputs, row by row, or returns false if it has no faster way than the differences themselves.
+  [[nodiscard]] virtual std::optional<UniformProducts> uniform_products(std::size_t) const { return std::nullopt; }
+  [[nodiscard]] virtual bool products(std::size_t, std::span<const ByteView>, std::span<double>) const { return false; }
+
   // Batched forms, for tasks that profit from seeing several examples at once; by default they loop.
   // `outputs[j]` receives the outputs of examples[j]; `bounds[j]` what find() returns for it.
   virtual void predict_batch(std::span<const std::size_t> examples, WeightView w, int k, Scratch& scratch,
@@ -90,8 +127,7 @@ class Task {
                           Scratch& scratch, CandidateSink& sink, std::span<double> bounds) const;
 };
 
-// w.d, and w += step * d, of an implicit difference under any policy. Tasks need not know of logs, and steps on
-// implicit differences are not tried.
+// w.d, and w += step * d, of an implicit difference under any policy: tasks need not know of logs.
 template <class Weights>
 [[nodiscard]] double dot_implicit(const Task& task, std::size_t i, ByteView output, const Weights& w) {
   return task.dot(i, output, w);
@@ -99,12 +135,10 @@ template <class Weights>
 [[nodiscard]] inline double dot_implicit(const Task& task, std::size_t i, ByteView output, const LoggedWeights& w) {
   return task.dot(i, output, w.plain());
 }
-[[noreturn]] double dot_implicit(const Task& task, std::size_t i, ByteView output, const TriedWeights& w);
 template <class Weights>
 void add_implicit(const Task& task, std::size_t i, ByteView output, double step, const Weights& w) {
   task.add(i, output, step, w);
 }
-[[noreturn]] void add_implicit(const Task& task, std::size_t i, ByteView output, double step, const TriedWeights& w);
 inline void add_implicit(const Task& task, std::size_t i, ByteView output, double step, const LoggedWeights& w) {
   task.add(i, output, step, w.plain());
   w.log->note(i, output, step);

@@ -75,7 +75,25 @@ void SerialOnline::import_state(const StateArrays& state) {
 
 SerialDual::SerialDual(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner,
                        std::vector<std::size_t> examples, VisitOptions options)
-    : DualEngine(std::move(task), std::move(learner), std::move(examples), options), scratch_(task_->make_scratch()) {}
+    : DualEngine(std::move(task), std::move(learner), std::move(examples), options),
+      scratch_(task_->make_scratch()),
+      rests_(task_->size(), learner_->longest_rest()) {}
+
+std::optional<Certificate> SerialDual::certify(int threads, StopRequest& stop) {
+  rests_.end_all();
+  return DualEngine::certify(threads, stop);
+}
+
+StateArrays SerialDual::export_state() const {
+  StateArrays state = DualEngine::export_state();
+  rests_.add_to(state);
+  return state;
+}
+
+void SerialDual::import_state(const StateArrays& state) {
+  DualEngine::import_state(state);
+  rests_.take_from(state);
+}
 
 void SerialDual::search_pass(PassReport& report, StopRequest& stop) {
   const PlainWeights w{weights_.values().data()};
@@ -85,15 +103,21 @@ void SerialDual::search_pass(PassReport& report, StopRequest& stop) {
   });
   ThreadTime& time = report.threads.emplace_back();
   Stopwatch watch;
-  for (const std::size_t i : pass_order(examples_, options_, lane_.random)) {
+  std::vector<std::size_t> order;
+  std::ranges::copy_if(examples_, std::back_inserter(order), [&](std::size_t i) { return !rests_.spares(i); });
+  order = pass_order(std::move(order), options_, lane_.random);
+  for (std::size_t j = 0; j < order.size(); ++j) {
+    const std::size_t i = order[j];
     if (stop.stopped()) {
       report.stopped = true;
       break;
     }
+    learner_->prefetch(std::span(order).subspan(j + 1));
     const std::size_t found_before = report.found;
     const double slack = task_->find(i, weights_.values(), learner_->search(i), *scratch_, absorb);
     note_search(i, slack, report);
     report.wrong += report.found > found_before ? 1 : 0;
+    rests_.note(i, report.found == found_before && !learner_->has_candidates(i));
     time.inference += watch.lap();
     learner_->improve(i, w, lane_);
     time.update += watch.lap();

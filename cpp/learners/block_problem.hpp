@@ -8,7 +8,9 @@
 //   g = loss_iy - w.d_iy - sum_y' a_iy' / (2 C_i),  h = |d_iy|^2 + 1 / (2 C_i),  a_iy <- max(a_iy + g / h, 0)
 // The newest candidate comes first, the others in random order. For the hinge the bound on the sum couples the
 // variables of a block, and steps of one variable get stuck on it; there the block is solved as a whole on the Gram
-// matrix of its differences (SimplexQp). Candidates whose dual ends at 0 are dropped.
+// matrix of its differences (SimplexQp). Where the task knows that all products of an example's differences are alike,
+// blocks of both losses are solved to their maximum at once, in closed form. Candidates whose dual ends at 0 are
+// dropped.
 //
 // A block's slack is the violation that its working set already accounts for: sum_y a_iy / (2 C_i) for the squared
 // hinge; for the hinge the largest violation within the set if the budget C_i is used up, else 0. A candidate is worth
@@ -86,6 +88,9 @@ class BlockProblem {
   bool import_state(const StateArrays& state);
 
  private:
+  // The squared hinge has no budget, and a ridge on the square of the sum instead.
+  [[nodiscard]] double budget(std::size_t i) const { return loss_ == Loss::hinge ? costs_[i] : SimplexQp::no_budget; }
+  [[nodiscard]] double ridge(std::size_t i) const { return loss_ == Loss::hinge ? 0 : 1 / (2 * costs_[i]); }
   void set_slack(std::size_t i, double slack) { std::atomic_ref(slacks_[i]).store(slack, std::memory_order_relaxed); }
   // improve(), but nothing is dropped.
   template <class Weights>
@@ -94,7 +99,9 @@ class BlockProblem {
       set_slack(i, 0);
       return {};
     }
-    return loss_ == Loss::hinge ? solve_block(i, w, lane, tolerance) : sweep_block(i, w, lane);
+    const auto uniform = blocks_.task().uniform_products(i);
+    if (uniform && uniform->own > uniform->shared) return solve_block(i, w, lane, tolerance, &*uniform);
+    return loss_ == Loss::hinge ? solve_block(i, w, lane, tolerance, nullptr) : sweep_block(i, w, lane);
   }
   template <class Weights>
   Step sweep_block(std::size_t i, const Weights& w, Lane& lane);
@@ -120,7 +127,7 @@ class BlockProblem {
   template <class Weights>
   double look_at_block(std::size_t i, const Weights& w, Lane& lane);
   template <class Weights>
-  Step solve_block(std::size_t i, const Weights& w, Lane& lane, double tolerance);
+  Step solve_block(std::size_t i, const Weights& w, Lane& lane, double tolerance, const UniformProducts* uniform);
 
   DualBlocks blocks_;
   std::vector<double> costs_;
@@ -161,35 +168,46 @@ BlockProblem::Step BlockProblem::sweep_block(std::size_t i, const Weights& w, La
 
 template <class Weights>
 double BlockProblem::look_at_block(std::size_t i, const Weights& w, Lane& lane) {
+  WorkingSet& block = blocks_[i];
   BlockWorkspace& work = lane.block;
+  const std::size_t size = block.size();
   blocks_.gather(i, work, lane.scratch);
-  work.duals.clear();
-  work.gradient.clear();
-  for (std::size_t j = 0; j < blocks_[i].size(); ++j) {
-    const auto& member = blocks_[i].members()[j];
-    work.duals.push_back(member.dual);
-    work.gradient.push_back(member.loss - blocks_.project(i, member, work.differences[j], w).dot);
+  work.duals.resize(size);
+  work.gradient.resize(size);
+  work.steps.resize(size);
+  blocks_.project_all(i, work, w, work.gradient);
+  for (std::size_t j = 0; j < size; ++j) {
+    const auto& member = block.members()[j];
+    work.duals[j] = member.dual;
+    work.gradient[j] = member.loss - work.gradient[j] - ridge(i) * sums_[i];
   }
-  return SimplexQp::residual(work.duals, work.gradient, costs_[i]);
+  return SimplexQp::residual(work.duals, work.gradient, budget(i));
 }
 
 template <class Weights>
-BlockProblem::Step BlockProblem::solve_block(std::size_t i, const Weights& w, Lane& lane, double tolerance) {
+BlockProblem::Step BlockProblem::solve_block(std::size_t i, const Weights& w, Lane& lane, double tolerance,
+                                             const UniformProducts* uniform) {
   WorkingSet& block = blocks_[i];
   BlockWorkspace& work = lane.block;
+  const double budget = this->budget(i);
+  const double ridge = this->ridge(i);
+  const std::size_t size = block.size();
   Step result{.residual = look_at_block(i, w, lane)};
   if (result.residual > tolerance) {
     // Other threads move the hot weights too; counting the curvature so many times keeps the sum of all steps safe.
     const double caution = 1 + w.extra_curvature_bound(1);
-    blocks_.fill_products(i, work, caution);
-    result.gain = work.qp.solve(work.duals, work.gradient, costs_[i], tolerance / 8, 100 + 20 * block.size()).gain;
-    for (std::size_t j = 0; j < block.size(); ++j) {
-      const auto& member = block.members()[j];
-      const double step = work.duals[j] - member.dual;
-      if (step == 0) continue;
-      blocks_.add(i, member, work.differences[j], step, w);
-      ++lane.updates;
+    if (uniform) {
+      result.gain = work.qp.solve_uniform(work.duals, work.gradient, budget, caution * uniform->own + ridge,
+                                          caution * uniform->shared + ridge);
+    } else {
+      blocks_.fill_products(i, work, caution);
+      result.gain = work.qp.solve(work.duals, work.gradient, budget, tolerance / 8, 100 + 20 * size).gain;
     }
+    for (std::size_t j = 0; j < size; ++j) {
+      work.steps[j] = work.duals[j] - block.members()[j].dual;
+      lane.updates += work.steps[j] != 0 ? 1 : 0;
+    }
+    blocks_.add_all(i, work, w);
   }
   const double largest = *std::ranges::max_element(work.gradient);
   result.idle = set_duals(i, work.duals);

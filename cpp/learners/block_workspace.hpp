@@ -6,6 +6,7 @@
 
 #include "core/candidate.hpp"
 #include "core/simplex_qp.hpp"
+#include "core/types.hpp"
 
 namespace marginloom {
 
@@ -13,6 +14,8 @@ struct BlockWorkspace {
   SimplexQp qp;
   std::vector<double> duals;
   std::vector<double> gradient;
+  std::vector<double> steps;
+  std::vector<ByteView> outputs;                    // of the members in order
   std::vector<std::span<const Entry>> differences;  // of the members in order; empty if implicit
   std::vector<Entry> rebuilt;                       // differences that the block does not store
   std::vector<double> spread;                       // one number per weight, all 0 between uses

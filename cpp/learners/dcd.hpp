@@ -14,6 +14,7 @@
 // Algorithm 2 absorbs a candidate whose violation exceeds the block's slack by delta; here delta shrinks with the gap.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -26,18 +27,22 @@ class Dcd final : public BlockLearner<Dcd> {
   struct Parameters {
     Loss loss = Loss::squared_hinge;
     double delta = 0.01;
-    int k_best = 1;  // candidates that a search may bring
+    int k_best = 0;  // candidates that a search may bring; 0: every violated one if the task lists its outputs, else 1
     int inner_passes = 5;
-    double shrinking = 0;                        // share of the mean gain below which a step is not taken
+    double shrinking = 0;
+    int rest = 0;
     std::size_t memory = DualBlocks::unlimited;  // bytes for the working sets
   };
 
   Dcd(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters)
       : BlockLearner({std::move(task), std::move(costs), parameters.loss, parameters.delta, parameters.memory}),
-        parameters_(parameters) {}
+        parameters_(parameters),
+        every_(parameters.k_best == 0 && this->task().capabilities().lists_outputs) {}
 
   FindOptions search(std::size_t i) const override {
-    return {.k = parameters_.k_best, .min_violation = problem_.slack(i) + problem_.threshold()};
+    return {.k = std::max(parameters_.k_best, 1),
+            .min_violation = problem_.slack(i) + problem_.threshold(),
+            .every = every_};
   }
   int inner_passes() const override { return parameters_.inner_passes; }
   double shrinking() const override { return parameters_.shrinking; }
@@ -49,6 +54,7 @@ class Dcd final : public BlockLearner<Dcd> {
     return problem_.improve_sent(i, block, w, lane, tolerance());
   }
   void take_back(std::size_t i, const SentBlock& block) override { problem_.take_back(i, block); }
+  int longest_rest() const override { return parameters_.rest; }
 
   template <class Weights>
   double improve_block(std::size_t i, const Weights& w, Lane& lane) {
@@ -59,6 +65,7 @@ class Dcd final : public BlockLearner<Dcd> {
   [[nodiscard]] double tolerance() const { return problem_.threshold() / 4; }
 
   Parameters parameters_;
+  bool every_;
 };
 
 }  // namespace marginloom

@@ -58,9 +58,12 @@ std::span<const Entry> DualBlocks::rebuilt(std::size_t i, const WorkingSet::Memb
 }
 
 void DualBlocks::gather(std::size_t i, BlockWorkspace& work, std::unique_ptr<Scratch>& scratch) const {
+  const auto members = sets_[i].members();
+  work.outputs.resize(members.size());
+  for (std::size_t j = 0; j < members.size(); ++j) work.outputs[j] = sets_[i].output(members[j]);
+  if (implicit_) return;
   work.differences.clear();
   work.rebuilt.clear();
-  const auto members = sets_[i].members();
   for (const auto& member : members) {
     if (member.stored()) continue;
     const auto entries = rebuilt(i, member, scratch);
@@ -71,9 +74,8 @@ void DualBlocks::gather(std::size_t i, BlockWorkspace& work, std::unique_ptr<Scr
     if (member.stored()) {
       work.differences.push_back(sets_[i].difference(member));
     } else {
-      const std::size_t count = implicit_ ? 0 : member.entry_count;
-      work.differences.push_back(left.first(count));
-      left = left.subspan(count);
+      work.differences.push_back(left.first(member.entry_count));
+      left = left.subspan(member.entry_count);
     }
   }
 }
@@ -107,6 +109,10 @@ double DualBlocks::implicit_product(std::size_t i, const WorkingSet::Member& fir
 void DualBlocks::fill_products(std::size_t i, BlockWorkspace& work, double factor) const {
   const std::size_t size = sets_[i].size();
   work.qp.reset(size);
+  if (implicit_ && task_->products(i, work.outputs, work.qp.products())) {
+    for (double& product : work.qp.products()) product *= factor;
+    return;
+  }
   for (std::size_t j = 0; j < size; ++j) {
     for (std::size_t k = j; k < size; ++k) {
       work.qp.product(j, k) = work.qp.product(k, j) = factor * product(i, j, k, work);
@@ -118,8 +124,13 @@ void DualBlocks::write_weights(std::span<double> w) const {
   std::ranges::fill(w, 0.0);
   const PlainWeights plain{w.data()};
   std::unique_ptr<Scratch> scratch;
+  BlockWorkspace work;
   for (std::size_t i = 0; i < sets_.size(); ++i) {
-    for (const auto& member : sets_[i].members()) add(i, member, entries(i, member, scratch), member.dual, plain);
+    if (sets_[i].empty()) continue;
+    gather(i, work, scratch);
+    work.steps.clear();
+    for (const auto& member : sets_[i].members()) work.steps.push_back(member.dual);
+    add_all(i, work, plain);
   }
 }
 
@@ -174,6 +185,9 @@ DualBlocks DualBlocks::imported(const StateArrays& state) const {
       throw std::invalid_argument("dual variable " + std::to_string(j) + " of the state is not one of this task");
     }
     FunctionSink sink([&](const Candidate& candidate) {
+      if (candidate.loss == 0 && candidate.squared_norm == 0) {
+        throw std::invalid_argument("dual variable " + std::to_string(j) + " of the state is of a right output");
+      }
       WorkingSet& set = sets[candidate.example];
       if (set.contains(candidate.key)) throw std::invalid_argument("the state holds an output twice");
       const bool store = result.has_room(WorkingSet::memory_of(candidate), result.budget_);

@@ -59,7 +59,7 @@ class DualBlocks {
     if (!member.stored() && has_room(entries.size_bytes(), refill_limit())) store(i, member, entries);
   }
 
-  // Lays out the differences of all members of example i in the workspace.
+  // Lays out the outputs and the differences of all members of example i in the workspace.
   void gather(std::size_t i, BlockWorkspace& work, std::unique_ptr<Scratch>& scratch) const;
 
   // d_j.d_k of two members whose differences have been gathered.
@@ -102,12 +102,30 @@ class DualBlocks {
     }
   }
 
+  // w.d of all members that have been gathered.
+  template <class Weights>
+  void project_all(std::size_t i, const BlockWorkspace& work, const Weights& w, std::span<double> dots) const {
+    if (implicit_) return task_->dot_all(i, work.outputs, w, dots);
+    for (std::size_t j = 0; j < dots.size(); ++j) dots[j] = marginloom::project(work.differences[j], w).dot;
+  }
+
+  // w += sum of the workspace's steps times d.
+  template <class Weights>
+  void add_all(std::size_t i, const BlockWorkspace& work, const Weights& w) const {
+    if (implicit_) return task_->add_all(i, work.outputs, work.steps, w);
+    for (std::size_t j = 0; j < work.steps.size(); ++j) {
+      if (work.steps[j] != 0) add_scaled(work.differences[j], work.steps[j], w);
+    }
+  }
+
   // Fetches the memory of blocks that come soon: first where it is, some blocks later the memory itself.
   void prefetch(std::span<const std::size_t> coming) const {
     constexpr std::size_t near = 3;
     constexpr std::size_t far = 8;
     if (coming.size() > far) __builtin_prefetch(&sets_[coming[far]]);
-    if (coming.size() > near) sets_[coming[near]].prefetch();
+    if (coming.size() <= near) return;
+    sets_[coming[near]].prefetch();
+    if (implicit_) task_->prefetch(coming[near]);
   }
 
   void write_weights(std::span<double> w) const;  // w = sum of dual * difference

@@ -113,6 +113,10 @@ class DualLearner {
   // to the duals stays.
   virtual void begin_pass() {}
 
+  // Shrinking of the searches: how many an example may be left out of while it has no candidates and the ones before
+  // found nothing. A certificate searches every example.
+  [[nodiscard]] virtual int longest_rest() const { return 0; }
+
   // Closes a pass over the examples, for learners that solve over all blocks at once.
   virtual void end_pass(const PlainWeights&, Lane&) {}
 

@@ -95,7 +95,13 @@ class Task:
     def work(self, example: int) -> float: ...
     def predict(self, weights: Float64, threads: int = ..., k: int = ...) -> tuple[UInt8, UInt64, Float64, UInt64]: ...
     def find(
-        self, example: int, weights: Float64, loss_scale: float = ..., k: int = ...
+        self,
+        example: int,
+        weights: Float64,
+        loss_scale: float = ...,
+        k: int = ...,
+        min_violation: float = ...,
+        every: bool = ...,
     ) -> tuple[float, list[dict[str, Any]]]: ...
     def candidate(self, example: int, output: bytes) -> dict[str, Any]: ...
 
@@ -117,6 +123,24 @@ class SequenceTask(Task):
     def stride(self) -> int: ...
     @property
     def bytes_per_label(self) -> int: ...
+
+class MulticlassTask(Task):
+    def __init__(
+        self,
+        rows: int,
+        columns: int,
+        offsets: UInt64 | None,
+        indices: UInt32 | None,
+        singles: Float32 | None,
+        doubles: Float64 | None,
+        gold: UInt32 | None,
+        class_count: int,
+        costs: Sequence[float],
+        bias: float,
+    ) -> None: ...
+    def scores(self, weights: Float64, threads: int = ...) -> Float64: ...
+    @property
+    def stride(self) -> int: ...
 
 class CustomTask(Task):
     def __init__(self, oracle: object, size: int, dimension: int, gold: bool, exact: bool, k_best: bool) -> None: ...
@@ -162,6 +186,7 @@ class Dcd(DualLearner):
         k_best: int,
         inner_passes: int,
         shrinking: float,
+        rest: int,
         memory: int,
     ) -> None: ...
 

@@ -120,7 +120,14 @@ def test_trace_has_the_settings_and_a_line_per_iteration(corpus, tmp_path):
     summary = last_json(train(corpus, tmp_path / "m", "--trace", trace, "--dev", corpus / "dev.conll", "--json"))
     settings, *rows = json_lines(trace)
     assert settings["algorithm"] == "dcd-ssvm"
-    assert settings["learner"] == {"name": "dcd", "delta": 0.01, "k_best": 1, "inner_passes": 5, "shrinking": 0.0}
+    assert settings["learner"] == {
+        "name": "dcd",
+        "delta": 0.01,
+        "k_best": 0,
+        "inner_passes": 5,
+        "shrinking": 0.0,
+        "rest": 0,
+    }
     assert (settings["C"], settings["tol"], settings["seed"], settings["threads"]) == (0.1, 0.01, 0, 1)
     assert settings["examples"] == TRAINING_SENTENCES
     assert [row["iteration"] for row in rows] == list(range(1, summary["iterations"] + 1))
@@ -238,7 +245,14 @@ def test_options_of_the_learner_and_engine_reach_it(corpus, tmp_path):
         "2",
     )
     settings = Tagger.load(tmp_path / "m").settings
-    assert settings["learner"] == {"name": "dcd", "delta": 0.5, "k_best": 3, "inner_passes": 2, "shrinking": 0.0}
+    assert settings["learner"] == {
+        "name": "dcd",
+        "delta": 0.5,
+        "k_best": 3,
+        "inner_passes": 2,
+        "shrinking": 0.0,
+        "rest": 0,
+    }
     assert settings["engine"] == {"name": "serial", "shuffle": False}
 
 

@@ -21,6 +21,7 @@ struct Inputs {
   std::vector<double> rows;
   std::vector<std::uint32_t> row_of;
   std::vector<float> values;
+  std::vector<float> matrix;  // row_count columns
   std::vector<double> start;
 
   Inputs(std::size_t labels, Random& random) : labels(labels), stride(marginloom::padded(labels)) {
@@ -34,15 +35,22 @@ struct Inputs {
     for (auto& row : row_of) row = static_cast<std::uint32_t>(random.below(row_count));
     values.resize(std::max(row_count, row_of.size()));
     for (float& value : values) value = static_cast<float>(problems::uniform(random));
+    matrix.resize(random.below(7) * row_count);
+    for (float& value : matrix) value = static_cast<float>(problems::uniform(random));
     start = problems::random_vector(stride, random, problems::uniform);
   }
   [[nodiscard]] const double* weights() const { return rows.data() + 1; }
+  [[nodiscard]] std::vector<double> repeated_start(std::size_t times) const {
+    std::vector<double> result;
+    for (std::size_t e = 0; e < times; ++e) result.insert(result.end(), start.begin(), start.end());
+    return result;
+  }
 };
 
 using Results = std::vector<std::vector<double>>;
 
 Results run(const Kernels& kernels, const Inputs& in) {
-  Results results(5, in.start);
+  Results results(11, in.start);
   kernels.add_rows(in.weights(), in.row_of.data(), in.row_of.size(), in.stride, results[0].data());
   kernels.add_scaled_rows(in.weights(), in.row_of.data(), in.values.data(), in.row_of.size(), in.stride,
                           results[1].data());
@@ -52,11 +60,24 @@ Results run(const Kernels& kernels, const Inputs& in) {
   for (const std::size_t size : {std::size_t{0}, in.labels, in.stride, in.rows.size() - 1}) {
     results[4].push_back(kernels.squared_norm(in.weights(), size));
   }
+  const std::vector<double> values(in.values.begin(), in.values.end());
+  const std::vector<double> matrix(in.matrix.begin(), in.matrix.end());
+  const std::size_t examples = matrix.size() / in.row_count;
+  kernels.add_scaled_rows_64(in.weights(), in.row_of.data(), values.data(), in.row_of.size(), in.stride,
+                             results[5].data());
+  kernels.add_scaled_rows_64(in.weights(), nullptr, values.data(), in.row_count, in.stride, results[6].data());
+  results[7] = results[8] = in.rows;
+  kernels.add_to_rows(results[7].data() + 1, nullptr, in.values.data(), in.row_count, in.stride, in.start.data());
+  const std::uint32_t one = 0;
+  kernels.add_to_rows_64(results[8].data() + 1, &one, values.data(), 1, in.stride, in.start.data());
+  results[9] = results[10] = in.repeated_start(examples);
+  kernels.add_product(in.weights(), in.matrix.data(), examples, in.row_count, in.stride, results[9].data());
+  kernels.add_product_64(in.weights(), matrix.data(), examples, in.row_count, in.stride, results[10].data());
   return results;
 }
 
 Results run_naively(const Inputs& in) {
-  Results results(5, in.start);
+  Results results(11, in.start);
   for (std::size_t c = 0; c < in.stride; ++c) {
     for (std::size_t j = 0; j < in.row_of.size(); ++j) {
       results[0][c] += in.weights()[in.row_of[j] * in.stride + c];
@@ -75,6 +96,23 @@ Results run_naively(const Inputs& in) {
     for (std::size_t k = 0; k < size; ++k) sum += in.weights()[k] * in.weights()[k];
     results[4].push_back(sum);
   }
+  results[5] = results[1];
+  results[6] = results[2];
+  results[7] = results[8] = in.rows;
+  for (std::size_t c = 0; c < in.stride; ++c) {
+    for (std::size_t j = 0; j < in.row_count; ++j) results[7][1 + j * in.stride + c] += in.values[j] * in.start[c];
+    results[8][1 + c] += in.values[0] * in.start[c];
+  }
+  const std::size_t examples = in.matrix.size() / in.row_count;
+  results[9] = in.repeated_start(examples);
+  for (std::size_t e = 0; e < examples; ++e) {
+    for (std::size_t j = 0; j < in.row_count; ++j) {
+      for (std::size_t c = 0; c < in.stride; ++c) {
+        results[9][e * in.stride + c] += in.matrix[e * in.row_count + j] * in.weights()[j * in.stride + c];
+      }
+    }
+  }
+  results[10] = results[9];
   return results;
 }
 
@@ -103,7 +141,7 @@ TEST("kernels: baseline does what naive loops do") {
     const Inputs inputs(labels, random);
     const Results found = run(baseline, inputs);
     const Results expected = run_naively(inputs);
-    for (std::size_t k = 0; k < 4; ++k) CHECK(same_bits(found[k], expected[k]));
+    for (std::size_t k = 0; k < found.size(); ++k) CHECK(k == 4 || same_bits(found[k], expected[k]));
     for (std::size_t k = 0; k < 4; ++k) CHECK_NEAR(found[4][k], expected[4][k], 1e-12 * expected[4][k]);
   }
 }

@@ -2,6 +2,7 @@
 #include "core/simplex_qp.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "core/random.hpp"
@@ -141,5 +142,39 @@ TEST("simplex_qp: a solution that uses up the budget has no residual, whichever 
     auto gradient = programme.gradient(a);
     programme.qp().solve(a, gradient, budget, 1e-6, 10'000);
     CHECK(SimplexQp::residual(a, programme.gradient(a), budget) <= 1e-5);
+  }
+}
+
+TEST("simplex qp: the closed form for uniform products is the maximum that steps find") {
+  Random random(11);
+  for (int repeat = 0; repeat < 300; ++repeat) {
+    const std::size_t size = 1 + random.below(12);
+    const double shared = 0.1 + std::abs(problems::eighths(random));
+    const double own = shared + 0.1 + std::abs(problems::eighths(random));
+    Programme programme{size, problems::random_vector(size, random, problems::eighths),
+                        std::vector<double>(size * size, shared)};
+    for (std::size_t j = 0; j < size; ++j) programme.matrix[j * size + j] = own;
+    const double budget = random.below(3) == 0 ? SimplexQp::no_budget : 0.05 + random.below(8) / 8.0;
+    // From a feasible point, as a block has it.
+    std::vector<double> start(size);
+    for (double& value : start) value = random.below(2) * std::min(budget, 1.0) / (2.0 * size);
+    std::vector<double> stepped = start;
+    std::vector<double> gradient = programme.gradient(stepped);
+    (void)programme.qp().solve(stepped, gradient, budget, 1e-13, 100'000);
+    std::vector<double> solved = start;
+    gradient = programme.gradient(solved);
+    SimplexQp qp;
+    const double gain = qp.solve_uniform(solved, gradient, budget, own, shared);
+    CHECK_NEAR(programme.value(solved), programme.value(stepped), 1e-9);
+    CHECK_NEAR(gain, programme.value(solved) - programme.value(start), 1e-9);
+    CHECK(SimplexQp::residual(solved, gradient, budget) < 1e-9);
+    const std::vector<double> expected = programme.gradient(solved);
+    double sum = 0;
+    for (std::size_t j = 0; j < size; ++j) {
+      CHECK_NEAR(gradient[j], expected[j], 1e-9);
+      CHECK(solved[j] >= 0);
+      sum += solved[j];
+    }
+    CHECK(sum <= budget * (1 + 1e-12));
   }
 }

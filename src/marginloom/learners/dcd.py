@@ -17,13 +17,17 @@ class DCD(Dual):
     Examples
     --------
     >>> DCD(inner_passes=0)
-    DCD(delta=0.01, k_best=1, inner_passes=0, shrinking=0.0)
+    DCD(delta=0.01, k_best=0, inner_passes=0, shrinking=0.0, rest=0)
     """
 
     delta: float = parameter(
         0.01, "positive", "violation from which a candidate is kept; shrinks with the gap, never above this"
     )
-    k_best: int = parameter(1, "positive count", "candidates that one inference may bring")
+    k_best: int = parameter(
+        0,
+        "count",
+        "candidates that one inference may bring; 0 for every violated one if the task can list its outputs, else 1",
+    )
     inner_passes: int = parameter(
         5, "count", "passes over the kept candidates between two passes of inference (the paper's r)"
     )
@@ -31,6 +35,11 @@ class DCD(Dual):
         0.0,
         "not negative",
         "share of the mean gain below which an example is left out of the remaining inner passes of an iteration",
+    )
+    rest: int = parameter(
+        0,
+        "count",
+        "inferences that an example without candidates is spared at most while they find nothing (engine serial)",
     )
 
     name = "dcd"
@@ -52,5 +61,6 @@ class DCD(Dual):
             self.k_best,
             self.inner_passes,
             self.shrinking,
+            self.rest,
             objective.memory,
         )

@@ -1,0 +1,89 @@
+// The inputs of a classifier: one row of numbers per example, sparse or dense, in single or double precision, and its
+// products with rows of weights. A bias is one more column, after the others, with the same value in every row.
+//
+// Weights of `width` rows of `stride` doubles, one column per class, make the scores of a row sums of contiguous
+// memory.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/types.hpp"
+
+namespace marginloom {
+
+// The memory belongs to the caller and must outlive the matrix. Exactly one of `singles` and `doubles` is used.
+struct InputData {
+  std::size_t row_count = 0;
+  std::size_t column_count = 0;
+  bool dense = false;                      // values: row_count times column_count
+  std::span<const std::uint64_t> offsets;  // sparse: row i has the entries offsets[i] .. offsets[i + 1] - 1
+  std::span<const std::uint32_t> columns;  // ascending within a row, each once
+  std::span<const float> singles;
+  std::span<const double> doubles;
+  double bias = 0;  // 0: none
+};
+
+class InputMatrix {
+ public:
+  // Throws std::invalid_argument if the data contradict themselves.
+  explicit InputMatrix(const InputData& data);
+
+  [[nodiscard]] std::size_t size() const { return data_.row_count; }
+  [[nodiscard]] std::size_t width() const { return data_.column_count + (data_.bias != 0 ? 1 : 0); }
+  [[nodiscard]] bool dense() const { return data_.dense; }
+  [[nodiscard]] double squared_norm(std::size_t i) const { return squared_norms_[i]; }
+  [[nodiscard]] std::size_t entry_count(std::size_t i) const {  // stored ones
+    return data_.dense ? data_.column_count : data_.offsets[i + 1] - data_.offsets[i];
+  }
+
+  // Calls visit(column, value) for the entries of a row that are not 0, the bias last.
+  template <class Visit>
+  void visit(std::size_t i, Visit visit) const {
+    if (data_.doubles.empty()) {
+      visit_values(i, data_.singles.data(), visit);
+    } else {
+      visit_values(i, data_.doubles.data(), visit);
+    }
+  }
+
+  // Asks for the memory of a row, so that it has arrived when it is visited.
+  void prefetch(std::size_t i) const;
+
+  // scores[c] = sum_f x_f rows[f * stride + c], for c < stride.
+  void scores(std::size_t i, const double* rows, std::size_t stride, double* scores) const;
+
+  // The same for several examples, one after the other in `scores`: neighbours in a dense matrix as one product of
+  // matrices.
+  void scores(std::span<const std::size_t> examples, const double* rows, std::size_t stride, double* scores) const;
+
+  // rows[f * stride + c] += x_f step[c].
+  void add_to_rows(std::size_t i, const double* step, std::size_t stride, double* rows) const;
+
+ private:
+  template <class Value, class Visit>
+  void visit_values(std::size_t i, const Value* values, Visit& visit) const {
+    if (data_.dense) {
+      const Value* row = values + i * data_.column_count;
+      for (std::size_t f = 0; f < data_.column_count; ++f) {
+        if (row[f] != 0) visit(f, static_cast<double>(row[f]));
+      }
+    } else {
+      for (std::size_t j = data_.offsets[i]; j < data_.offsets[i + 1]; ++j) {
+        visit(static_cast<std::size_t>(data_.columns[j]), static_cast<double>(values[j]));
+      }
+    }
+    if (data_.bias != 0) visit(data_.column_count, data_.bias);
+  }
+  template <class Call>
+  void with_row(std::size_t i, Call call) const;
+  [[nodiscard]] const std::uint32_t* columns_of(std::size_t i) const {
+    return data_.dense ? nullptr : data_.columns.data() + data_.offsets[i];
+  }
+
+  InputData data_;
+  std::vector<double> squared_norms_;  // with the bias
+};
+
+}  // namespace marginloom

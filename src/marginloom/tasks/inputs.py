@@ -1,0 +1,119 @@
+"""Inputs of classifiers: one row of numbers per example, sparse or dense, as the native tasks read them."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marginloom.errors import InputError
+
+
+@dataclasses.dataclass(frozen=True)
+class Inputs:
+    """A matrix without copies where possible; dense if `offsets` is None. Make it with `Inputs.read`.
+
+    Attributes
+    ----------
+    rows, columns : int
+        Its shape.
+    offsets, indices : array or None
+        Where the entries of each row begin, and their columns.
+    singles, doubles : array or None
+        The values, in one of the two precisions.
+
+    Examples
+    --------
+    >>> Inputs.read(np.eye(3)).columns
+    3
+    """
+
+    rows: int
+    columns: int
+    offsets: NDArray[np.uint64] | None
+    indices: NDArray[np.uint32] | None
+    singles: NDArray[np.float32] | None
+    doubles: NDArray[np.float64] | None
+
+    @classmethod
+    def read(cls, X: Any, name: str = "X") -> Inputs:
+        """Take a scipy sparse matrix or array, or what numpy takes for a matrix.
+
+        CSR matrices with 32-bit indices and C-contiguous arrays, of float32 or float64, are not copied.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (examples, features)
+            The inputs.
+        name : str
+            What to call it in error messages.
+
+        Returns
+        -------
+        Inputs
+            A view of X, or a copy if it has another layout.
+
+        Examples
+        --------
+        >>> Inputs.read(np.zeros((2, 5), dtype=np.float32)).singles.size
+        10
+        """
+        if hasattr(X, "tocsr"):
+            return cls._read_sparse(X, name)
+        array = np.asarray(X)
+        if array.dtype not in (np.float32, np.float64):
+            try:
+                array = array.astype(np.float64)
+            except (TypeError, ValueError) as error:
+                raise InputError(f"{name} must be a matrix of numbers: {error}") from error
+        if array.ndim != 2:
+            raise InputError(f"{name} must have two dimensions, examples and features, and has {array.ndim}")
+        values = np.ascontiguousarray(array).reshape(-1)
+        singles, doubles = _by_precision(values)
+        return cls(array.shape[0], array.shape[1], None, None, singles, doubles)
+
+    @classmethod
+    def _read_sparse(cls, X: Any, name: str) -> Inputs:
+        matrix = X.tocsr()
+        if matrix.ndim != 2:
+            raise InputError(f"{name} must have two dimensions, examples and features, and has {matrix.ndim}")
+        if not matrix.has_canonical_format:
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
+        values = matrix.data
+        if values.dtype not in (np.float32, np.float64):
+            if np.iscomplexobj(values):
+                raise InputError(f"{name} must be a matrix of real numbers, and its type is {values.dtype}")
+            values = values.astype(np.float64)
+        indices = np.ascontiguousarray(matrix.indices)
+        indices = indices.view(np.uint32) if indices.dtype == np.int32 else indices.astype(np.uint32)
+        offsets = matrix.indptr.astype(np.uint64)
+        singles, doubles = _by_precision(np.ascontiguousarray(values))
+        return cls(matrix.shape[0], matrix.shape[1], offsets, indices, singles, doubles)
+
+    @property
+    def arrays(self) -> list[NDArray[Any]]:
+        """The arrays that it has."""
+        return [array for array in (self.offsets, self.indices, self.singles, self.doubles) if array is not None]
+
+    @property
+    def memory(self) -> int:
+        """Bytes that the arrays take."""
+        return sum(array.nbytes for array in self.arrays)
+
+    @property
+    def fingerprint(self) -> str:
+        """Identify the matrix by its contents."""
+        digest = hashlib.sha256(f"{self.rows} {self.columns}".encode())
+        for array in self.arrays:
+            digest.update(array.data)
+        return digest.hexdigest()
+
+
+def _by_precision(
+    values: NDArray[np.float32] | NDArray[np.float64],
+) -> tuple[NDArray[np.float32] | None, NDArray[np.float64] | None]:
+    return (values, None) if values.dtype == np.float32 else (None, values)  # type: ignore[return-value]

@@ -1,0 +1,182 @@
+// The multiclass task: shared work between outputs and batches against one at a time.
+#include "tasks/multiclass.hpp"
+
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "core/random.hpp"
+#include "learners/dual_blocks.hpp"
+#include "problems.hpp"
+#include "test.hpp"
+
+using namespace marginloom;
+
+namespace {
+
+struct Inputs {
+  std::size_t rows = 7;
+  std::size_t columns = 5;
+  std::size_t classes = 4;
+  double bias = 0;
+  bool dense = false;
+  std::vector<std::uint64_t> offsets{0};
+  std::vector<std::uint32_t> indices;
+  std::vector<double> values;
+  std::vector<ClassIndex> gold;
+
+  Inputs(std::size_t classes, bool dense, double bias, Random& random) : classes(classes), bias(bias), dense(dense) {
+    for (std::size_t i = 0; i < rows; ++i) {
+      gold.push_back(static_cast<ClassIndex>(random.below(classes)));
+      for (std::size_t f = 0; f < columns; ++f) {
+        const double value = random.below(2) * problems::eighths(random);
+        if (!dense && value == 0) continue;
+        indices.push_back(static_cast<std::uint32_t>(f));
+        values.push_back(value);
+      }
+      offsets.push_back(indices.size());
+    }
+  }
+  // The inputs must outlive the task.
+  [[nodiscard]] std::shared_ptr<const MulticlassTask> task() const {
+    InputData data;
+    data.row_count = rows;
+    data.column_count = columns;
+    data.dense = dense;
+    data.offsets = offsets;
+    data.columns = indices;
+    data.doubles = values;
+    data.bias = bias;
+    return std::make_shared<const MulticlassTask>(data, gold, classes, std::vector<double>{});
+  }
+  // Encodings of some wrong classes of example i.
+  [[nodiscard]] std::vector<ClassIndex> wrong(std::size_t i, std::size_t most) const {
+    std::vector<ClassIndex> result;
+    for (ClassIndex y = 0; y < classes && result.size() < most; ++y) {
+      if (y != gold[i]) result.push_back(y);
+    }
+    return result;
+  }
+};
+
+std::vector<ByteView> bytes_of(const std::vector<ClassIndex>& classes) {
+  std::vector<ByteView> result;
+  for (const ClassIndex& y : classes) result.emplace_back(reinterpret_cast<const std::uint8_t*>(&y), sizeof y);
+  return result;
+}
+
+// Calls check(inputs, task) for all kinds of inputs.
+template <class Check>
+void for_all_kinds(Check check) {
+  Random random(5);
+  for (const std::size_t classes : {2U, 4U, 9U, 20U, 300U}) {
+    for (const bool dense : {false, true}) {
+      for (const double bias : {0.0, 0.5}) {
+        const Inputs inputs(classes, dense, bias, random);
+        check(inputs, *inputs.task(), random);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST("multiclass: all outputs at once are what one at a time gives, for every weight policy") {
+  for_all_kinds([](const Inputs& inputs, const MulticlassTask& task, Random& random) {
+    auto w = problems::random_vector(task.dimension(), random, problems::eighths);
+    DirtyBlocks dirty(w.size());
+    std::vector<double> hot(w.begin(), w.begin() + 8);
+    std::vector<double> changes(8, 0.0);
+    for (const std::size_t most : {1U, 2U, 3U, 4U, 7U, 299U}) {
+      for (std::size_t i = 0; i < inputs.rows; ++i) {
+        const auto classes = inputs.wrong(i, most);
+        const auto outputs = bytes_of(classes);
+        auto steps = problems::random_vector(outputs.size(), random, problems::eighths);
+        steps[0] = 0;
+        const auto same = [&](const auto& policy) {
+          std::vector<double> dots(outputs.size());
+          task.dot_all(i, outputs, policy, dots);
+          for (std::size_t j = 0; j < outputs.size(); ++j) CHECK(dots[j] == task.dot(i, outputs[j], policy));
+        };
+        same(PlainWeights{w.data()});
+        same(TrackedWeights{w.data(), &dirty});
+        same(AtomicWeights{w.data()});
+        same(PrivateWeights{{w.data()}, hot, changes, 2});
+        const auto added = [&](auto policy_of) {
+          auto together = w;
+          auto apart = w;
+          task.add_all(i, outputs, steps, policy_of(together));
+          for (std::size_t j = 0; j < outputs.size(); ++j) task.add(i, outputs[j], steps[j], policy_of(apart));
+          for (std::size_t k = 0; k < w.size(); ++k) CHECK_NEAR(together[k], apart[k], 1e-9);
+        };
+        added([](std::vector<double>& to) { return PlainWeights{to.data()}; });
+        added([&](std::vector<double>& to) { return TrackedWeights{to.data(), &dirty}; });
+        added([](std::vector<double>& to) { return AtomicWeights{to.data()}; });
+      }
+    }
+  });
+}
+
+TEST("multiclass: the products of differences are what the differences say") {
+  for_all_kinds([](const Inputs& inputs, const MulticlassTask& task, Random&) {
+    for (std::size_t i = 0; i < inputs.rows; ++i) {
+      const auto classes = inputs.wrong(i, 3);
+      const auto outputs = bytes_of(classes);
+      for (std::size_t j = 0; j < outputs.size(); ++j) {
+        std::vector<double> difference(task.dimension(), 0.0);
+        task.add(i, outputs[j], 1, PlainWeights{difference.data()});
+        for (std::size_t k = 0; k < outputs.size(); ++k) {
+          const double product = task.dot(i, outputs[k], PlainWeights{difference.data()});
+          const UniformProducts known = task.uniform_products(i).value();
+          CHECK_NEAR(product, j == k ? known.own : known.shared, 1e-12);
+        }
+      }
+    }
+  });
+}
+
+TEST("multiclass: batches have the bits of one example at a time, also with gaps between the examples") {
+  for_all_kinds([](const Inputs& inputs, const MulticlassTask& task, Random& random) {
+    const auto w = problems::random_vector(task.dimension(), random, problems::uniform);
+    const auto scratch = task.make_scratch();
+    for (const std::vector<std::size_t>& examples :
+         {std::vector<std::size_t>{0, 1, 2, 3, 4, 5, 6}, {0, 2, 3, 5}, {6, 5, 4}, {3}, {}}) {
+      std::vector<std::vector<Output>> outputs(examples.size());
+      task.predict_batch(examples, w, 2, *scratch, outputs);
+      std::vector<double> bounds(examples.size());
+      const std::vector<FindOptions> options(examples.size(), FindOptions{.min_violation = 0.1, .every = true});
+      CandidateBatch batch;
+      task.find_batch(examples, w, options, *scratch, batch, bounds);
+      CandidateBatch single;
+      for (std::size_t j = 0; j < examples.size(); ++j) {
+        std::vector<Output> expected;
+        task.predict(examples[j], w, 2, *scratch, expected);
+        CHECK(expected.size() == outputs[j].size());
+        for (std::size_t k = 0; k < expected.size(); ++k) {
+          CHECK(expected[k].bytes == outputs[j][k].bytes && expected[k].score == outputs[j][k].score);
+        }
+        CHECK(task.find(examples[j], w, options[j], *scratch, single) == bounds[j]);
+      }
+      CHECK(single.size() == batch.size());
+      for (std::size_t k = 0; k < single.size(); ++k) {
+        CHECK(single[k].example == batch[k].example && single[k].key == batch[k].key);
+      }
+    }
+    CHECK(inputs.rows == task.size());
+  });
+}
+
+TEST("multiclass: a right class is no dual variable of a state") {
+  Random random(1);
+  const Inputs inputs(4, false, 0, random);
+  const auto task = inputs.task();
+  const DualBlocks blocks(task);
+  StateArrays state = blocks.export_state();
+  state["dual_examples"] = std::vector<std::uint64_t>{2};
+  state["duals"] = std::vector<double>{0.5};
+  state["dual_output_offsets"] = std::vector<std::uint64_t>{0, sizeof(ClassIndex)};
+  std::vector<std::uint8_t> output(sizeof(ClassIndex));
+  std::memcpy(output.data(), &inputs.gold[2], sizeof(ClassIndex));
+  state["dual_outputs"] = output;
+  CHECK_THROWS(std::invalid_argument, (void)blocks.imported(state), "right output");
+}
