@@ -16,7 +16,7 @@ from common import required
 from marginloom.constraints import forbidden_pairs
 from marginloom.features import ExtractedFeatures, FeatureSet, MatrixFeatures
 from marginloom.labels import LabelSet
-from marginloom.tagging import Evaluator, Labelled, Tagger
+from marginloom.tagging import Labelled, Tagger, TaggingEvaluator
 from marginloom.tasks.sequence import SequenceTask
 
 SEED = 0
@@ -89,15 +89,15 @@ class Problem:
         self.scored = scored
 
     @cached_property
-    def _parts(self) -> tuple[SequenceTask, Evaluator]:
+    def _parts(self) -> tuple[SequenceTask, TaggingEvaluator]:
         labelled = self.training.labelled()
         features = self.data.features()
         encoded = features.fit(labelled.source)
         labels, gold = LabelSet.learn(labelled.labels)
         forbidden = forbidden_pairs(self.data.constraints, labels.names)
         task = SequenceTask(encoded, gold, len(labels.names), forbidden=forbidden)
-        tagger = Tagger(features, labels, np.zeros(0), False, {}, forbidden)
-        return task, Evaluator(tagger, self.scored.labelled())
+        tagger = Tagger(features=features, labels=labels, start_end=False, forbidden=forbidden)
+        return task, tagger.evaluator(self.scored.labelled())
 
     @property
     def task(self) -> SequenceTask:

@@ -100,7 +100,7 @@ def test_ready_learner_checks_its_parameters_too():
         ([1.0, -0.5], r"sample_weight\[1\] must be finite and not negative, not -0.5"),
         ([NAN, 1.0], r"sample_weight\[0\]"),
         ([1.0, INF], r"sample_weight\[1\]"),
-        ([0.0, 0.0], "0 for every example"),
+        ([0.0, 0.0], "zero for every example"),
         (["a", "b"], "sequence of numbers"),
     ],
 )

@@ -7,7 +7,7 @@ from test_inference import make_task
 
 from marginloom.callbacks import Callback
 from marginloom.errors import InputError
-from marginloom.estimators import SequenceTagger
+from marginloom.estimators.sequence import SequenceTagger
 from marginloom.memory import MB, _container_rooms, available_memory, parse_size
 from marginloom.training import train
 

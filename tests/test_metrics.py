@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 
 from marginloom import metrics
 from marginloom.errors import InputError
-from marginloom.metrics import is_span_labelling, sequence_scores, spans
+from marginloom.metrics import class_scores, is_span_labelling, sequence_scores, spans
 
 TYPES = ["PER", "LOC", "B-side"]
 
@@ -153,3 +154,26 @@ def test_different_lengths_are_an_error_that_names_the_sentence():
 def test_flat_list_of_labels_is_refused():
     with pytest.raises(InputError, match=r"sentence 0 is a string"):
         sequence_scores(["NOUN", "VERB"], ["NOUN", "VERB"])
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2)), min_size=1, max_size=30))
+def test_scores_of_classes_are_those_of_scikit_learn(pairs):
+    gold, predicted = map(list, zip(*pairs, strict=True))  # true classes 3 and 4 have no name
+    scores = class_scores(gold, predicted, ["a", "b", "c"])
+    named = [0, 1, 2]
+    precision, recall, f1, support = precision_recall_fscore_support(gold, predicted, labels=named, zero_division=0.0)
+    occurring = [place for place in named if place in gold or place in predicted]
+    assert scores["accuracy"] == pytest.approx(accuracy_score(gold, predicted))
+    assert list(scores["per_label"]) == ["abc"[place] for place in occurring]
+    for place in occurring:
+        values = scores["per_label"]["abc"[place]]
+        assert values["precision"] == pytest.approx(precision[place])
+        assert values["recall"] == pytest.approx(recall[place])
+        assert values["f1"] == pytest.approx(f1[place])
+        assert values["support"] == support[place]
+    assert scores["macro_f1"] == pytest.approx(np.mean(f1[occurring]))
+
+
+def test_scores_of_classes_want_as_many_predictions_as_examples():
+    with pytest.raises(InputError, match="2 true classes and 1 predicted"):
+        class_scores([0, 1], [0], ["a", "b"])

@@ -79,6 +79,7 @@ class PythonSignals {
 
 void bind_attributes(nb::module_& module);
 void bind_text(nb::module_& module);
+void bind_libsvm(nb::module_& module);
 void bind_features(nb::module_& module);
 void bind_tasks(nb::module_& module);
 void bind_multiclass(nb::module_& module);

@@ -71,6 +71,7 @@ NB_MODULE(_core, module) {
   bind_text(module);
   bind_features(module);
   bind_attributes(module);
+  bind_libsvm(module);
   bind_tasks(module);
   bind_multiclass(module);
   bind_custom_task(module);

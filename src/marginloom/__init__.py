@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from marginloom.checkpoint import Checkpoint
     from marginloom.datasets import make_tagging
     from marginloom.errors import InputError, MarginloomError, ModelFileError
-    from marginloom.estimators import SequenceTagger
+    from marginloom.estimators.multiclass import MulticlassClassifier
+    from marginloom.estimators.sequence import SequenceTagger
     from marginloom.io.crfsuite import read_crfsuite, write_crfsuite
+    from marginloom.io.libsvm import read_libsvm, write_libsvm
     from marginloom.learners import DCD, MIRA, SGD, PassiveAggressive, Perceptron
     from marginloom.state import State
     from marginloom.tasks.custom import CustomTask
@@ -32,18 +34,21 @@ _HOMES = {
     "MIRA": "learners",
     "MarginloomError": "errors",
     "ModelFileError": "errors",
+    "MulticlassClassifier": "estimators.multiclass",
     "PassiveAggressive": "learners",
     "Perceptron": "learners",
     "ProgressBar": "callbacks",
     "Result": "training",
     "SGD": "learners",
-    "SequenceTagger": "estimators",
+    "SequenceTagger": "estimators.sequence",
     "State": "state",
     "find_algorithm": "algorithms",
     "make_tagging": "datasets",
     "read_crfsuite": "io.crfsuite",
+    "read_libsvm": "io.libsvm",
     "train": "training",
     "write_crfsuite": "io.crfsuite",
+    "write_libsvm": "io.libsvm",
 }
 
 __all__ = [
@@ -59,6 +64,7 @@ __all__ = [
     "InputError",
     "MarginloomError",
     "ModelFileError",
+    "MulticlassClassifier",
     "PassiveAggressive",
     "Perceptron",
     "ProgressBar",
@@ -68,8 +74,10 @@ __all__ = [
     "find_algorithm",
     "make_tagging",
     "read_crfsuite",
+    "read_libsvm",
     "train",
     "write_crfsuite",
+    "write_libsvm",
 ]
 
 

@@ -9,6 +9,7 @@ Float64 = NDArray[np.float64]
 UInt64 = NDArray[np.uint64]
 UInt32 = NDArray[np.uint32]
 UInt16 = NDArray[np.uint16]
+Int32 = NDArray[np.int32]
 UInt8 = NDArray[np.uint8]
 Float32 = NDArray[np.float32]
 
@@ -84,6 +85,13 @@ class AttributeTable:
     def encode_labels(self, vocabulary: Vocabulary, grow: bool) -> UInt32: ...
     def encode_attributes(self, vocabulary: Vocabulary, grow: bool) -> tuple[UInt64, UInt32, Float32 | None]: ...
     def with_labels(self, labels: Vocabulary, numbers: UInt16) -> builtins.bytes: ...
+
+def parse_libsvm(
+    text: builtins.bytes, name: str, first_line: int
+) -> tuple[UInt64, Int32, Float64, UInt64, UInt32, list[str], UInt64]: ...
+def format_libsvm(
+    labels: Sequence[str], offsets: UInt64, indices: Int32, values: Float32 | Float64
+) -> builtins.bytes: ...
 
 class Task:
     @property

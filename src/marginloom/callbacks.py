@@ -64,7 +64,7 @@ class EarlyStopping(Callback):
     evaluation_set : str
         Which evaluation set to watch.
     metric : str, optional
-        Which score; by default ``f1`` where there is one and ``accuracy`` otherwise.
+        Which score; by default ``f1`` where there is one and the first otherwise, such as ``accuracy``.
     min_delta : float
         By how much a score must be higher to count as better.
     restore_best : bool
@@ -142,7 +142,7 @@ class EarlyStopping(Callback):
         self._best_state = state["best_state"]
 
     def _score(self, scores: dict[str, Any]) -> float:
-        metric = self.metric or ("f1" if "f1" in scores else "accuracy")
+        metric = self.metric or ("f1" if "f1" in scores else next(iter(scores), ""))
         if not isinstance(scores.get(metric), float):
             raise InputError(f"there is no score {metric!r}; there are: {', '.join(scores)}")
         return float(scores[metric])

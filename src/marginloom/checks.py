@@ -108,5 +108,5 @@ def _as_weights(sample_weight: ArrayLike, size: int) -> NDArray[np.float64]:
     if bad.size:
         raise InputError(f"sample_weight[{bad[0]}] must be finite and not negative, not {weights[bad[0]]}")
     if size and not weights.any():
-        raise InputError("sample_weight is 0 for every example, which leaves nothing to learn from")
+        raise InputError("sample_weight is zero for every example, which leaves nothing to learn from")
     return weights

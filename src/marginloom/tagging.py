@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import itertools
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -14,20 +13,17 @@ from numpy.typing import NDArray
 
 from marginloom import _core
 from marginloom.constraints import BOUNDARY, START, Pair, forbidden_pairs
-from marginloom.errors import InputError, ModelFileError
+from marginloom.errors import InputError
 from marginloom.features import STORED, Encoded, FeatureSet
 from marginloom.io.corpus import Corpus
-from marginloom.io.files import StrPath
-from marginloom.io.model import load_model, save_model
+from marginloom.io.model import Tensors
 from marginloom.labels import UNSEEN, LabelSet
 from marginloom.metrics import sequence_scores
+from marginloom.model import Model, fit_model
 from marginloom.parameters import checked
-from marginloom.state import State
 from marginloom.tasks.sequence import SequenceTask
 from marginloom.threads import resolve_threads
-from marginloom.training import Certificate, Result, train
-
-TASK = "tag"
+from marginloom.training import Result
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,8 +42,8 @@ class Labelled:
         return cls(corpus, names[numbers])
 
 
-@dataclasses.dataclass
-class Tagger:
+@dataclasses.dataclass(kw_only=True)
+class Tagger(Model):
     """A trained tagger.
 
     Attributes
@@ -56,52 +52,52 @@ class Tagger:
         Turns sentences into arrays.
     labels : LabelSet
         What can be predicted.
-    weights : array
-        The weights.
     start_end : bool
         Whether the first and the last label have weights of their own.
-    settings : dict
-        How it was trained, and for files which columns hold what.
     forbidden : list of pairs
         Numbers of labels that must not follow each other.
-    certificate : Certificate or None
-        How far from the optimum the weights can be.
-    state : State or None
-        Where training can go on, if it was kept.
     """
+
+    task = "tag"
 
     features: FeatureSet
     labels: LabelSet
-    weights: NDArray[np.float64]
     start_end: bool
-    settings: dict[str, Any]
     forbidden: list[tuple[int, int]] = dataclasses.field(default_factory=list)
-    certificate: Certificate | None = None
-    state: State | None = None
 
     def tag(self, source: Any, n_threads: int = 1) -> tuple[NDArray[np.uint64], NDArray[np.uint16]]:
         """Return sentence offsets and the number of the best label of every token."""
         encoded = self.features.transform(source)
-        return encoded.sentences, self._task(encoded).predict(self.weights, resolve_threads(n_threads))
+        return encoded.sentences, self.sequence_task(encoded).predict(self.weights, resolve_threads(n_threads))
 
     def tag_k_best(self, source: Any, k: int, n_threads: int = 1) -> list[list[tuple[NDArray[np.uint16], float]]]:
         """Return for every sentence its k best labellings, as numbers of labels with their score, best first."""
         encoded = self.features.transform(source)
-        labels, scores, labellings = self._task(encoded).predict_k_best(self.weights, k, resolve_threads(n_threads))
+        task = self.sequence_task(encoded)
+        labels, scores, labellings = task.predict_k_best(self.weights, k, resolve_threads(n_threads))
         lengths = np.diff(encoded.sentences.astype(np.int64))
         counts = labellings[1:].astype(np.int64) - labellings[:-1].astype(np.int64)
         parts = np.split(labels, np.cumsum(np.repeat(lengths, counts))[:-1]) if scores.size else []
         found = list(zip(parts, scores.tolist(), strict=True))
         return [found[start:end] for start, end in itertools.pairwise(labellings.tolist())]
 
-    def scores(self, sets: Mapping[str, Labelled], n_threads: int = 1) -> dict[str, dict[str, Any]]:
-        """Return the scores on every set of labelled sentences."""
-        return {name: Evaluator(self, labelled, n_threads)(self.weights) for name, labelled in sets.items()}
+    def evaluator(self, labelled: Labelled, n_threads: int = 1) -> TaggingEvaluator:
+        """Return what scores weights of this tagger on labelled sentences."""
+        return TaggingEvaluator(self, labelled, n_threads)
 
     @property
     def feature_count(self) -> int:
         """Number of emission features."""
         return self.features.feature_count
+
+    def summary(self) -> dict[str, Any]:
+        """Return the name and number of the features, the labels, and whether ends have weights of their own."""
+        return {
+            "features": self.features.name,
+            "feature_count": self.feature_count,
+            "labels": self.labels.names,
+            "start_end": self.start_end,
+        }
 
     def strongest(self, count: int) -> list[dict[str, Any]]:
         """Return the weights that are largest in size, with what they connect."""
@@ -127,77 +123,34 @@ class Tagger:
         empty = SequenceTask.from_lists([], None, feature_count=0, label_count=len(self.labels.names))
         return empty.core.stride
 
-    def _task(self, encoded: Encoded) -> SequenceTask:
+    def sequence_task(self, encoded: Encoded) -> SequenceTask:
+        """Return the task of labelling encoded sentences."""
         return SequenceTask(encoded, None, len(self.labels.names), start_end=self.start_end, forbidden=self.forbidden)
 
-    def save(self, path: StrPath) -> None:
-        """Write the tagger to one file."""
-        save_model(path, TASK, *self._parts())
-
-    @classmethod
-    def load(cls, path: StrPath) -> Tagger:
-        """Read a tagger that `save` wrote."""
-        try:
-            return cls._from_parts(*load_model(path, TASK))
-        except ModelFileError:
-            raise
-        except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
-            raise ModelFileError(f"{path}: the parts of the model do not fit together ({error})") from error
-
-    def _parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        header = {
-            "features": self.features.kind,
-            "start_end": self.start_end,
-            "forbidden": self.forbidden,
-            "settings": self.settings,
-            "certificate": dataclasses.asdict(self.certificate) if self.certificate else None,
-        }
-        tensors = {"weights": self.weights, **self.features.tensors(), **self.labels.tensors()}
-        if self.state is not None:
-            header["state"] = self.state.header()
-            tensors |= self.state.tensors("state.")
-        return header, tensors
-
-    @classmethod
-    def _from_parts(cls, header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Tagger:
-        if not isinstance(header["start_end"], bool):
-            raise ValueError("start_end is neither true nor false")
-        tagger = cls(
-            STORED[header["features"]].load(tensors),
-            LabelSet.load(tensors),
-            tensors["weights"],
-            header["start_end"],
-            dict(header["settings"]),
-            [(int(before), int(after)) for before, after in header["forbidden"]],
-            _load_certificate(header["certificate"]),
-            State.from_parts(header["state"], tensors, "state.") if "state" in header else None,
-        )
-        tagger._check_weights()
-        return tagger
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the same parts that a file has."""
-        return Tagger._from_parts, self._parts()
-
-    def _check_weights(self) -> None:
+    @property
+    def dimension(self) -> int:
+        """Number of weights that features and labels ask for."""
         empty = Encoded(
             np.zeros(1, np.uint64), np.zeros(1, np.uint64), np.zeros(0, np.uint32), None, self.feature_count
         )
-        dimension = self._task(empty).core.dimension
-        if self.weights.dtype != np.float64 or self.weights.shape != (dimension,):
-            raise ValueError(f"{dimension} weights were expected")
-        if not np.isfinite(self.weights).all():
-            raise ValueError("a weight is NaN or infinite")
+        return self.sequence_task(empty).core.dimension
 
+    def own_parts(self) -> tuple[dict[str, Any], Tensors]:
+        """Return features and labels as a file has them."""
+        header = {"features": self.features.kind, "start_end": self.start_end, "forbidden": self.forbidden}
+        return header, {**self.features.tensors(), **self.labels.tensors()}
 
-def _load_certificate(stored: dict[str, Any] | None) -> Certificate | None:
-    if stored is None:
-        return None
-    certificate = Certificate(**stored)
-    numbers = (certificate.primal, certificate.dual, certificate.gap)
-    if not all(isinstance(number, float) for number in numbers) or not isinstance(certificate.exact, bool):
-        raise ValueError("the certificate does not hold numbers")
-    return certificate
+    @classmethod
+    def from_own_parts(cls, header: dict[str, Any], tensors: Tensors) -> Tagger:
+        """Put together what `own_parts` returned."""
+        if not isinstance(header["start_end"], bool):
+            raise ValueError("start_end is neither true nor false")
+        return cls(
+            features=STORED[header["features"]].load(tensors),
+            labels=LabelSet.load(tensors),
+            start_end=header["start_end"],
+            forbidden=[(int(before), int(after)) for before, after in header["forbidden"]],
+        )
 
 
 def train_tagger(
@@ -207,9 +160,6 @@ def train_tagger(
     start_end: bool = False,
     label_costs: Mapping[Any, float] | None = None,
     constraints: str | Iterable[Pair] | None = None,
-    evaluation_sets: Mapping[str, Labelled] | None = None,
-    settings: Mapping[str, Any] | None = None,
-    warm_start: State | None = None,
     **options: Any,
 ) -> tuple[Tagger, Result]:
     """Train a tagger.
@@ -226,49 +176,35 @@ def train_tagger(
         From a label to what a wrong prediction costs where it is right; 1 for labels that are not named.
     constraints : {"none", "bio", "bioes"} or iterable of pairs, optional
         Labels that must not follow each other, see `marginloom.constraints.forbidden_pairs`.
-    evaluation_sets : mapping, optional
-        Sentences on which every iteration is scored.
-    settings : mapping, optional
-        More to store in the model.
-    warm_start : State, optional
-        Start from there.
     **options
-        Of `marginloom.training.train`.
+        Of `marginloom.model.fit_model`.
 
     Returns
     -------
     tuple
         The tagger and the training run's result; its ``seconds`` also have ``features``.
     """
-    start = time.perf_counter()
-    encoded = features.fit(training.source)  # first: the labels of a stream are known when it has been read
-    labels, gold = LabelSet.learn(training.labels)
-    if encoded.sentences[-1] != gold.size:
-        raise InputError(f"there are {gold.size} labels for {encoded.sentences[-1]} tokens")
-    costs = _label_costs(labels, label_costs)
-    forbidden = forbidden_pairs(constraints, labels.names)
-    _check_gold(training, encoded, gold, labels, forbidden)
-    task = SequenceTask(encoded, gold, len(labels.names), start_end=start_end, label_costs=costs, forbidden=forbidden)
-    tagger = Tagger(features, labels, np.zeros(0), start_end, {}, forbidden)
-    n_threads = options.get("n_threads", 1)
-    evaluations = {name: Evaluator(tagger, labelled, n_threads) for name, labelled in (evaluation_sets or {}).items()}
-    _core.give_back_memory()
-    feature_seconds = time.perf_counter() - start
-    result = train(task, evaluations=evaluations, warm_start=warm_start, **options)
-    result.seconds["features"] = feature_seconds
-    tagger.weights = result.weights
-    tagger.certificate = result.certificate
-    tagger.state = result.state
-    tagger.settings = {
-        **result.trace.settings,
-        "label_costs": [[label, cost] for label, cost in zip(labels.names, costs, strict=False) if cost != 1],
-        "min_count": getattr(features, "min_count", 1),
-        "constraints": constraints if constraints is None or isinstance(constraints, str) else list(constraints),
-        "iterations": result.iterations,
-        "stopped": result.stopped,
-        **(settings or {}),
-    }
-    return tagger, result
+
+    def prepare() -> tuple[Tagger, SequenceTask]:
+        encoded = features.fit(training.source)  # first: the labels of a stream are known when it has been read
+        labels, gold = LabelSet.learn(training.labels)
+        if encoded.sentences[-1] != gold.size:
+            raise InputError(f"there are {gold.size} labels for {encoded.sentences[-1]} tokens")
+        costs = _label_costs(labels, label_costs)
+        forbidden = forbidden_pairs(constraints, labels.names)
+        _check_gold(training, encoded, gold, labels, forbidden)
+        settings = {
+            "label_costs": [[label, cost] for label, cost in zip(labels.names, costs, strict=False) if cost != 1],
+            "min_count": getattr(features, "min_count", 1),
+            "constraints": constraints if constraints is None or isinstance(constraints, str) else list(constraints),
+        }
+        tagger = Tagger(features=features, labels=labels, start_end=start_end, forbidden=forbidden, settings=settings)
+        task = SequenceTask(
+            encoded, gold, len(labels.names), start_end=start_end, label_costs=costs, forbidden=forbidden
+        )
+        return tagger, task
+
+    return fit_model(prepare, **options)
 
 
 def _check_gold(
@@ -324,7 +260,7 @@ def _label_costs(labels: LabelSet, given: Mapping[Any, float] | None) -> list[fl
     return costs
 
 
-class Evaluator:
+class TaggingEvaluator:
     """Scores weights of a tagger on labelled sentences, which are encoded once."""
 
     def __init__(self, tagger: Tagger, labelled: Labelled, n_threads: int = 1) -> None:
@@ -333,7 +269,7 @@ class Evaluator:
         encoded = tagger.features.transform(labelled.source)
         if encoded.sentences[-1] != len(labelled.labels):
             raise InputError(f"there are {len(labelled.labels)} labels for {encoded.sentences[-1]} tokens")
-        self._task = tagger._task(encoded)
+        self._task = tagger.sequence_task(encoded)
         self._bounds = encoded.sentences.astype(np.int64)
         self._gold = self._split(np.asarray(labelled.labels, dtype=object))
         unseen = tagger.labels.encode(labelled.labels) == UNSEEN
@@ -341,14 +277,9 @@ class Evaluator:
         self.unseen: dict[str, int] = _counts(np.asarray(labelled.labels, dtype=object)[unseen])
 
     @property
-    def sentence_count(self) -> int:
-        """Number of sentences."""
-        return len(self._gold)
-
-    @property
-    def token_count(self) -> int:
-        """Number of tokens."""
-        return int(self._bounds[-1])
+    def counts(self) -> dict[str, int]:
+        """Number of sentences and of tokens."""
+        return {"sentences": len(self._gold), "tokens": int(self._bounds[-1])}
 
     @property
     def fingerprint(self) -> str:

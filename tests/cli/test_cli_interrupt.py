@@ -106,7 +106,7 @@ def pressed(function, corpus, model, *options, presses=1):
         (":callbacks:ProgressBar.before_training", 0),
         (":callbacks:ProgressBar.after_iteration", 1),
         (":callbacks:ProgressBar.after_training", 3),
-        (":tagging:Evaluator.__call__", 1),
+        (":tagging:TaggingEvaluator.__call__", 1),
         (":tagging:Tagger.save", 3),
         (":tagging:Tagger.scores", 3),
     ],
@@ -126,13 +126,13 @@ def test_second_ctrl_c_while_saving_leaves_no_file(corpus, tmp_path):
 
 
 def test_second_ctrl_c_while_training_still_saves_the_model(corpus, tmp_path):
-    done = pressed(":tagging:Evaluator.__call__", corpus, tmp_path / "m", presses=2)
+    done = pressed(":tagging:TaggingEvaluator.__call__", corpus, tmp_path / "m", presses=2)
     assert "interrupted after 1 passes" in done.stderr
     assert Tagger.load(tmp_path / "m").settings["iterations"] == 1
 
 
 def test_ctrl_c_before_training_ends_the_program_with_a_word(corpus, tmp_path):
-    done = pressed(".cli:train:read_corpus", corpus, tmp_path / "m")
+    done = pressed(".cli:tag:read_corpus", corpus, tmp_path / "m")
     assert done.stderr == "marginloom: interrupted\n"
     assert names_in(tmp_path) == []
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import resource
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
 
 from marginloom.errors import InputError
 from marginloom.io.formats import format_of
+from marginloom.parameters import checked
 from marginloom.threads import resolve_threads
 
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="A model that 'marginloom train' has written.")]
@@ -21,15 +23,52 @@ def usage_error(message: str) -> typer.BadParameter:
     return typer.BadParameter(message)
 
 
+@contextmanager
+def usage_errors() -> Iterator[None]:
+    """Make what is wrong with an argument an error of usage."""
+    try:
+        yield
+    except InputError as error:
+        raise usage_error(str(error)) from error
+
+
+def refuse(context: typer.Context, options: Iterable[str], reason: str) -> None:
+    """Refuse options that were given on the command line."""
+    for name in options:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name != "DEFAULT":
+            raise InputError(f"--{name.replace('_', '-')} cannot be given: {reason}")
+
+
+def numbers_of_labels(option: str, given: Iterable[str], example: str) -> dict[str, float]:
+    """Read options that look like LABEL=2.5.
+
+    Examples
+    --------
+    >>> numbers_of_labels("--label-cost", ["NOUN=2"], "a finite cost")
+    {'NOUN': 2.0}
+    """
+    numbers = {}
+    for item in given:
+        label, equals, number = item.rpartition("=")
+        try:
+            if not equals:
+                raise InputError("there is no number")
+            numbers[label] = checked("the number", float(number), "not negative")
+        except ValueError as error:
+            raise InputError(f"{option} must look like LABEL=2.5, {example}, not {item!r}") from error
+        if not label:
+            raise InputError(f"{option} must name a label, as in LABEL=2.5, not {item!r}")
+    return numbers
+
+
 def _usage_check(check: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Make a check of an option's value one of its usage: it then ends the program with the exit code 2."""
 
     def checked_value(value: Any) -> Any:
-        try:
+        with usage_errors():
             if value is not None:
                 check(value)
-        except InputError as error:
-            raise usage_error(str(error)) from error
         return value
 
     return checked_value

@@ -2,51 +2,31 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from typing import Annotated
 
 import typer
 
-from marginloom.cli.common import (
-    ColumnOption,
-    FormatOption,
-    JsonOption,
-    ModelArgument,
-    ThreadsOption,
-    note,
-    score_lines,
-    usage_error,
-)
-from marginloom.cli.predict import file_settings
-from marginloom.io.corpus import read_corpus
-from marginloom.io.formats import CRFSUITE
-from marginloom.tagging import Evaluator, Labelled, Tagger
+from marginloom.cli.common import note, score_lines
+from marginloom.cli.parameters import with_options
+from marginloom.cli.task import EvaluateOptions, commands_of, refuse_options_of_others
+from marginloom.model import Model
 
 
-def evaluate(
-    model: ModelArgument,
-    input: Annotated[str, typer.Argument(metavar="INPUT", help="Sentences with their right labels.")],
-    column: ColumnOption = None,
-    format: FormatOption = None,
-    threads: ThreadsOption = 1,
-    as_json: JsonOption = False,
-) -> None:
-    """Score a model's predictions; the labels are by default in the column that the model was trained on."""
-    tagger = Tagger.load(model)
-    chosen, trained_column = file_settings(tagger, model, input, format)
-    if chosen == CRFSUITE and column is not None:
-        raise usage_error("in crfsuite's format the labels are the first field: --column cannot be given")
-    corpus = read_corpus([input], chosen)
-    labelled = Labelled.from_corpus(corpus, corpus.label_column(trained_column if column is None else column))
-    evaluator = Evaluator(tagger, labelled, threads)
+@functools.partial(with_options, declaration=EvaluateOptions)
+def evaluate(*, context: typer.Context, options: EvaluateOptions) -> None:
+    """Score a model's predictions; labels in columns are by default in the one that the model was trained on."""
+    commands = commands_of(options.model)
+    refuse_options_of_others(context, EvaluateOptions, commands, commands.evaluate_options)
+    model: Model = commands.model_type.load(options.model)
+    evaluator = model.evaluator(commands.read_labelled(model, options), options.threads)
     if evaluator.unseen:
         shown = ", ".join(f"{label} ({count})" for label, count in list(evaluator.unseen.items())[:10])
         more = f" and {len(evaluator.unseen) - 10} more" if len(evaluator.unseen) > 10 else ""
-        note(f"{input}: labels that training did not see count as errors: {shown}{more}")
-    scores = evaluator(tagger.weights)
-    if as_json:
-        counts = {"sentences": evaluator.sentence_count, "tokens": evaluator.token_count}
-        print(json.dumps({"scores": scores, **counts, "unseen_labels": evaluator.unseen}))
+        note(f"{options.input}: labels that training did not see count as errors: {shown}{more}")
+    scores = model.report(evaluator)
+    if options.as_json:
+        print(json.dumps({"scores": scores, **evaluator.counts, "unseen_labels": evaluator.unseen}))
     else:
-        print(f"{evaluator.sentence_count} sentences, {evaluator.token_count} tokens")
+        print(", ".join(f"{count} {name}" for name, count in evaluator.counts.items()))
         print("\n".join(score_lines("scores", scores)))

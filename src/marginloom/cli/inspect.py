@@ -9,7 +9,8 @@ import numpy as np
 import typer
 
 from marginloom.cli.common import JsonOption, ModelArgument
-from marginloom.tagging import Tagger
+from marginloom.cli.task import commands_of
+from marginloom.model import Model
 
 
 def inspect(
@@ -18,42 +19,44 @@ def inspect(
     as_json: JsonOption = False,
 ) -> None:
     """Show a model: sizes, labels, settings, certificate and strongest weights."""
-    tagger = Tagger.load(model)
-    summary = _summary(tagger, max(top, 0))
+    commands = commands_of(model)
+    loaded: Model = commands.model_type.load(model)
+    summary = _summary(loaded, max(top, 0))
     if as_json:
         print(json.dumps(summary))
         return
-    print(f"task       {summary['task']}")
-    print(f"features   {summary['features']} ({summary['feature_count']})")
-    print(f"labels     {len(tagger.labels.names)}: {tagger.labels.summary()}")
-    print(f"weights    {summary['weights']}, {summary['nonzero']} not zero")
-    if tagger.certificate:
-        print(
-            f"certified  relative gap {100 * tagger.certificate.gap:.3g} % "
-            f"(primal {tagger.certificate.primal:.6g}, dual {tagger.certificate.dual:.6g})"
-        )
-    else:
-        print("certified  nothing: trained by an online learner, or interrupted")
-    print(f"state      {'saved, for --warm-start' if tagger.state else 'not saved'}")
+    for name, text in [("task", loaded.task), *commands.describe(loaded), *_facts(loaded, summary)]:
+        print(f"{name:<10} {text}")
     print("settings")
-    for name, value in tagger.settings.items():
+    for name, value in loaded.settings.items():
         print(f"  {name:<14} {value}")
     print("strongest weights")
     for entry in summary["strongest"]:
         print(f"  {entry['weight']:+10.4f}  {entry['feature']} -> {entry['label']}")
 
 
-def _summary(tagger: Tagger, top: int) -> dict[str, Any]:
+def _facts(model: Model, summary: dict[str, Any]) -> list[tuple[str, str]]:
+    certified = "nothing: trained by an online learner, or interrupted"
+    if model.certificate:
+        certified = (
+            f"relative gap {100 * model.certificate.gap:.3g} % "
+            f"(primal {model.certificate.primal:.6g}, dual {model.certificate.dual:.6g})"
+        )
+    return [
+        ("weights", f"{summary['weights']}, {summary['nonzero']} not zero"),
+        ("certified", certified),
+        ("state", "saved, for --warm-start" if model.state else "not saved"),
+    ]
+
+
+def _summary(model: Model, top: int) -> dict[str, Any]:
     return {
-        "task": "tag",
-        "features": tagger.features.name,
-        "feature_count": tagger.feature_count,
-        "labels": tagger.labels.names,
-        "start_end": tagger.start_end,
-        "weights": int(tagger.weights.size),
-        "nonzero": int(np.count_nonzero(tagger.weights)),
-        "certificate": None if tagger.certificate is None else vars(tagger.certificate),
-        "state": tagger.state is not None,
-        "settings": tagger.settings,
-        "strongest": tagger.strongest(top),
+        "task": model.task,
+        **model.summary(),
+        "weights": int(model.weights.size),
+        "nonzero": int(np.count_nonzero(model.weights)),
+        "certificate": None if model.certificate is None else vars(model.certificate),
+        "state": model.state is not None,
+        "settings": model.settings,
+        "strongest": model.strongest(top),
     }

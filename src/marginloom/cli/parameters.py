@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -28,27 +29,47 @@ def option_name(parameter: str) -> str:
     return f"--{parameter.replace('_', '-')}"
 
 
-def with_parameters(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command an option for every parameter of every learner and engine; it gets them as `specific`."""
-    declared = _declared()
+def with_options(command: Callable[..., None], declaration: type[Any], specific: str = "") -> Callable[..., None]:
+    """Give a command more options than it declares; it gets them together as `options`.
+
+    Parameters
+    ----------
+    command : callable
+        What to run; all its arguments are keyword-only.
+    declaration : dataclass
+        Its fields are the options, annotated for typer.
+    specific : str
+        Field that takes the parameters of learners and engines, by name, as far as they are given: there is an option
+        for every one. Without a name there are none.
+    """
+    declared = _declared() if specific else {}
+    hints = get_type_hints(declaration, include_extras=True)
+    fields = {field.name: field for field in dataclasses.fields(declaration) if field.name != specific}
 
     @functools.wraps(command)
     def wrapper(**given: Any) -> None:
-        command(**{name: value for name, value in given.items() if name not in declared}, specific=_given(given))
-
-    def _given(given: dict[str, Any]) -> dict[str, Any]:
-        return {name: given[name] for name in declared if given[name] is not None}
+        own = {name: value for name, value in given.items() if name not in declared and name not in fields}
+        parameters = {name: given[name] for name in declared if given[name] is not None}
+        shared = {name: given[name] for name in fields}
+        command(**own, options=declaration(**shared, **({specific: parameters} if specific else {})))
 
     signature = inspect.signature(command, eval_str=True)
-    kept = [parameter for parameter in signature.parameters.values() if parameter.name != "specific"]
-    options = {name: _option(name, owners) for name, owners in declared.items()}
-    added = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-        for name, annotation in options.items()
+    options = [
+        *(_keyword(name, hints[name], _default(field)) for name, field in fields.items()),
+        *(parameter for parameter in signature.parameters.values() if parameter.name != "options"),
+        *(_keyword(name, _option(name, owners), None) for name, owners in declared.items()),
     ]
-    wrapper.__signature__ = inspect.Signature([*kept, *added])  # type: ignore[attr-defined]
-    wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in (*kept, *added)}
+    wrapper.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {option.name: option.annotation for option in options}
     return wrapper
+
+
+def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    return inspect.Parameter.empty if field.default is dataclasses.MISSING else field.default
 
 
 def choose(name: str, specific: dict[str, Any], ignored: Callable[[str], None], engine: str | None = None) -> Algorithm:

@@ -60,27 +60,51 @@ def load_model(path: StrPath, task: str) -> tuple[dict[str, Any], Tensors]:
     """
     name = os.fspath(path)
     kind = _kind(task)
+    content, tensors = _content(name, kind)
+    if content["task"] != task:
+        if _kind(content["task"]) != kind:
+            raise ModelFileError(f"{name}: this is a {_kind(content['task'])}, expected a {kind}")
+        raise ModelFileError(f"{name}: this is a model of the task {content['task']!r}, expected {task!r}")
+    header, checksums = content["header"], content["checksums"]
+    if not isinstance(header, dict) or checksums != {key: checksum(array) for key, array in tensors.items()}:
+        raise _damaged(name)
+    return header, tensors
+
+
+def task_of(path: StrPath) -> str:
+    """Return the name of the task that a model file belongs to, without reading its arrays.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is missing, not one of ours, a checkpoint, of a newer version, cut off or damaged.
+    """
+    name = os.fspath(path)
+    task = str(_content(name, "model")[0]["task"])
+    if task == CHECKPOINT:
+        raise ModelFileError(f"{name}: this is a checkpoint, expected a model")
+    return task
+
+
+def _content(name: str, kind: str) -> tuple[dict[str, Any], Tensors]:
+    """Return the checked metadata, which has a task, a header and checksums, and the arrays, not checked yet."""
     metadata, tensors = _read(name, kind)
     if FORMAT not in metadata:
         raise ModelFileError(f"{name}: this is a safetensors file, but not a marginloom {kind}")
-    damaged = ModelFileError(f"{name}: the content does not match its checksum, so the file is damaged")
     try:
         content = json.loads(metadata[FORMAT])
         _check_version(name, content["version"])
         if content.pop("checksum") != _text_checksum(content):
-            raise damaged
-        if content["task"] != task:
-            if _kind(content["task"]) != kind:
-                raise ModelFileError(f"{name}: this is a {_kind(content['task'])}, expected a {kind}")
-            raise ModelFileError(f"{name}: this is a model of the task {content['task']!r}, expected {task!r}")
-        header, checksums = content["header"], content["checksums"]
+            raise _damaged(name)
+        return {key: content[key] for key in ("task", "header", "checksums")}, tensors
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         if isinstance(error, ModelFileError):
             raise
-        raise damaged from error
-    if not isinstance(header, dict) or checksums != {key: checksum(array) for key, array in tensors.items()}:
-        raise damaged
-    return header, tensors
+        raise _damaged(name) from error
+
+
+def _damaged(name: str) -> ModelFileError:
+    return ModelFileError(f"{name}: the content does not match its checksum, so the file is damaged")
 
 
 def checksum(array: NDArray[Any]) -> int:

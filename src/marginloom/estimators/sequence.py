@@ -1,47 +1,36 @@
-"""Estimators with the manners of scikit-learn, thin around the rest of the library."""
+"""The estimator for sequences."""
 
 from __future__ import annotations
 
+import functools
 import itertools
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
 
-from marginloom.callbacks import Callback, ProgressBar
-from marginloom.checkpoint import Checkpoint, as_checkpoint
+from marginloom.callbacks import Callback
+from marginloom.checkpoint import Checkpoint
 from marginloom.constraints import Pair
 from marginloom.engines import Engine
 from marginloom.errors import InputError
+from marginloom.estimators.base import Estimator
 from marginloom.features import ExtractedFeatures, FeatureSet, Lists, MatrixFeatures, NamedFeatures
-from marginloom.interrupts import watch_ctrl_c
 from marginloom.io.files import StrPath
 from marginloom.learners import Learner
+from marginloom.model import Model
 from marginloom.parameters import checked
-from marginloom.tagging import Evaluator, Labelled, Tagger, train_tagger
+from marginloom.tagging import Labelled, Tagger, train_tagger
 from marginloom.threads import resolve_threads
-from marginloom.training import Certificate
 
 
-class SequenceTagger(BaseEstimator):  # type: ignore[misc]
+class SequenceTagger(Estimator):
     """Assigns a label to every token of a sentence.
 
     Parameters
     ----------
-    algorithm : str
-        How to train; ``marginloom algorithms`` lists the choices.
-    C : float
-        Cost of slack per sentence, in 1/2 |w|^2 + sum_i C_i loss(slack_i).
-    tol : float
-        Certified relative gap at which a learner with a dual stops.
-    max_iter : int, optional
-        Passes at most; by default 100 for learners with a dual and 10 for the others.
-    loss : {"squared_hinge", "hinge"}, optional
-        Loss of the slack; by default the learner's own.
+    {common parameters}
     features : str, optional
         None: X holds features, per token a list of strings or a dict of name and value, or X is a matrix with a row
         per token. A feature set's name (``"words"``, ``"tagging"``, ``"chunking"``, ``"ner"``) or a file of
@@ -62,33 +51,12 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         From a label to what a wrong prediction costs where it is right (Hamming loss: 1 for all).
     constraints : {"none", "bio", "bioes"} or list of pairs, optional
         Labels that must not follow each other; in a pair, ``"<s>"`` and ``"</s>"`` are the start and the end.
-    n_threads : int
-        Threads for what the algorithm can share out, for evaluation and prediction; -1 for all cores.
-    memory : int or str, optional
-        For the candidates that a learner with a dual keeps: bytes, or a text such as ``"500M"``. It changes the time
-        and not the result. By default half of what is free.
-    random_state : int, optional
-        Seed; the same one gives the same bits. None draws one.
-    learner, engine : mapping or ready object, optional
-        Parameters of the learner and of the engine; or the name of another engine that the learner has, such as
-        ``"master-worker"``, alone or as ``"name"`` among the parameters.
-    warm_start : bool
-        Go on from the last fit's dual variables, which needs the same sentences and labels.
-    verbose : bool
-        Show a progress bar.
 
     Attributes
     ----------
     classes_ : list
         The labels.
-    certificate_ : Certificate or None
-        primal, dual, gap, exact, for exactly the weights of the model.
-    history_ : list of dict
-        One row per iteration, see `marginloom.trace.Trace`.
-    n_iter_ : int
-        Iterations done.
-    stopped_ : str
-        Why training ended.
+    {common attributes}
 
     Examples
     --------
@@ -98,6 +66,8 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
     >>> tagger.predict([["the", "dog"]])
     [['D', 'N']]
     """
+
+    model_type = Tagger
 
     def __init__(
         self,
@@ -146,7 +116,6 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         self.warm_start = warm_start
         self.verbose = verbose
 
-    @watch_ctrl_c()
     def fit(
         self,
         X: Any,
@@ -174,13 +143,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
             Factor of C for every sentence; 0 drops it.
         eval_set : tuple (X, y) or (X, y, lengths), optional
             Scored after every iteration as ``dev``.
-        callbacks : sequence of Callback
-            What else to do between iterations.
-        checkpoint : path or Checkpoint, optional
-            Folder in which to save every minute, or as often as a `Checkpoint` says, what is needed to go on if the
-            process is killed. Removed when training has finished.
-        resume : bool
-            Go on from the checkpoint, if there is one; from the beginning otherwise.
+        {common parameters of fit}
 
         Returns
         -------
@@ -192,47 +155,36 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         else:
             training = _labelled(X, y, lengths)
         evaluation_sets = {} if eval_set is None else {"dev": _evaluation_set(eval_set)}
-        fitted: Tagger | None = getattr(self, "tagger_", None)
-        previous = fitted.state if fitted is not None and self.warm_start else None
-        tagger, result = train_tagger(
+        train_this = functools.partial(
+            train_tagger,
             training,
             self._new_features(training.source),
             start_end=self.start_end,
             label_costs=self.label_costs,
             constraints=self.constraints,
-            evaluation_sets=evaluation_sets,
-            algorithm=self.algorithm,
-            C=self.C,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            loss=self.loss,
-            n_threads=self.n_threads,
-            memory=self.memory,
-            random_state=_seed(self.random_state),
+        )
+        return self._fit(
+            train_this,
             sample_weight=sample_weight,
-            learner=self.learner,
-            engine=self.engine,
-            callbacks=[*([ProgressBar()] if self.verbose else []), *callbacks],
-            warm_start=previous,
-            keep_state=self.warm_start,
+            evaluation_sets=evaluation_sets,
+            callbacks=callbacks,
             checkpoint=checkpoint,
             resume=resume,
         )
-        if checkpoint is not None and result.stopped != "interrupted":
-            as_checkpoint(checkpoint).remove()
-        self.tagger_: Tagger = tagger
-        self.classes_ = list(tagger.labels.names)
-        self.certificate_: Certificate | None = result.certificate
-        self.history_ = result.trace.rows
-        self.n_iter_ = result.iterations
-        self.stopped_ = result.stopped
-        if result.stopped == "interrupted":
-            warnings.warn(
-                f"training was interrupted after {result.iterations} iterations; the model is usable, but nothing is "
-                "certified about it",
-                stacklevel=2,
-            )
-        return self
+
+    @property
+    def tagger_(self) -> Tagger:
+        """The trained tagger; the same as `model_`."""
+        tagger: Tagger = self.model_
+        return tagger
+
+    @tagger_.setter
+    def tagger_(self, tagger: Tagger) -> None:
+        self.model_ = tagger
+
+    def _adopt(self, model: Model) -> None:
+        super()._adopt(model)
+        self.classes_ = list(self.tagger_.labels.names)
 
     def predict(self, X: Any, lengths: ArrayLike | None = None) -> Any:
         """Return the best labels: a list of lists, or a flat array if `lengths` is given."""
@@ -265,41 +217,19 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
     def evaluate(self, X: Any, y: Any, lengths: ArrayLike | None = None) -> dict[str, Any]:
         """Return all scores: accuracy, and for BIO labels precision, recall and f1 of spans."""
         self._check_fitted()
-        return Evaluator(self.tagger_, _labelled(X, y, lengths), self.n_threads)(self.tagger_.weights)
-
-    def save(self, path: StrPath) -> None:
-        """Write the model to one file, which the command line can use too."""
-        self._check_fitted()
-        self.tagger_.save(path)
+        return self.tagger_.scores({"given": _labelled(X, y, lengths)}, self.n_threads)["given"]
 
     @classmethod
-    def load(cls, path: StrPath) -> SequenceTagger:
-        """Read a model that `save` or the command line has written."""
-        tagger = Tagger.load(path)
-        settings = tagger.settings
-        named = ("constraints", "algorithm", "C", "tol", "max_iter", "loss", "min_count")
-        estimator = cls(
-            features=tagger.features.name if tagger.features.kind == "extracted" else None,
-            hash_bits=getattr(tagger.features, "hash_bits", None),
-            pos_column=getattr(tagger.features, "pos_column", None),
-            start_end=tagger.start_end,
-            label_costs=dict(settings.get("label_costs", [])) or None,
-            random_state=settings.get("seed", 0),
-            learner=_own_parameters(settings.get("learner", {})),
-            engine=dict(settings.get("engine", {})) or None,
-            **{name: settings[name] for name in named if name in settings},
-        )
-        estimator.tagger_ = tagger
-        estimator.classes_ = list(tagger.labels.names)
-        estimator.certificate_ = tagger.certificate
-        estimator.history_ = []
-        estimator.n_iter_ = settings.get("iterations", 0)
-        estimator.stopped_ = settings.get("stopped", "")
-        return estimator
-
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "tagger_"):
-            raise NotFittedError("this SequenceTagger is not fitted yet; call fit first")
+    def _own_parameters(cls, model: Tagger) -> dict[str, Any]:
+        settings = model.settings
+        return {
+            "features": model.features.name if model.features.kind == "extracted" else None,
+            "hash_bits": getattr(model.features, "hash_bits", None),
+            "pos_column": getattr(model.features, "pos_column", None),
+            "start_end": model.start_end,
+            "label_costs": dict(settings.get("label_costs", [])) or None,
+            **{name: settings[name] for name in ("constraints", "min_count") if name in settings},
+        }
 
     def _new_features(self, source: Any) -> FeatureSet:
         min_count = checked("min_count", self.min_count, "positive count")
@@ -321,10 +251,6 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
 
 def _is_matrix(thing: Any) -> bool:
     return hasattr(thing, "tocsr") or (isinstance(thing, np.ndarray) and thing.dtype != object)
-
-
-def _own_parameters(stored: Mapping[str, Any]) -> dict[str, Any] | None:
-    return {name: value for name, value in stored.items() if name != "name"} or None
 
 
 def _source(X: Any, lengths: ArrayLike | None) -> Any:
@@ -391,12 +317,6 @@ def _evaluation_set(given: Any) -> Labelled:
     if not isinstance(given, (tuple, list)) or len(given) not in (2, 3):
         raise InputError("eval_set must be a tuple (X, y), or (X, y, lengths) with matrices")
     return _labelled(*given)
-
-
-def _seed(random_state: int | None) -> int:
-    if random_state is None:
-        return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
-    return random_state
 
 
 __all__ = ["SequenceTagger"]

@@ -1,0 +1,348 @@
+"""What `marginloom train` does for every task: the common options, the checks, the run and its report."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from marginloom.algorithms import Algorithm
+from marginloom.callbacks import Callback, EarlyStopping, ProgressBar
+from marginloom.checkpoint import Checkpoint
+from marginloom.checks import check_loss, check_threads
+from marginloom.cli.common import (
+    JsonOption,
+    ThreadsOption,
+    note,
+    peak_memory_mb,
+    score_lines,
+    usage_error,
+    usage_errors,
+)
+from marginloom.cli.parameters import choose, option_name, with_options
+from marginloom.errors import InputError
+from marginloom.interrupts import watch_ctrl_c
+from marginloom.io.files import check_writable_target
+from marginloom.memory import MB, parse_size
+from marginloom.model import Model
+from marginloom.parameters import checked
+from marginloom.state import State
+from marginloom.training import Result, Run
+
+MinCountOption = Annotated[
+    int, typer.Option("--min-count", metavar="N", help="Leave out features seen less often in training.")
+]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TrainingOptions:
+    """The options that every task has, as they were given on the command line."""
+
+    training: Annotated[list[str], typer.Argument(metavar="TRAIN", help="Training files; plain, .gz or .xz.")]
+    model: Annotated[str, typer.Option("--model", metavar="OUT", help="Where to write the model.")]
+    dev: Annotated[str | None, typer.Option("--dev", metavar="F", help="Scored after every pass.")] = None
+    test: Annotated[str | None, typer.Option("--test", metavar="F", help="Scored at the end.")] = None
+    algorithm: Annotated[str, typer.Option("--algorithm", metavar="NAME", help="See 'marginloom algorithms'.")] = (
+        "dcd-ssvm"
+    )
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            "--engine",
+            metavar="NAME",
+            help="Another engine than the algorithm's own; 'marginloom algorithms NAME' shows which ones it can have.",
+        ),
+    ] = None
+    loss: Annotated[str | None, typer.Option("--loss", metavar="LOSS", help="hinge or squared_hinge.")] = None
+    C: Annotated[float | None, typer.Option("--C", metavar="C", help="Cost of slack per example. [default 0.1]")] = None
+    tol: Annotated[
+        float | None,
+        typer.Option("--tol", metavar="GAP", help="Certified relative gap to stop at. [default 0.01]"),
+    ] = None
+    max_iter: Annotated[
+        int | None,
+        typer.Option("--max-iter", metavar="N", help="Passes at most. [default 100; online learners 10]"),
+    ] = None
+    threads: ThreadsOption = 1
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            "--memory",
+            metavar="SIZE",
+            help="For the candidates that a learner with a dual keeps, such as 500M or 2G; changes the time and not "
+            "the result. [default: half of what is free]",
+        ),
+    ] = None
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="The same seed gives the same bits.")] = 0
+    patience: Annotated[
+        int | None,
+        typer.Option("--patience", metavar="N", help="Stop after N passes without a better score on --dev."),
+    ] = None
+    trace: Annotated[str | None, typer.Option("--trace", metavar="FILE", help="Record of the run, JSON lines.")] = None
+    save_state: Annotated[
+        bool,
+        typer.Option("--save-state", help="Keep in the model what --warm-start needs, such as the duals."),
+    ] = False
+    warm_start: Annotated[
+        str | None,
+        typer.Option("--warm-start", metavar="MODEL", help="Go on from a model with a saved state, on the same data."),
+    ] = None
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(
+            "--checkpoint", metavar="DIR", help="Save the run in this folder from time to time, for --resume."
+        ),
+    ] = None
+    checkpoint_interval: Annotated[
+        float | None,
+        typer.Option(
+            "--checkpoint-interval", metavar="SECONDS", help="How often; 0 for after every pass. [default 60]"
+        ),
+    ] = None
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the checkpoint in --checkpoint DIR, if there is one.")
+    ] = False
+    quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")] = False
+    as_json: JsonOption = False
+    #: Parameters of the learner and the engine, by name.
+    specific: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    @property
+    def evaluation_files(self) -> dict[str, str]:
+        """The files to score on, by the name of the set."""
+        return {name: path for name, path in (("dev", self.dev), ("test", self.test)) if path is not None}
+
+
+def training_command(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the common options, and those of learners and engines; it gets them as `options`."""
+    return with_options(command, TrainingOptions, "specific")
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainingData:
+    """What a task has read from files.
+
+    Attributes
+    ----------
+    fit : callable
+        Trains on the training files; takes the options of `marginloom.model.fit_model`.
+    evaluation_sets : dict
+        Examples with their right outputs, of every one of `TrainingOptions.evaluation_files`.
+    """
+
+    fit: Callable[..., tuple[Model, Result]]
+    evaluation_sets: dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Plan:
+    """The common options, checked."""
+
+    algorithm: Algorithm
+    common: dict[str, Any]
+    checkpoint: Checkpoint | None
+
+
+def run_training(options: TrainingOptions, model_type: type[Model], read: Callable[[], TrainingData]) -> None:
+    """Train as the options say, write the model and tell how it went; the task has checked its own options.
+
+    Parameters
+    ----------
+    options : TrainingOptions
+        The common options.
+    model_type : type
+        The task's kind of model.
+    read : callable
+        Reads the files; called when everything else has been found in order.
+    """
+    plan = _checked(options)
+    _prepare_outputs(options, plan.checkpoint)
+    start = time.perf_counter()
+    state = _state_of(options.warm_start, model_type) if options.warm_start is not None else None
+    data = read()
+    seconds = {"read": time.perf_counter() - start}
+    with watch_ctrl_c() as interrupts:
+        model, result = _fit(options, plan, data, state)
+        model.save(options.model)
+        if plan.checkpoint is not None and result.stopped != "interrupted":
+            plan.checkpoint.remove()
+        scores = model.scores(data.evaluation_sets, options.threads)
+        if options.as_json:
+            print(json.dumps(_summary(model, result, {**seconds, **result.seconds}, scores)), flush=True)
+        elif not options.quiet:
+            _report(result, {"model": options.model, "trace": options.trace}, scores)
+        if interrupts.answer() or result.stopped == "interrupted":
+            _say_interrupted(options, plan.checkpoint, result)
+            raise typer.Exit(130)
+
+
+def _fit(options: TrainingOptions, plan: _Plan, data: TrainingData, state: State | None) -> tuple[Model, Result]:
+    return data.fit(
+        evaluation_sets={name: given for name, given in data.evaluation_sets.items() if name == "dev"},
+        algorithm=options.algorithm,
+        max_iter=options.max_iter,
+        n_threads=options.threads,
+        random_state=options.seed,
+        learner=plan.algorithm.learner,
+        engine=plan.algorithm.engine,
+        callbacks=_callbacks(options),
+        warm_start=state,
+        keep_state=options.save_state,
+        trace_path=options.trace,
+        checkpoint=plan.checkpoint,
+        resume=options.resume,
+        **plan.common,
+    )
+
+
+def _say_interrupted(options: TrainingOptions, checkpoint: Checkpoint | None, result: Result) -> None:
+    proof = "" if result.certificate else ", but not certified"
+    advice = "; --resume goes on from the last whole pass" if checkpoint is not None and checkpoint.exists() else ""
+    note(f"interrupted after {result.iterations} passes; the model in {options.model} is usable{proof}{advice}")
+
+
+def _checked(options: TrainingOptions) -> _Plan:
+    with usage_errors():
+        name = options.algorithm
+        chosen = choose(name, options.specific, lambda key: note(_ignored(name, key), options.quiet), options.engine)
+        check_threads(chosen, options.threads)
+        given = {key: getattr(options, key) for key in ("C", "tol", "loss", "memory")}
+        common = _common_options(chosen, given, options.quiet)
+        for key in ("max_iter", "patience"):
+            if getattr(options, key) is not None:
+                checked(key, getattr(options, key), "positive count")
+        checked("seed", options.seed, "seed")
+        saved = _checkpoint(options.checkpoint, options.checkpoint_interval, options.resume, options.model)
+    if options.patience is not None and options.dev is None:
+        raise usage_error("--patience watches the score on --dev, which is not given")
+    return _Plan(chosen, common, saved)
+
+
+def _prepare_outputs(options: TrainingOptions, checkpoint: Checkpoint | None) -> None:
+    """Make sure, before the long work, that everything can be written."""
+    _check_outputs([options.model, options.trace], [*options.training, options.dev, options.test, options.warm_start])
+    check_writable_target(options.model)
+    if options.trace is not None:
+        check_writable_target(options.trace)
+    if checkpoint is not None:
+        checkpoint.prepare(options.resume)
+        if options.resume:
+            found = "going on from" if checkpoint.exists() else "starting from the beginning: there is no"
+            note(f"{found} {checkpoint.path}", options.quiet)
+
+
+def _callbacks(options: TrainingOptions) -> list[Callback]:
+    callbacks: list[Callback] = [] if options.quiet else [_MemoryNote(), ProgressBar()]
+    if options.patience is not None:
+        callbacks.append(EarlyStopping(options.patience))
+    return callbacks
+
+
+def _check_outputs(outputs: list[str | None], inputs: list[str | None]) -> None:
+    """Refuse to write over a file that is to be read."""
+    for output in filter(None, outputs):
+        for source in filter(None, inputs[:-1] if output == outputs[0] else inputs):
+            if Path(output).exists() and Path(source).exists() and Path(output).samefile(source):
+                raise InputError(f"{output} is one of the files to read, and would be overwritten; choose another name")
+
+
+class _MemoryNote(Callback):
+    """Says before training what it will need."""
+
+    def before_training(self, run: Run) -> None:
+        note(run.memory.describe())
+
+
+def _ignored(algorithm: str, parameter: str) -> str:
+    return f"{algorithm} has no {parameter}: {option_name(parameter)} is ignored"
+
+
+def _common_options(chosen: Algorithm, given: dict[str, Any], quiet: bool) -> dict[str, Any]:
+    """Check the common options that the algorithm uses, and say which ones it does not."""
+    used: dict[str, Any] = {}
+    for name, value in given.items():
+        if value is None:
+            continue
+        if name not in chosen.learner.common:
+            note(_ignored(chosen.name, name), quiet)
+            continue
+        if name == "loss":
+            check_loss(chosen.learner, value)
+        elif name == "memory":
+            parse_size(name, value)
+        else:
+            checked(name, value, "positive")
+        used[name] = value
+    return used
+
+
+def _checkpoint(folder: str | None, interval: float | None, resume: bool, model: str) -> Checkpoint | None:
+    if folder is None:
+        if resume or interval is not None:
+            raise InputError(f"{'--resume' if resume else '--checkpoint-interval'} needs --checkpoint DIR")
+        return None
+    checkpoint = Checkpoint(folder, interval=60.0 if interval is None else interval)
+    if checkpoint.path.resolve() == Path(model).resolve():
+        raise InputError(f"--model {model} is where --checkpoint {folder} writes; choose another name")
+    return checkpoint
+
+
+def _state_of(path: str, model_type: type[Model]) -> State:
+    state = model_type.load(path).state
+    if state is None:
+        raise InputError(f"{path}: this model has no saved state to start from; train it with --save-state")
+    return state
+
+
+def _summary(model: Model, result: Result, seconds: dict[str, float], scores: dict[str, Any]) -> dict[str, Any]:
+    names = ("dual", "gap")
+    certificate = dataclasses.asdict(result.certificate) if result.certificate else dict.fromkeys(names)
+    return {
+        "algorithm": result.algorithm.name,
+        "learner": result.algorithm.learner.name,
+        "engine": result.algorithm.engine.name,
+        "loss": result.loss,
+        "iterations": result.iterations,
+        "threads": result.n_threads,
+        "stopped": result.stopped,
+        "seconds": {name: seconds[name] for name in ("read", "features", "train", "certify")},
+        "primal": result.primal,
+        **{name: certificate[name] for name in names},
+        "weights": int(model.weights.size),
+        "nonzero": int((model.weights != 0).sum()),
+        "active": result.active,
+        "inferences": result.inferences,
+        "updates": result.updates,
+        "peak_memory_mb": peak_memory_mb(),
+        "scores": scores,
+    }
+
+
+def _report(result: Result, files: dict[str, str | None], scores: dict[str, Any]) -> None:
+    passes = f"{result.iterations} pass{'' if result.iterations == 1 else 'es'}"
+    print(f"{result.algorithm.name}: {passes} in {result.seconds['train']:.2f} s, stopped by {result.stopped}")
+    if result.certificate:
+        proof = "certified" if result.certificate.exact else "not certified (inference is inexact)"
+        print(
+            f"primal {result.certificate.primal:.6g}, dual {result.certificate.dual:.6g}: "
+            f"relative gap {100 * result.certificate.gap:.3g} %, {proof}"
+        )
+    elif result.primal is not None:
+        print(f"primal {result.primal:.6g}")
+    for name, value in result.chosen.items():
+        print(f"{name} {value:g}")
+    if result.working_set_mb * MB > result.memory.working_sets:
+        print(
+            f"working sets took {result.working_set_mb:.1f} MB, more than the memory that they were given: "
+            "dual variables and their outputs are always kept"
+        )
+    for name, values in scores.items():
+        print("\n".join(score_lines(name, values)))
+    for name, path in files.items():
+        if path is not None:
+            print(f"{name:<6} {path}")

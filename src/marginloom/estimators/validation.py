@@ -1,0 +1,40 @@
+"""Inputs of estimators for rows of numbers, checked as scikit-learn does it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+try:
+    from sklearn.utils.validation import validate_data
+except ImportError:  # before scikit-learn 1.6 it was a method
+
+    def validate_data(estimator: Any, *arguments: Any, **options: Any) -> Any:
+        """Check inputs, and that they fit those of `fit`."""
+        return estimator._validate_data(*arguments, **options)
+
+
+def validated_rows(estimator: Any, X: Any, y: Any = None, **options: Any) -> Any:
+    """Return X as a matrix that tasks read without a copy, and y if it is given; remember or compare its columns.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Gets ``n_features_in_`` and ``feature_names_in_`` if y is given or ``reset=True``; else X must agree with them.
+    X : sparse matrix or array of shape (examples, features)
+        The examples.
+    y : array, optional
+        The right outputs.
+    **options
+        Of scikit-learn's ``validate_data``.
+
+    Returns
+    -------
+    array or CSR matrix, or a tuple with y
+        In single or double precision.
+    """
+    layout = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "order": "C"}
+    if y is None and "reset" not in options:
+        return validate_data(estimator, X, reset=False, **layout, **options)
+    return validate_data(estimator, X, y, **layout, **options)

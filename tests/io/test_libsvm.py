@@ -1,0 +1,219 @@
+"""LIBSVM files: what is read and written, and what is said of lines that are not as they must be."""
+
+import gzip
+import io
+import lzma
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+
+from marginloom import InputError, read_libsvm, write_libsvm
+from marginloom.io.libsvm import parse, stream_rows
+
+TEXT = b"2 1:0.5 3:1\n1 2:-4e-1\n2\n"
+
+
+@pytest.mark.parametrize(
+    ("ending", "pack"), [("", bytes), (".gz", gzip.compress), (".xz", lzma.compress)], ids=["plain", "gz", "xz"]
+)
+def test_files_may_be_compressed(tmp_path, ending, pack):
+    path = tmp_path / f"train.svm{ending}"
+    path.write_bytes(pack(TEXT))
+    X, y = read_libsvm(path)
+    assert X.toarray().tolist() == [[0.5, 0, 1], [0, -0.4, 0], [0, 0, 0]]
+    assert y.tolist() == [2, 1, 2]
+    assert y.dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"\xef\xbb\xbf2 1:0.5 3:1\n1 2:-4e-1\n2\n",
+        b"2 1:0.5 3:1\r\n1 2:-4e-1\r\n2\r\n",
+        b"2\t1:.5\t 3:+1 \n\n1 2:-0.40\n   \n2",
+        b"# by hand\n2 qid:7 1:0.5 3:1.0 # first\n+1 2:-0.4#second\n2.0 # no entry\n",
+    ],
+    ids=["byte order mark", "CRLF", "blanks", "comments and qid"],
+)
+def test_ways_to_write_the_same(text):
+    rows = parse(text, "f")
+    assert rows.matrix(3).toarray().tolist() == [[0.5, 0, 1], [0, -0.4, 0], [0, 0, 0]]
+    assert rows.single_labels().tolist() == [2, 1, 2]
+
+
+def test_multilabel_lines_have_any_number_of_labels(tmp_path):
+    path = tmp_path / "train.svm"
+    path.write_bytes(b"3,1 1:1\n 2:1\n2 1:1 2:1\n1:5\n")
+    X, y = read_libsvm(path, multilabel=True)
+    assert y == [[3, 1], [], [2], []]
+    assert X.toarray().tolist() == [[1, 0], [0, 1], [1, 1], [5, 0]]
+
+
+def test_labels_are_names_if_not_all_are_whole_numbers():
+    assert parse(b"cat 1:1\n7 1:1\n", "f").single_labels().tolist() == ["cat", "7"]
+    assert parse(b"-1 1:1\n+1 1:1\n3e0 1:1\n", "f").single_labels().tolist() == [-1, 1, 3]
+    assert parse("naïve 1:1\n".encode(), "f").single_labels().tolist() == ["naïve"]
+    assert parse(b"7 1:1\n", "f").single_labels(strings=True).tolist() == ["7"]
+    with pytest.raises(InputError, match="f, line 2: found the label 'cat', expected a whole number"):
+        parse(b"1 1:1\ncat 1:1\n", "f").single_labels(strings=False)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (b"1 0:1", "found '0:1': indices count from 1"),
+        (b"1 -2:1", "found '-2:1': expected index:value with a whole number"),
+        (b"1 1.5:1", "found '1.5:1': expected index:value with a whole number"),
+        (b"1 :1", "found ':1': expected index:value with a whole number"),
+        (b"1 2147483648:1", "larger than 2147483647"),
+        (b"1 99999999999999999999999:1", "larger than 2147483647"),
+        (b"1 2:1 2:3", "found '2:3': the index stands there twice"),
+        (b"1 3:1 2:1", "found '2:1': the index comes after 3; give them in rising order"),
+        (b"1 2", "found '2': expected index:value"),
+        (b"1 2:", "expected a number after the colon"),
+        (b"1 2:one", "expected a number after the colon"),
+        (b"1 2:0x10", "expected a number after the colon"),
+        (b"1 2:1:2", "expected a number after the colon"),
+        (b"1 2:nan", "the value must be finite"),
+        (b"1 2:-inf", "the value must be finite"),
+        (b"1 2:1e999", "the value must be finite"),
+        (b"1, 2:1", "expected labels with one comma between them"),
+        (b"1,,2 2:1", "expected labels with one comma between them"),
+        (b"1,2,1 2:1", "the label 1 stands there twice"),
+        (b"\xff 2:1", "0xff where UTF-8 is expected"),
+    ],
+    ids=repr,
+)
+def test_wrong_lines_are_named(line, said):
+    with pytest.raises(InputError) as error:
+        parse(b"1 1:1\n\n" + line + b"\n1 1:1\n", "some.svm")
+    assert str(error.value).startswith("some.svm, line 3: ")
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [(b"1:1", "found no label"), (b"1,2 1:1", "found 2 labels"), (b"0.5 1:1", "found the label '0.5'")],
+    ids=repr,
+)
+def test_lines_without_one_class_are_named(tmp_path, line, said):
+    path = tmp_path / "train.svm"
+    path.write_bytes(b"1 1:1\n# nothing\n" + line + b"\n")
+    with pytest.raises(InputError) as error:
+        read_libsvm(path)
+    assert str(error.value).startswith(f"{path}, line 3: ")
+    assert said in str(error.value)
+
+
+def test_file_without_an_example_is_an_error(tmp_path):
+    path = tmp_path / "train.svm"
+    path.write_bytes(b"\n# nothing\n")
+    with pytest.raises(InputError, match="found no example"):
+        read_libsvm(path)
+
+
+def test_tiny_values_become_zero_or_subnormal():
+    assert parse(b"1 1:1e-400 2:5e-324", "f").values.tolist() == [0.0, 5e-324]
+
+
+def test_features_beyond_those_of_training_are_left_out_with_one_warning(tmp_path):
+    path = tmp_path / "test.svm"
+    path.write_bytes(b"1 1:1 3:3 4:4\n2 5:1\n1 2:2 9:1\n")
+    with pytest.warns(UserWarning, match="3 entries with an index beyond the 3 features") as warned:
+        X, _ = read_libsvm(path, n_features=3)
+    assert len(warned) == 1
+    assert X.toarray().tolist() == [[1, 0, 3], [0, 0, 0], [0, 2, 0]]
+    X, _ = read_libsvm(path, n_features=12)
+    assert X.shape == (3, 12)
+
+
+def test_stream_is_read_line_by_line_and_counts_lines_over_all_pieces():
+    class Slow(io.RawIOBase):
+        """Gives three bytes at a time."""
+
+        def __init__(self, data):
+            self.data = data
+
+        def read(self, size=-1):
+            piece, self.data = self.data[:3], self.data[3:]
+            return piece
+
+    pieces = list(stream_rows(Slow(TEXT), "f"))
+    assert len(pieces) > 1
+    assert [line for rows, _ in pieces for line in rows.lines.tolist()] == [1, 2, 3]
+    assert sum(size for _, size in pieces) == len(TEXT)
+    with pytest.raises(InputError, match="f, line 2: "):
+        list(stream_rows(Slow(b"1 1:1\n1 x\n"), "f"))
+
+
+values = st.floats(allow_nan=False, allow_infinity=False)
+matrices = st.integers(1, 5).flatmap(
+    lambda width: st.lists(st.lists(st.just(0.0) | values, min_size=width, max_size=width), min_size=1, max_size=6)
+)
+
+
+@settings(max_examples=50, deadline=None)
+@given(matrices, st.data())
+def test_what_is_written_is_read_back_to_the_bit(tmp_path_factory, rows, data):
+    path = tmp_path_factory.mktemp("libsvm") / "f.svm"
+    X = np.array(rows) + 0.0  # without negative zeros, which are left out as zeros are
+    label_sets = st.lists(st.integers(-5, 5), unique=True, max_size=3)
+    y = data.draw(st.lists(label_sets, min_size=len(X), max_size=len(X)))
+    write_libsvm(path, csr_matrix(X), y)
+    found, labels = read_libsvm(path, n_features=X.shape[1], multilabel=True)
+    assert labels == y
+    assert np.array_equal(found.toarray(), X)
+
+
+def test_single_precision_is_written_short_and_read_back(tmp_path):
+    X = np.array([[0.1, 0.0, 1 / 3]], dtype=np.float32)
+    write_libsvm(tmp_path / "f", X, ["a"])
+    assert (tmp_path / "f").read_text() == "a 1:0.1 3:0.33333334\n"
+    assert np.array_equal(read_libsvm(tmp_path / "f")[0].toarray().astype(np.float32), X)
+
+
+def test_many_rows_are_written_in_pieces(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (10_000, 3)).astype(float)
+    y = rng.integers(0, 9, 10_000)
+    write_libsvm(tmp_path / "f.svm", X, y)
+    found, labels = read_libsvm(tmp_path / "f.svm", n_features=3)
+    assert np.array_equal(found.toarray(), X)
+    assert np.array_equal(labels, y)
+
+
+def test_scikit_learn_reads_what_we_write_and_the_other_way_round(tmp_path):
+    X = csr_matrix(np.array([[0.25, 0, 1e-7], [0, 0, 0], [3, 4, 0]]))
+    write_libsvm(tmp_path / "ours", X, [1, 2, 3])
+    theirs, labels = load_svmlight_file(str(tmp_path / "ours"), n_features=3)
+    assert np.array_equal(theirs.toarray(), X.toarray())
+    assert labels.tolist() == [1, 2, 3]
+    dump_svmlight_file(X, [1, 2, 3], str(tmp_path / "theirs"), zero_based=False, comment="by scikit-learn")
+    ours, labels = read_libsvm(tmp_path / "theirs", n_features=3)
+    assert np.array_equal(ours.toarray(), X.toarray())
+    assert labels.tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "said"),
+    [
+        ([[1.0], [2.0]], [1], "X has 2 examples, and y has 1"),
+        ([[np.nan]], [1], "NaN or infinite"),
+        ([["a"]], [1], "X must be a matrix of numbers"),
+        ([[1.0]], [0.5], "the label 0.5 of example 0"),
+        ([[1.0]], ["a b"], "'a b'"),
+        ([[1.0]], ["a:b"], "'a:b'"),
+        ([[1.0]], [["a", ""]], "''"),
+        ([[1.0]], [None], "None"),
+    ],
+    ids=repr,
+)
+def test_what_cannot_be_written_is_named_and_leaves_no_file(tmp_path, X, y, said):
+    with pytest.raises(InputError) as error:
+        write_libsvm(tmp_path / "f", X, y)
+    assert said in str(error.value)
+    assert list(tmp_path.iterdir()) == []
