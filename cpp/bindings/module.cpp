@@ -75,5 +75,6 @@ NB_MODULE(_core, module) {
   bind_tasks(module);
   bind_multiclass(module);
   bind_custom_task(module);
+  bind_detection(module);
   bind_training(module);
 }

@@ -12,10 +12,13 @@ if TYPE_CHECKING:
     from marginloom.callbacks import Callback, EarlyStopping, ProgressBar
     from marginloom.checkpoint import Checkpoint
     from marginloom.datasets import make_tagging
+    from marginloom.digits import make_digit_detection, read_mnist
     from marginloom.errors import InputError, MarginloomError, ModelFileError
+    from marginloom.estimators.detection import ObjectDetector
     from marginloom.estimators.multiclass import MulticlassClassifier
     from marginloom.estimators.sequence import SequenceTagger
     from marginloom.io.crfsuite import read_crfsuite, write_crfsuite
+    from marginloom.io.detections import read_detections, write_detections
     from marginloom.io.libsvm import read_libsvm, write_libsvm
     from marginloom.learners import DCD, MIRA, SGD, PassiveAggressive, Perceptron
     from marginloom.state import State
@@ -35,6 +38,7 @@ _HOMES = {
     "MarginloomError": "errors",
     "ModelFileError": "errors",
     "MulticlassClassifier": "estimators.multiclass",
+    "ObjectDetector": "estimators.detection",
     "PassiveAggressive": "learners",
     "Perceptron": "learners",
     "ProgressBar": "callbacks",
@@ -43,11 +47,15 @@ _HOMES = {
     "SequenceTagger": "estimators.sequence",
     "State": "state",
     "find_algorithm": "algorithms",
+    "make_digit_detection": "digits",
     "make_tagging": "datasets",
     "read_crfsuite": "io.crfsuite",
+    "read_detections": "io.detections",
     "read_libsvm": "io.libsvm",
+    "read_mnist": "digits",
     "train": "training",
     "write_crfsuite": "io.crfsuite",
+    "write_detections": "io.detections",
     "write_libsvm": "io.libsvm",
 }
 
@@ -65,6 +73,7 @@ __all__ = [
     "MarginloomError",
     "ModelFileError",
     "MulticlassClassifier",
+    "ObjectDetector",
     "PassiveAggressive",
     "Perceptron",
     "ProgressBar",
@@ -72,11 +81,15 @@ __all__ = [
     "SequenceTagger",
     "State",
     "find_algorithm",
+    "make_digit_detection",
     "make_tagging",
     "read_crfsuite",
+    "read_detections",
     "read_libsvm",
+    "read_mnist",
     "train",
     "write_crfsuite",
+    "write_detections",
     "write_libsvm",
 ]
 

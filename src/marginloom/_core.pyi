@@ -154,6 +154,22 @@ class CustomTask(Task):
     def __init__(self, oracle: object, size: int, dimension: int, gold: bool, exact: bool, k_best: bool) -> None: ...
     def gold_features(self, example: int) -> tuple[UInt32, Float64]: ...
 
+class DetectionTask(Task):
+    def __init__(
+        self,
+        pixels: Float32,
+        heights: UInt32,
+        widths: UInt32,
+        gold: UInt32 | None,
+        channels: int,
+        label_count: int,
+        sizes: Sequence[tuple[int, int]],
+        bias: bool,
+        loss_tables: Sequence[int],
+        losses: Float64,
+        overlap: float,
+    ) -> None: ...
+
 class OnlineLearner: ...
 
 class Perceptron(OnlineLearner):

@@ -20,6 +20,8 @@ def predict(*, context: typer.Context, options: PredictOptions) -> None:
 
     Examples in LIBSVM's format: one line each with the class, or with the K best classes, each followed by its score,
     with tabs between them. Labels in the input are not needed and not looked at.
+
+    Images: a line of JSON for each, with label, box and score of what was found.
     """
     commands = commands_of(options.model)
     refuse_options_of_others(context, PredictOptions, commands, commands.predict_options)

@@ -39,6 +39,10 @@ class PredictOptions:
     threads: ThreadsOption = 1
     k_best: Annotated[int, typer.Option("--k-best", metavar="K", min=1, help="Write the K best, not only one.")] = 1
     format: FormatOption = None
+    draw: Annotated[
+        str | None,
+        typer.Option("--draw", metavar="DIR", help="Also write a picture of every image with what was found in it."),
+    ] = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -84,6 +88,7 @@ class TaskCommands(ABC, Generic[SomeModel]):
 _HOMES = {
     "tag": ("marginloom.cli.tag", "TagCommands"),
     "classify": ("marginloom.cli.classify", "ClassifyCommands"),
+    "detect": ("marginloom.cli.detect", "DetectCommands"),
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from marginloom.cli.classify import train_classify
+from marginloom.cli.detect import train_detect
 from marginloom.cli.tag import train_tag
 
 train = typer.Typer(help="Train a model.", no_args_is_help=True)
@@ -17,3 +18,4 @@ def _train() -> None:
 
 train.command("tag", no_args_is_help=True)(train_tag)
 train.command("classify", no_args_is_help=True)(train_classify)
+train.command("detect", no_args_is_help=True)(train_detect)
