@@ -85,6 +85,7 @@ void bind_tasks(nb::module_& module);
 void bind_multiclass(nb::module_& module);
 void bind_custom_task(nb::module_& module);
 void bind_detection(nb::module_& module);
+void bind_multilabel(nb::module_& module);
 void bind_training(nb::module_& module);
 void bind_online_engines(nb::module_& module);
 void bind_online_learners(nb::module_& module);

@@ -76,5 +76,6 @@ NB_MODULE(_core, module) {
   bind_multiclass(module);
   bind_custom_task(module);
   bind_detection(module);
+  bind_multilabel(module);
   bind_training(module);
 }

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from marginloom.errors import InputError, MarginloomError, ModelFileError
     from marginloom.estimators.detection import ObjectDetector
     from marginloom.estimators.multiclass import MulticlassClassifier
+    from marginloom.estimators.multilabel import MultilabelClassifier
     from marginloom.estimators.sequence import SequenceTagger
     from marginloom.io.crfsuite import read_crfsuite, write_crfsuite
     from marginloom.io.detections import read_detections, write_detections
@@ -39,6 +40,7 @@ _HOMES = {
     "ModelFileError": "errors",
     "MulticlassClassifier": "estimators.multiclass",
     "ObjectDetector": "estimators.detection",
+    "MultilabelClassifier": "estimators.multilabel",
     "PassiveAggressive": "learners",
     "Perceptron": "learners",
     "ProgressBar": "callbacks",
@@ -73,6 +75,7 @@ __all__ = [
     "MarginloomError",
     "ModelFileError",
     "MulticlassClassifier",
+    "MultilabelClassifier",
     "ObjectDetector",
     "PassiveAggressive",
     "Perceptron",

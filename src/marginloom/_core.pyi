@@ -150,6 +150,29 @@ class MulticlassTask(Task):
     @property
     def stride(self) -> int: ...
 
+class MultilabelTask(Task):
+    def __init__(
+        self,
+        rows: int,
+        columns: int,
+        offsets: UInt64 | None,
+        indices: UInt32 | None,
+        singles: Float32 | None,
+        doubles: Float64 | None,
+        gold: UInt8 | None,
+        label_count: int,
+        bias: float,
+        labels_per_slack: int,
+        missing_costs: Sequence[float],
+        spurious_costs: Sequence[float],
+        pairs: Sequence[tuple[int, int]],
+        sweeps: int,
+    ) -> None: ...
+    @property
+    def stride(self) -> int: ...
+    @property
+    def first_row(self) -> int: ...
+
 class CustomTask(Task):
     def __init__(self, oracle: object, size: int, dimension: int, gold: bool, exact: bool, k_best: bool) -> None: ...
     def gold_features(self, example: int) -> tuple[UInt32, Float64]: ...

@@ -380,7 +380,7 @@ def train(
     check_needs(task, chosen)
     copies = chosen.engine.weight_copies(threads)
     plan = plan_memory(task, memory, working_sets="memory" in chosen.learner.common, weight_copies=copies)
-    instance_weights = checked_sample_weight(sample_weight, task.core.size, C)
+    instance_weights = checked_sample_weight(task.example_weights(sample_weight), task.core.size, C)
     objective = Objective(C, loss or "", instance_weights, plan.working_sets)
     native_learner = chosen.learner.build(task.core, objective)
     examples = np.flatnonzero(instance_weights).astype(np.uint64)

@@ -19,7 +19,8 @@ def predict(*, context: typer.Context, options: PredictOptions) -> None:
     one a line, as CRFsuite writes them.
 
     Examples in LIBSVM's format: one line each with the class, or with the K best classes, each followed by its score,
-    with tabs between them. Labels in the input are not needed and not looked at.
+    with tabs between them; of models with several labels, the labels with commas between them, which may be an empty
+    line. Labels in the input are not needed and not looked at.
 
     Images: a line of JSON for each, with label, box and score of what was found.
     """

@@ -89,6 +89,7 @@ _HOMES = {
     "tag": ("marginloom.cli.tag", "TagCommands"),
     "classify": ("marginloom.cli.classify", "ClassifyCommands"),
     "detect": ("marginloom.cli.detect", "DetectCommands"),
+    "multilabel": ("marginloom.cli.multilabel", "MultilabelCommands"),
 }
 
 

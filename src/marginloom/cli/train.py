@@ -6,6 +6,7 @@ import typer
 
 from marginloom.cli.classify import train_classify
 from marginloom.cli.detect import train_detect
+from marginloom.cli.multilabel import train_multilabel_command
 from marginloom.cli.tag import train_tag
 
 train = typer.Typer(help="Train a model.", no_args_is_help=True)
@@ -19,3 +20,4 @@ def _train() -> None:
 train.command("tag", no_args_is_help=True)(train_tag)
 train.command("classify", no_args_is_help=True)(train_classify)
 train.command("detect", no_args_is_help=True)(train_detect)
+train.command("multilabel", no_args_is_help=True)(train_multilabel_command)

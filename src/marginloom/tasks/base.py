@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
+from numpy.typing import ArrayLike
+
 from marginloom import _core
 
 
@@ -36,3 +38,7 @@ class Task(ABC):
     @abstractmethod
     def memory(self) -> int:
         """Bytes that the examples take."""
+
+    def example_weights(self, sample_weight: ArrayLike | None) -> ArrayLike | None:
+        """Return the weights of the native task's examples, given those of what users see as examples."""
+        return sample_weight

@@ -1,0 +1,183 @@
+// Sets of labels: any subset of L labels is an output. phi(x, S) has x once for every label in S and, where pairs of
+// labels interact, 1 for every pair that is whole in S. So with s_l = w_l.x
+//
+//   w.phi(x, S) = sum_{l in S} s_l + sum_{pairs (a, b) in S} v_ab
+//   loss(S)     = sum over the right labels that are missing of missing_l + over the wrong ones that are there of
+//                 spurious_l; all costs 1: Hamming loss
+//   d(S).d(S')  = |x|^2 times the number of labels that differ from gold in both, plus the same for pairs
+//
+// Without pairs labels are decided one by one: exact, in time linear in L. With pairs see label_pairs.hpp.
+//
+// An example is a row of the inputs with all its labels, or, where labels do not interact, with some of them: then
+// every row makes several examples, each with its own slack. For the hinge loss the objective is the same, the largest
+// violation of a row being the sum of those of its parts,
+//   max_S [loss(S) - w.d(S)] = sum_l max(0, loss_l - w.d_l),
+// and far fewer sets are needed to describe the optimum: 2 for a part of one label, which is a binary SVM, and in
+// general one more than the labels of a part. For the squared hinge it is another objective.
+//
+// Weights: the pairs', padded to a multiple of row_alignment; then rows of `stride` doubles, one per feature, one
+// column per label, the padding always 0. The difference phi(gold) - phi(S) has plus or minus x for the labels in which
+// the two sets differ; candidates keep the set only.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/implicit_task.hpp"
+#include "core/kernels.hpp"
+#include "tasks/input_matrix.hpp"
+#include "tasks/label_pairs.hpp"
+#include "tasks/label_sets.hpp"
+
+namespace marginloom {
+
+struct MultilabelOptions {
+  std::vector<double> missing_costs = {};   // loss of a right label that is missing; empty: all 1
+  std::vector<double> spurious_costs = {};  // loss of a wrong label that is there; empty: all 1
+  std::size_t labels_per_slack = 0;         // of an example, the last one of a row may have fewer; 0: all
+  std::vector<LabelPair> pairs = {};
+  int sweeps = 30;  // of the relaxation at most, where the pairs have cycles
+};
+
+class MultilabelTask final : public ImplicitTask<MultilabelTask> {
+ public:
+  // `gold` has a set of labels (label_sets.hpp) per example, or is empty: nothing to learn from. The memory of `inputs`
+  // and `gold` must outlive the task. Throws std::invalid_argument if they contradict themselves.
+  MultilabelTask(const InputData& inputs, std::span<const std::uint8_t> gold, std::size_t label_count,
+                 MultilabelOptions options);
+
+  std::size_t size() const override { return inputs_.size() * parts_; }
+  std::size_t dimension() const override { return first_row() + inputs_.width() * stride_; }
+  Capabilities capabilities() const override;
+  std::unique_ptr<Scratch> make_scratch() const override;
+  void predict(std::size_t i, WeightView w, int k, Scratch& scratch, std::vector<Output>& outputs) const override;
+  double find(std::size_t i, WeightView w, const FindOptions& options, Scratch& scratch,
+              CandidateSink& sink) const override;
+  void candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const override;
+  double work(std::size_t i) const override { return static_cast<double>(inputs_.entry_count(row_of(i))) + 1; }
+  bool products(std::size_t i, std::span<const ByteView> outputs, std::span<double> matrix) const override;
+
+  template <class Visit>
+  void visit_difference(std::size_t i, ByteView output, Visit visit) const;
+  template <class Weights>
+  void dot_outputs(std::size_t i, std::span<const ByteView> outputs, const Weights& w, std::span<double> dots) const;
+  template <class Weights>
+  void add_outputs(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
+                   const Weights& w) const;
+
+  [[nodiscard]] std::size_t stride() const { return stride_; }
+  [[nodiscard]] std::size_t first_row() const { return padded(pairs_.size()); }  // where the features' weights begin
+  [[nodiscard]] std::size_t bytes_per_output() const { return label_set_bytes(part_size_); }
+
+ private:
+  struct Buffers;
+  static constexpr std::size_t widest_stack = 2048;  // labels of which one number each fits on the stack
+
+  [[nodiscard]] std::size_t row_of(std::size_t i) const { return i / parts_; }
+  [[nodiscard]] std::size_t first_label(std::size_t i) const { return i % parts_ * part_size_; }
+  [[nodiscard]] std::size_t labels_of(std::size_t i) const {
+    return std::min(part_size_, label_count_ - first_label(i));
+  }
+  [[nodiscard]] ByteView gold(std::size_t i) const { return gold_.subspan(i * bytes_per_output(), bytes_per_output()); }
+  [[nodiscard]] double cost(std::size_t label, bool missing) const {
+    const auto& costs = missing ? options_.missing_costs : options_.spurious_costs;
+    return costs.empty() ? 1.0 : costs[label];
+  }
+  // Whether a set of the example takes bits beyond its labels.
+  [[nodiscard]] bool is_set(std::size_t i, ByteView set) const;
+  // scores[l] for the example's labels; there must be room for whole registers.
+  void score_labels(std::size_t i, const double* w, double* scores) const;
+  template <class Take>
+  double decode_best(std::size_t i, WeightView w, int k, Buffers& buffers, Take take) const;
+  void emit(std::size_t i, Buffers& buffers, CandidateSink& sink) const;
+
+  InputMatrix inputs_;
+  std::span<const std::uint8_t> gold_;
+  std::size_t label_count_;
+  std::size_t stride_;
+  std::size_t part_size_;  // labels of an example
+  std::size_t parts_;      // examples of a row
+  MultilabelOptions options_;
+  LabelPairs pairs_;
+};
+
+// Blocks of labels within rows of features, so that neighbouring weights are visited one after the other.
+template <class Visit>
+void MultilabelTask::visit_difference(std::size_t i, ByteView output, Visit visit) const {
+  constexpr std::size_t most = 64;
+  std::size_t columns[most];
+  double signs[most];
+  std::size_t count = 0;
+  const std::size_t base = first_row() + first_label(i);
+  const auto visit_block = [&] {
+    inputs_.visit(row_of(i), [&](std::size_t feature, double value) {
+      const std::size_t row = feature * stride_;
+      for (std::size_t j = 0; j < count; ++j) visit(static_cast<WeightIndex>(row + columns[j]), signs[j] * value);
+    });
+    count = 0;
+  };
+  visit_differing_labels(gold(i), output, [&](std::size_t label, bool missing) {
+    columns[count] = base + label;
+    signs[count] = missing ? 1 : -1;
+    if (++count == most) visit_block();
+  });
+  if (count > 0) visit_block();
+  pairs_.visit_difference(gold(i), output,
+                          [&](std::size_t pair, double sign) { visit(static_cast<WeightIndex>(pair), sign); });
+}
+
+// Weights that one thread owns: all labels are scored once, whatever the number of outputs.
+template <class Weights>
+void MultilabelTask::dot_outputs(std::size_t i, std::span<const ByteView> outputs, const Weights& w,
+                                 std::span<double> dots) const {
+  if constexpr (requires { w.data; } && !std::is_same_v<Weights, AtomicWeights>) {
+    if (part_size_ <= widest_stack) {
+      double scores[widest_stack + row_alignment];
+      score_labels(i, w.data, scores);
+      for (std::size_t j = 0; j < outputs.size(); ++j) {
+        double sum = 0;
+        visit_differing_labels(gold(i), outputs[j], [&](std::size_t label, bool missing) {
+          sum += missing ? scores[label] : -scores[label];
+        });
+        pairs_.visit_difference(gold(i), outputs[j],
+                                [&](std::size_t pair, double sign) { sum += sign * w.data[pair]; });
+        dots[j] = sum;
+      }
+      return;
+    }
+  }
+  ImplicitTask::dot_outputs(i, outputs, w, dots);
+}
+
+// The steps of a label add up before any weight is touched.
+template <class Weights>
+void MultilabelTask::add_outputs(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
+                                 const Weights& w) const {
+  if (part_size_ > widest_stack) return ImplicitTask::add_outputs(i, outputs, steps, w);
+  double changes[widest_stack];
+  std::uint32_t changed[widest_stack];
+  std::size_t count = 0;
+  std::fill_n(changes, labels_of(i), 0.0);
+  for (std::size_t j = 0; j < outputs.size(); ++j) {
+    if (steps[j] == 0) continue;
+    visit_differing_labels(gold(i), outputs[j],
+                           [&](std::size_t label, bool missing) { changes[label] += missing ? steps[j] : -steps[j]; });
+    pairs_.visit_difference(gold(i), outputs[j], [&](std::size_t pair, double sign) {
+      w.add(static_cast<WeightIndex>(pair), sign * steps[j]);
+    });
+  }
+  for (std::size_t l = 0; l < labels_of(i); ++l) {
+    if (changes[l] != 0) changed[count++] = static_cast<std::uint32_t>(l);
+  }
+  const std::size_t base = first_row() + first_label(i);
+  inputs_.visit(row_of(i), [&](std::size_t feature, double value) {
+    const std::size_t row = base + feature * stride_;
+    for (std::size_t j = 0; j < count; ++j) {
+      w.add(static_cast<WeightIndex>(row + changed[j]), changes[changed[j]] * value);
+    }
+  });
+}
+
+}  // namespace marginloom

@@ -1,0 +1,225 @@
+#include "tasks/multilabel.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/random.hpp"
+#include "tasks/k_best_sets.hpp"
+#include "test.hpp"
+
+using marginloom::AtomicWeights;
+using marginloom::ByteView;
+using marginloom::CandidateBatch;
+using marginloom::DirtyBlocks;
+using marginloom::InputData;
+using marginloom::LabelPair;
+using marginloom::MultilabelOptions;
+using marginloom::MultilabelTask;
+using marginloom::PlainWeights;
+using marginloom::PrivateWeights;
+using marginloom::Random;
+using marginloom::TrackedWeights;
+
+namespace {
+
+constexpr std::size_t rows = 5;
+constexpr std::size_t columns = 4;
+
+InputData dense_rows(std::span<const double> values, double bias) {
+  InputData inputs;
+  inputs.row_count = rows;
+  inputs.column_count = columns;
+  inputs.dense = true;
+  inputs.doubles = values;
+  inputs.bias = bias;
+  return inputs;
+}
+
+double number(Random& random) {
+  return static_cast<double>(random.below(2001)) / 1000 - 1;
+}
+
+// Dense rows, and outputs of the first example of every row, which differ from gold here and there.
+struct Problem {
+  Problem(Random& random, std::size_t labels, std::size_t per_slack, std::vector<LabelPair> pairs) {
+    for (std::size_t k = 0; k < rows * columns; ++k) values.push_back(random.below(3) == 0 ? 0.0 : number(random));
+    const std::size_t size = per_slack == 0 ? labels : per_slack;
+    const std::size_t parts = (labels + size - 1) / size;
+    for (std::size_t i = 0; i < rows * parts; ++i) append_set(random, i % parts, size, labels, gold);
+    task =
+        std::make_unique<MultilabelTask>(dense_rows(values, 0.5), gold, labels,
+                                         MultilabelOptions{.labels_per_slack = per_slack, .pairs = std::move(pairs)});
+    for (int k = 0; k < 5; ++k) {
+      sets.emplace_back();
+      append_set(random, 0, size, labels, sets.back());
+    }
+    for (const auto& set : sets) outputs.emplace_back(set);
+    for (std::size_t k = 0; k < task->dimension(); ++k) w.push_back(number(random));
+  }
+
+  static void append_set(Random& random, std::size_t part, std::size_t size, std::size_t labels,
+                         std::vector<std::uint8_t>& bytes) {
+    const std::size_t begin = bytes.size();
+    bytes.resize(begin + marginloom::label_set_bytes(size));
+    for (std::size_t l = 0; l < size && part * size + l < labels; ++l) {
+      if (random.below(3) == 0) marginloom::put_label(std::span(bytes).subspan(begin), l, true);
+    }
+  }
+
+  // The difference of an output as a dense vector.
+  [[nodiscard]] std::vector<double> difference(std::size_t i, ByteView output) const {
+    std::vector<double> result(task->dimension(), 0.0);
+    task->visit_difference(i, output, [&](marginloom::WeightIndex k, double value) { result[k] += value; });
+    return result;
+  }
+
+  std::vector<double> values;
+  std::vector<std::uint8_t> gold;
+  std::unique_ptr<MultilabelTask> task;
+  std::vector<std::vector<std::uint8_t>> sets;
+  std::vector<ByteView> outputs;
+  std::vector<double> w;
+};
+
+double dot(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0;
+  for (std::size_t k = 0; k < a.size(); ++k) sum += a[k] * b[k];
+  return sum;
+}
+
+template <class Check>
+void for_problems(std::uint64_t seed, Check check) {
+  Random random(seed);
+  check(Problem(random, 1, 0, {}), 0);
+  check(Problem(random, 9, 0, {}), rows - 1);
+  check(Problem(random, 9, 1, {}), 9);
+  check(Problem(random, 30, 12, {}), 3);
+  check(Problem(random, 70, 0, {}), 2);
+  check(Problem(random, 150, 0, {{0, 3}, {3, 140}}), 1);
+  check(Problem(random, 11, 0, {{0, 1}, {1, 2}, {2, 0}, {4, 9}}), 1);
+  check(Problem(random, 2100, 0, {{0, 2050}}), 1);  // more labels than the stack has room for
+}
+
+}  // namespace
+
+TEST("multilabel: products of differences are those of the vectors") {
+  for_problems(1, [](const Problem& problem, std::size_t i) {
+    const std::size_t count = problem.outputs.size();
+    std::vector<double> matrix(count * count, -1);
+    CHECK(problem.task->products(i, problem.outputs, matrix));
+    for (std::size_t j = 0; j < count; ++j) {
+      for (std::size_t k = 0; k < count; ++k) {
+        const double expected =
+            dot(problem.difference(i, problem.outputs[j]), problem.difference(i, problem.outputs[k]));
+        CHECK_NEAR(matrix[j * count + k], expected, 1e-9);
+      }
+    }
+  });
+}
+
+TEST("multilabel: candidates have the norm and the loss of their difference") {
+  for_problems(2, [](const Problem& problem, std::size_t i) {
+    const auto scratch = problem.task->make_scratch();
+    for (const ByteView output : problem.outputs) {
+      CandidateBatch found;
+      problem.task->candidate(i, output, *scratch, found);
+      const auto difference = problem.difference(i, output);
+      CHECK_NEAR(found[0].squared_norm, dot(difference, difference), 1e-9);
+      std::size_t wrong = 0;
+      for (std::size_t k = 0; k < output.size(); ++k) {
+        wrong += static_cast<std::size_t>(
+            std::popcount(static_cast<unsigned>(output[k] ^ problem.gold[i * output.size() + k])));
+      }
+      CHECK(found[0].loss == static_cast<double>(wrong));
+    }
+  });
+}
+
+TEST("multilabel: dots and steps of several outputs are those of the single ones, for all kinds of weights") {
+  for_problems(3, [](const Problem& problem, std::size_t i) {
+    const MultilabelTask& task = *problem.task;
+    const std::size_t count = problem.outputs.size();
+    const std::vector<double> steps{0.5, 0, -1.25, 2, 0.125};
+    std::vector<double> expected = problem.w;
+    std::vector<double> dots;
+    for (std::size_t j = 0; j < count; ++j) {
+      const auto difference = problem.difference(i, problem.outputs[j]);
+      dots.push_back(dot(difference, problem.w));
+      for (std::size_t k = 0; k < expected.size(); ++k) expected[k] += steps[j] * difference[k];
+    }
+    const auto check = [&](std::vector<double>& w, const auto& weights) {
+      std::vector<double> found(count);
+      task.dot_all(i, problem.outputs, weights, found);
+      for (std::size_t j = 0; j < count; ++j) {
+        CHECK_NEAR(found[j], dots[j], 1e-9);
+        CHECK_NEAR(task.dot(i, problem.outputs[j], weights), dots[j], 1e-9);
+      }
+      task.add_all(i, problem.outputs, steps, weights);
+      for (std::size_t k = 0; k < w.size(); ++k)
+        CHECK_NEAR(weights.read(static_cast<marginloom::WeightIndex>(k)), expected[k], 1e-9);
+    };
+    std::vector<double> plain = problem.w;
+    check(plain, PlainWeights{plain.data()});
+    std::vector<double> tracked = problem.w;
+    DirtyBlocks dirty(tracked.size());
+    check(tracked, TrackedWeights{tracked.data(), &dirty});
+    for (std::size_t k = 0; k < tracked.size(); ++k) {
+      CHECK(tracked[k] == problem.w[k] || dirty.marked(k / DirtyBlocks::block_size));
+    }
+    std::vector<double> shared = problem.w;
+    check(shared, AtomicWeights{shared.data()});
+    std::vector<double> cold = problem.w;
+    std::vector<double> hot(problem.w.begin(), problem.w.begin() + 8);
+    std::vector<double> changes(8, 0.0);
+    check(cold, PrivateWeights{{cold.data()}, hot, changes, 1});
+  });
+}
+
+TEST("multilabel: scores of parts are those of the whole") {
+  Random random(4);
+  const Problem problem(random, 30, 12, {});
+  const MultilabelTask whole(dense_rows(problem.values, 0.5), {}, 30, {});
+  const auto scratch = problem.task->make_scratch();
+  const auto whole_scratch = whole.make_scratch();
+  for (std::size_t row = 0; row < rows; ++row) {
+    double sum = 0;
+    for (std::size_t part = 0; part < 3; ++part) {
+      std::vector<marginloom::Output> outputs;
+      problem.task->predict(3 * row + part, problem.w, 1, *scratch, outputs);
+      sum += outputs[0].score;
+    }
+    std::vector<marginloom::Output> outputs;
+    whole.predict(row, problem.w, 1, *whole_scratch, outputs);
+    CHECK_NEAR(outputs[0].score, sum, 1e-9);
+  }
+}
+
+TEST("k best sets: nothing to flip, and more asked for than there is") {
+  marginloom::KBestSets sets;
+  const std::vector<double> gains{1.0, -2.0};
+  sets.start(gains, 9);
+  std::vector<double> scores;
+  while (sets.next()) scores.push_back(sets.score());
+  CHECK(scores == std::vector<double>{1, 0, -1, -2});
+  sets.start({}, 3);
+  CHECK(sets.next());
+  CHECK(sets.score() == 0);
+  CHECK(!sets.next());
+}
+
+TEST("multilabel: data that contradict themselves are refused") {
+  const std::vector<double> values(rows * columns, 1.0);
+  const InputData inputs = dense_rows(values, 0);
+  const std::vector<std::uint8_t> sets(rows, 0);
+  const std::vector<std::uint8_t> stray(rows, 0x80);
+  const auto make = [&](std::span<const std::uint8_t> gold, std::size_t labels, MultilabelOptions options = {}) {
+    return MultilabelTask(inputs, gold, labels, std::move(options)).size();
+  };
+  CHECK(make(sets, 7) == rows);
+  CHECK_THROWS(std::invalid_argument, make(sets, 0), "1 to 1,048,576 labels");
+  CHECK_THROWS(std::invalid_argument, make(sets, 9), "one set of labels per example");
+  CHECK_THROWS(std::invalid_argument, make(stray, 7), "beyond the number of labels");
+  CHECK_THROWS(std::invalid_argument, make(sets, 7, {.missing_costs = {1, 2}}), "one cost per label");
+  CHECK_THROWS(std::invalid_argument, make(sets, 7, {.pairs = {{1, 7}}}), "two different labels of 7");
+  CHECK_THROWS(std::invalid_argument, make({}, 7, {.labels_per_slack = 2, .pairs = {{1, 2}}}), "share their slack");
+}
