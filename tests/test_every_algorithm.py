@@ -65,8 +65,10 @@ def test_examples_of_weight_0_do_not_count(algorithm, learner):
     chosen = np.flatnonzero(weights)
     kept.X, kept.y, kept.lengths = [chains.X[i] for i in chosen], [chains.y[i] for i in chosen], chains.lengths[chosen]
     options = {"algorithm": algorithm, "learner": learner, "max_iter": 5, "tol": 1e-9, "engine": {"shuffle": False}}
-    if algorithm == "fsmo":
-        options["learner"] = {**learner, "batch": 2}
+    if ALGORITHMS[algorithm].learner.name == "fsmo":
+        options["learner"] = {"batch": 2, **learner}
+    if ALGORITHMS[algorithm].engine.name == "shared":
+        options["n_threads"] = 1
     whole = train(make_task(chains, "valued"), sample_weight=weights, **options)
     part = train(make_task(kept, "valued"), sample_weight=weights[chosen], **options)
     assert np.abs(whole.weights).max() > 0

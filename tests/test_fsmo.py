@@ -76,7 +76,7 @@ def test_the_conditions_of_optimality_hold_for_every_output(C):
 
 
 def test_ending_inner_solutions_early_takes_fewer_updates():
-    hasty = {"inner_stop": True, "inner_iterations": 1, "inner_change": 1e9, "inner_times": 1}
+    hasty = {"inner_stop": True, "inner_iterations": 1, "inner_change": 1e9, "inner_times": 1, "inner_share": 0.0}
     patient = {**hasty, "inner_stop": False}
     counts = [trained(max_iter=1, tol=1e-12, learner={"batch": 20, **how}).updates for how in (hasty, patient)]
     assert counts[0] < 0.8 * counts[1]
@@ -86,6 +86,21 @@ def test_ending_inner_solutions_early_takes_fewer_updates():
     assert counts[0] < late <= counts[1]
     never = trained(max_iter=1, tol=1e-12, learner={"batch": 20, **hasty, "inner_times": 10**6}).updates
     assert never == counts[1]
+
+
+def test_the_less_of_the_gap_a_sweep_must_gain_the_more_a_pass_gains():
+    stopping = {"inner_stop": True, "inner_iterations": 10**6}
+    runs = [trained(max_iter=4, tol=1e-12, learner={**stopping, "inner_share": share}) for share in (10.0, 0.001, 0.0)]
+    updates = [run.updates for run in runs]
+    assert updates[0] < updates[1] < updates[2]
+    assert runs[0].certificate.dual < runs[1].certificate.dual
+    patient = trained(max_iter=4, tol=1e-12, learner={"inner_stop": False, "inner_share": 10.0})
+    assert patient.weights.tobytes() == runs[2].weights.tobytes()
+
+
+def test_solving_all_after_every_batch_takes_more_updates():
+    of_batch, of_all = (trained(max_iter=1, tol=1e-12, learner={"scope": scope}).updates for scope in ("batch", "all"))
+    assert of_all > of_batch > 0
 
 
 def test_hardly_any_change_of_the_dual_ends_training_early():

@@ -54,17 +54,20 @@ void make_frank_wolfe(FrankWolfe* self, SharedTask task, const Costs& costs, int
                         {.inner_passes = inner_passes, .averaged = averaged, .memory = memory});
 }
 
-void make_fsmo(Fsmo* self, SharedTask task, const Costs& costs, double epsilon, std::size_t batch, bool as_published,
-               bool inner_stop, std::size_t inner_iterations, double inner_change, std::size_t inner_times,
-               std::size_t memory) {
+void make_fsmo(Fsmo* self, SharedTask task, const Costs& costs, double epsilon, int k_best, std::size_t batch,
+               bool all_after_batch, bool as_published, bool inner_stop, std::size_t inner_iterations,
+               double inner_change, std::size_t inner_times, double inner_share, std::size_t memory) {
   new (self) Fsmo(std::move(task), checked_numbers(costs),
                   {.epsilon = epsilon,
+                   .k_best = k_best,
                    .batch = batch,
+                   .all_after_batch = all_after_batch,
                    .as_published = as_published,
                    .inner_stop = inner_stop,
                    .inner_iterations = inner_iterations,
                    .inner_change = inner_change,
                    .inner_times = inner_times,
+                   .inner_share = inner_share,
                    .memory = memory});
 }
 

@@ -14,6 +14,7 @@
 #include "engines/decoupled.hpp"
 #include "engines/master_worker.hpp"
 #include "engines/serial.hpp"
+#include "engines/shared.hpp"
 #include "learners/hildreth.hpp"
 
 namespace marginloom::python {
@@ -257,6 +258,18 @@ void bind_training(nb::module_& module) {
         options.least_gain = least_gain;
         new (self) Decoupled(std::move(task), std::move(learner), std::move(visited), {seed, shuffle}, options);
       });
+  nb::class_<Shared, Engine>(module, "Shared")
+      .def("__init__",
+           [](Shared* self, std::shared_ptr<Task> task, std::shared_ptr<DualLearner> learner,
+              const InputArray<std::uint64_t>& examples, std::uint64_t seed, bool shuffle, int threads, bool recorded) {
+             if (&learner->task() != task.get()) throw std::invalid_argument("the learner belongs to another task");
+             auto visited = checked_examples(*task, examples);
+             SharedOptions options;
+             options.threads = threads;
+             options.recorded = recorded;
+             new (self) Shared(std::move(task), std::move(learner), std::move(visited), {seed, shuffle}, options);
+           })
+      .def_prop_ro("caution", &Shared::caution);
   nb::class_<SerialOnline, Engine>(module, "SerialOnline").def("__init__", &make_serial<SerialOnline, OnlineLearner>);
   nb::class_<SerialDual, Engine>(module, "SerialDual").def("__init__", &make_serial<SerialDual, DualLearner>);
   bind_online_engines(module);

@@ -4,7 +4,12 @@
 //   TrackedWeights  one thread owns the vector and notes which parts it changes
 //   LoggedWeights   one thread owns the vector and notes every step, so that copies can follow
 //   TriedWeights    the vector is only read, and changes go into an overlay
-//   AtomicWeights   several threads share it: relaxed loads and atomic adds
+//   AtomicWeights   several threads share it: relaxed loads and atomic adds. Steps are made with weights that others
+//                   are about to change; where that makes their sum overshoot, `caution` > 1 shortens them: the
+//                   squared norm of a difference counts so many times. With a `ledger` the adds are not atomic:
+//                   a change may get lost when two threads meet, but the thread's ledger has it, so that the sum
+//                   of all ledgers puts the weights right. That is much faster where most weights are hot,
+//                   because the cache lines of an update then travel all at once
 //   PrivateWeights  a thread works on its own copy of the hot weights (a prefix of the vector) and shares the
 //                   rest atomically. The copies of p threads are summed when they are merged, so each copy
 //                   moves `scale` times the thread's step and the step counts the hot part of the squared
@@ -79,15 +84,23 @@ struct TriedWeights {
 
 struct AtomicWeights {
   double* data;
+  double caution = 1;
+  double* ledger = nullptr;  // the thread's own changes, as many as there are weights
 
   [[nodiscard]] double read(WeightIndex k) const {
     return std::atomic_ref<double>(data[k]).load(std::memory_order_relaxed);
   }
   void add(WeightIndex k, double change) const {
-    std::atomic_ref<double>(data[k]).fetch_add(change, std::memory_order_relaxed);
+    const std::atomic_ref<double> weight(data[k]);
+    if (!ledger) {
+      weight.fetch_add(change, std::memory_order_relaxed);
+    } else {
+      weight.store(weight.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
+      ledger[k] += change;
+    }
   }
-  [[nodiscard]] static constexpr double extra_curvature(WeightIndex, double) { return 0; }
-  [[nodiscard]] static constexpr double extra_curvature_bound(double) { return 0; }
+  [[nodiscard]] double extra_curvature(WeightIndex, double value) const { return (caution - 1) * value * value; }
+  [[nodiscard]] double extra_curvature_bound(double squared_norm) const { return (caution - 1) * squared_norm; }
 };
 
 struct PrivateWeights {

@@ -6,6 +6,7 @@
 
 #include "core/kernels.hpp"
 #include "core/stopwatch.hpp"
+#include "engines/sweeps.hpp"
 
 namespace marginloom {
 namespace {
@@ -30,13 +31,14 @@ DualEngine::DualEngine(std::shared_ptr<const Task> task, std::shared_ptr<DualLea
       learner_(std::move(learner)),
       examples_(std::move(examples)),
       options_(options),
-      lane_{Random(options.seed)} {}
+      lane_{.random = Random(options.seed), .examples = examples_} {}
 
 PassReport DualEngine::do_pass(StopRequest& stop) {
   PassReport report;
   const std::size_t updates_before = lane_.updates;
   const Lending lending(lane_, stop);
   loss_sum_ = 0;
+  lane_.waiting.clear();
   learner_->begin_pass();
   search_pass(report, stop);
   report.training_loss /= static_cast<double>(std::max<std::size_t>(report.inferences, 1));
@@ -46,6 +48,7 @@ PassReport DualEngine::do_pass(StopRequest& stop) {
   report.stopped |= stop.stopped();  // a learner may have been cut short within
   const double squared_norm = kernels().squared_norm(weights_.values().data(), weights_.size());
   report.dual = learner_->dual(squared_norm);
+  note_dual(*report.dual, !report.stopped);
   report.primal_estimate = loss_sum_ + squared_norm / 2;
   if (const auto gap = learner_->gap_estimate()) report.primal_estimate = *report.dual + *gap;
   if (!report.stopped) learner_->note_gap(*report.primal_estimate, *report.dual);
@@ -65,30 +68,11 @@ void DualEngine::note_search(std::size_t i, double slack, PassReport& report) {
 
 void DualEngine::inner_passes(PassReport& report, StopRequest& stop) {
   const PlainWeights w{weights_.values().data()};
-  ThreadTime& time = report.threads.front();
   Stopwatch watch;
-  std::vector<double> gains(learner_->shrinking() > 0 ? task_->size() : 0);
-  double least = 0;  // gain that a block must have had in the pass before
-  for (int pass = 0; pass < learner_->inner_passes() && !report.stopped; ++pass) {
-    std::vector<std::size_t> order;
-    std::ranges::copy_if(examples_, std::back_inserter(order), [&](std::size_t i) {
-      return learner_->has_candidates(i) && (gains.empty() || pass == 0 || gains[i] >= least);
-    });
-    order = pass_order(std::move(order), options_, lane_.random);
-    double total = 0;
-    for (std::size_t j = 0; j < order.size(); ++j) {
-      if (j % 64 == 0 && stop.stopped()) {
-        report.stopped = true;
-        break;
-      }
-      learner_->prefetch(std::span(order).subspan(j + 1));
-      const double gain = learner_->improve(order[j], w, lane_);
-      total += gain;
-      if (!gains.empty()) gains[order[j]] = gain;
-    }
-    if (!order.empty()) least = learner_->shrinking() * total / static_cast<double>(order.size());
-  }
-  time.update += watch.lap();
+  sweep_blocks(*learner_, w, lane_, options_);
+  learner_->end_part(w, lane_);
+  report.threads.front().update += watch.lap();
+  report.stopped |= stop.stopped();
 }
 
 std::optional<Certificate> DualEngine::certify(int threads, StopRequest& stop) {

@@ -30,6 +30,9 @@ class DualEngine : public Engine {
   // Passes over the blocks until the next search.
   virtual void inner_passes(PassReport& report, StopRequest& stop);
 
+  // Tells the dual after a pass, whole or cut short.
+  virtual void note_dual(double, bool) {}
+
   // Tells the learner and the report that example i was searched and what find() returned.
   void note_search(std::size_t i, double slack, PassReport& report);
 
@@ -37,12 +40,11 @@ class DualEngine : public Engine {
   std::vector<std::size_t> examples_;
   VisitOptions options_;
   Lane lane_;
+  double loss_sum_ = 0;  // sum_i C_i l(slack_i) as this pass met them
 
  private:
   // One pass of inference, then the learner's passes over the blocks.
   PassReport do_pass(StopRequest& stop) final;
-
-  double loss_sum_ = 0;  // sum_i C_i l(slack_i) as this pass met them
 };
 
 }  // namespace marginloom

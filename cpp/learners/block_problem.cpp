@@ -140,35 +140,6 @@ void BlockProblem::take_back(std::size_t i, const SentBlock& sent) {
   if (blocks_[i].has_zero_duals()) blocks_.drop_zero_duals(i);
 }
 
-double BlockProblem::solve(const PlainWeights& w, Lane& lane, double tolerance,
-                           const std::function<bool(double)>& enough) {
-  constexpr int most_sweeps = 100'000;  // far more than it takes; the gap tells if it was too few
-  double gain = 0;
-  unsolved_.clear();
-  for (int sweep = 0; sweep < most_sweeps; ++sweep) {
-    const bool all = unsolved_.empty();
-    for (std::size_t i = 0; all && i < blocks_.size(); ++i) {
-      if (!blocks_[i].empty()) unsolved_.push_back(i);
-    }
-    lane.random.shuffle(std::span(unsolved_));
-    std::size_t left = 0;
-    double gain_of_sweep = 0;
-    for (std::size_t j = 0; j < unsolved_.size(); ++j) {
-      if (j % 64 == 0 && lane.stop && lane.stop->stopped()) return gain;
-      const Step step = update(unsolved_[j], w, lane, tolerance);
-      gain_of_sweep += step.gain;
-      if (step.residual > tolerance) unsolved_[left++] = unsolved_[j];
-    }
-    gain += gain_of_sweep;
-    unsolved_.resize(left);
-    if ((all && left == 0) || enough(gain_of_sweep)) break;
-  }
-  for (std::size_t i = 0; i < blocks_.size(); ++i) {
-    if (blocks_[i].has_zero_duals()) blocks_.drop_zero_duals(i);
-  }
-  return gain;
-}
-
 void BlockProblem::refresh(std::size_t i, double largest_violation) {
   constexpr double used_up = 1 - 1e-9;
   sums_[i] = blocks_[i].dual_sum();

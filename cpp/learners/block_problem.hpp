@@ -22,7 +22,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <functional>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <vector>
@@ -68,12 +68,11 @@ class BlockProblem {
   double improve_sent(std::size_t i, SentBlock& sent, const LoggedWeights& w, Lane& lane, double tolerance);
   void take_back(std::size_t i, const SentBlock& sent);
 
-  // Improves all blocks until every residual is within the tolerance, or enough(gain of a sweep) says so. A sweep
-  // visits the blocks that were not yet optimal in the one before; when none is left, one more visits all, since w has
-  // moved. Candidates are dropped at the end only: a dual that is 0 on the way may rise again.
-  double solve(
-      const PlainWeights& w, Lane& lane, double tolerance,
-      const std::function<bool(double)>& enough = [](double) { return false; });
+  // Improves the blocks of these examples until every residual is within the tolerance, or enough(gain of a sweep) says
+  // so. A sweep visits the blocks that were not yet optimal in the one before; when none is left, one more visits all,
+  // since w has moved. Candidates are dropped at the end only: a dual that is 0 on the way may rise again.
+  template <class Weights, class Enough>
+  double solve(std::span<const std::size_t> examples, const Weights& w, Lane& lane, double tolerance, Enough enough);
 
   // Sets the duals of example i's candidates; true if some are 0.
   bool set_duals(std::size_t i, std::span<const double> duals);
@@ -133,7 +132,6 @@ class BlockProblem {
   std::vector<double> costs_;
   std::vector<double> sums_;            // sum_y a_iy
   mutable std::vector<double> slacks_;  // mutable for atomic loads
-  std::vector<std::size_t> unsolved_;
   Loss loss_;
   double asked_threshold_;
   double threshold_;
@@ -215,32 +213,36 @@ BlockProblem::Step BlockProblem::solve_block(std::size_t i, const Weights& w, La
   return result;
 }
 
-// Forwards what every learner with a BlockProblem answers alike. Derived has improve_block(), see DualLearnerBase.
-template <class Derived>
-class BlockLearner : public DualLearnerBase<Derived> {
- public:
-  explicit BlockLearner(BlockProblem problem) : problem_(std::move(problem)) {}
-
-  const Task& task() const override { return problem_.blocks().task(); }
-  Loss loss() const override { return problem_.loss(); }
-  double cost(std::size_t i) const override { return problem_.cost(i); }
-  FindOptions search(std::size_t i) const override {
-    return {.min_violation = problem_.slack(i) + problem_.threshold()};
+template <class Weights, class Enough>
+double BlockProblem::solve(std::span<const std::size_t> examples, const Weights& w, Lane& lane, double tolerance,
+                           Enough enough) {
+  constexpr int most_sweeps = 100'000;  // far more than it takes; the gap tells if it was too few
+  std::vector<std::size_t>& unsolved = lane.unsolved;
+  const auto has_candidates = [&](std::size_t i) { return !blocks_[i].empty(); };
+  double gain = 0;
+  unsolved.clear();
+  for (int sweep = 0; sweep < most_sweeps; ++sweep) {
+    const bool all = unsolved.empty();
+    if (all) std::ranges::copy_if(examples, std::back_inserter(unsolved), has_candidates);
+    lane.random.shuffle(std::span(unsolved));
+    std::size_t left = 0;
+    double gain_of_sweep = 0;
+    for (std::size_t j = 0; j < unsolved.size(); ++j) {
+      if (j % 64 == 0 && lane.stop && lane.stop->stopped()) return gain;
+      blocks_.prefetch(std::span(unsolved).subspan(j + 1));
+      const Step step = update(unsolved[j], w, lane, tolerance);
+      gain_of_sweep += step.gain;
+      if (step.residual > tolerance) unsolved[left++] = unsolved[j];
+    }
+    gain += gain_of_sweep;
+    unsolved.resize(left);
+    if ((all && left == 0) || enough(gain_of_sweep)) break;
   }
-  void absorb(const Candidate& candidate) override { problem_.blocks().absorb(candidate); }
-  bool has_candidates(std::size_t i) const override { return !problem_.blocks()[i].empty(); }
-  void prefetch(std::span<const std::size_t> coming) const override { problem_.blocks().prefetch(coming); }
-  void end_pass(const PlainWeights&, Lane&) override { problem_.blocks().trim(); }
-  void note_gap(double primal, double dual) override { problem_.note_gap(primal, dual); }
-  double dual(double squared_norm) const override { return problem_.dual(squared_norm); }
-  void write_weights(std::span<double> w) const override { problem_.blocks().write_weights(w); }
-  std::size_t active() const override { return problem_.blocks().active(); }
-  std::size_t memory() const override { return problem_.blocks().memory(); }
-  StateArrays export_state() const override { return problem_.export_state(); }
-  void import_state(const StateArrays& state) override { problem_.import_state(state); }
-
- protected:
-  BlockProblem problem_;
-};
+  for (const std::size_t i : examples) {
+    const auto zero = [](const WorkingSet::Member& member) { return member.dual == 0; };
+    if (std::ranges::any_of(blocks_[i].members(), zero)) blocks_.drop_zero_duals(i);
+  }
+  return gain;
+}
 
 }  // namespace marginloom

@@ -20,7 +20,7 @@ void CuttingPlane::end_pass(const PlainWeights& w, Lane& lane) {
 
 double CuttingPlane::solve(const PlainWeights& w, Lane& lane) {
   added_ = 0;
-  return problem_.solve(w, lane, problem_.threshold() / 2);
+  return problem_.solve(lane.examples, w, lane, problem_.threshold() / 2, [](double) { return false; });
 }
 
 }  // namespace marginloom

@@ -17,7 +17,7 @@
 #include <memory>
 #include <vector>
 
-#include "learners/block_problem.hpp"
+#include "learners/block_learner.hpp"
 
 namespace marginloom {
 

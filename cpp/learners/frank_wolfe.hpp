@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "learners/block_problem.hpp"
+#include "learners/block_learner.hpp"
 #include "learners/sparse_sum.hpp"
 
 namespace marginloom {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 #include <utility>
 
 namespace marginloom {
@@ -9,55 +10,72 @@ namespace marginloom {
 Fsmo::Fsmo(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters)
     : BlockLearner({std::move(task), std::move(costs), Loss::hinge, parameters.epsilon, parameters.memory}),
       parameters_(parameters),
-      batch_(parameters.batch > 0 ? parameters.batch : std::max<std::size_t>(problem_.blocks().size() / 100, 1)) {}
+      every_(parameters.k_best == 0 && this->task().capabilities().lists_outputs),
+      batch_(parameters.batch > 0 ? parameters.batch : std::max<std::size_t>(problem_.blocks().size() / 100, 1)),
+      fresh_(problem_.blocks().size(), 0),
+      gap_(parameters.as_published ? 0 : unknown) {}
 
 void Fsmo::absorb(const Candidate& candidate) {
   BlockLearner::absorb(candidate);
-  ++added_;
-}
-
-void Fsmo::end_pass(const PlainWeights& w, Lane& lane) {
-  solve(w, lane);  // also if nothing was added: slacks must follow w, and the tolerance may have shrunk
-  BlockLearner::end_pass(w, lane);
+  fresh_[candidate.example] = 1;
 }
 
 void Fsmo::note_gap(double primal, double dual) {
-  if (!parameters_.as_published) BlockLearner::note_gap(primal, dual);
+  if (parameters_.as_published) return;
+  BlockLearner::note_gap(primal, dual);
+  gap_ = std::max(primal - dual, 0.0);
 }
 
-double Fsmo::solve(const PlainWeights& w, Lane& lane) {
-  added_ = 0;
-  std::size_t sweeps = 0;
-  std::size_t small_changes = 0;
-  const auto enough = [&](double gain) {
-    if (!parameters_.inner_stop || ++sweeps <= parameters_.inner_iterations) return false;
-    small_changes = gain < parameters_.inner_change ? small_changes + 1 : 0;
-    return small_changes >= parameters_.inner_times;
-  };
-  return parameters_.as_published ? solve_as_published(w, lane, enough) : problem_.solve(w, lane, tolerance(), enough);
+StateArrays Fsmo::export_state() const {
+  StateArrays state = BlockLearner::export_state();
+  state["fsmo_gap"] = std::vector<double>{gap_};
+  return state;
 }
 
-double Fsmo::solve_as_published(const PlainWeights& w, Lane& lane, const std::function<bool(double)>& enough) {
+void Fsmo::import_state(const StateArrays& state) {
+  const auto& gap = state_array<double>(state, "fsmo_gap");
+  if (gap.size() != 1 || !(gap[0] >= 0)) throw std::invalid_argument("'fsmo_gap' of the state is broken");
+  BlockLearner::import_state(state);
+  gap_ = gap[0];
+  begin_pass();
+}
+
+template <class Weights>
+double Fsmo::solve(std::span<const std::size_t> examples, const Weights& w, Lane& lane) {
+  if (examples.empty()) return 0;
+  Patience patience(parameters_, least_gain(examples.size(), lane));
+  const double gain =
+      parameters_.as_published
+          ? solve_as_published(examples, w, lane, patience)
+          : problem_.solve(examples, w, lane, tolerance(), [&](double gained) { return patience.exhausted(gained); });
+  lane.waiting.clear();  // only now: it may be what was solved over
+  return gain;
+}
+
+template <class Weights>
+double Fsmo::solve_as_published(std::span<const std::size_t> examples, const Weights& w, Lane& lane,
+                                Patience patience) {
   constexpr int most_sweeps = 100'000;  // "until no dual changed", which rounding can put off for ever
   double gain = 0;
   for (int sweep = 0; sweep < most_sweeps; ++sweep) {
     bool changed = false;
     double gain_of_sweep = 0;
-    for (std::size_t i = 0; i < problem_.blocks().size(); ++i) {
-      if (i % 64 == 0 && lane.stop && lane.stop->stopped()) return gain;
-      if (problem_.blocks()[i].empty()) continue;
-      const BlockProblem::Step step = published_step(i, w, lane);
+    for (std::size_t j = 0; j < examples.size(); ++j) {
+      if (j % 64 == 0 && lane.stop && lane.stop->stopped()) return gain;
+      if (problem_.blocks()[examples[j]].empty()) continue;
+      const BlockProblem::Step step = published_step(examples[j], w, lane);
       changed |= step.residual > 0;
       gain_of_sweep += step.gain;
     }
     gain += gain_of_sweep;
-    if (!changed || enough(gain_of_sweep)) break;
+    if (!changed || patience.exhausted(gain_of_sweep)) break;
   }
   return gain;
 }
 
 // Lines 4 to 9 of Algorithm 2 for the constraints of one example.
-BlockProblem::Step Fsmo::published_step(std::size_t i, const PlainWeights& w, Lane& lane) {
+template <class Weights>
+BlockProblem::Step Fsmo::published_step(std::size_t i, const Weights& w, Lane& lane) {
   DualBlocks& blocks = problem_.blocks();
   const double bound = problem_.cost(i);
   double sum = blocks[i].dual_sum();
@@ -86,5 +104,10 @@ BlockProblem::Step Fsmo::published_step(std::size_t i, const PlainWeights& w, La
   problem_.refresh(i, largest);
   return result;
 }
+
+template double Fsmo::solve(std::span<const std::size_t>, const PlainWeights&, Lane&);
+template double Fsmo::solve(std::span<const std::size_t>, const TrackedWeights&, Lane&);
+template double Fsmo::solve(std::span<const std::size_t>, const AtomicWeights&, Lane&);
+template double Fsmo::solve(std::span<const std::size_t>, const PrivateWeights&, Lane&);
 
 }  // namespace marginloom

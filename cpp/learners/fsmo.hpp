@@ -1,27 +1,35 @@
 // Fixed-threshold sequential minimal optimisation for the hinge (fastssvm-2021, Algorithms 1 and 2, section 3).
 //
 //   primal   min_w  1/2 |w|^2 + sum_i C_i xi_i   subject to  w.d_i(y) >= loss_i(y) - xi_i,  xi_i >= 0
-//   dual     max_a  sum a_iy loss_i(y) - 1/2 |w|^2   subject to  a >= 0,  sum_y a_iy <= C_i   (the paper's C/n is our
-//   C) optimal  with g_iy = loss_i(y) - w.d_i(y) and xi_i = max(0, max_y g_iy):
+//   dual     max_a  sum a_iy loss_i(y) - 1/2 |w|^2   subject to  a >= 0,  sum_y a_iy <= C_i
+//            (the paper's C/n is our C)
+//   optimal  with g_iy = loss_i(y) - w.d_i(y) and xi_i = max(0, max_y g_iy):
 //            g_iy = xi_i where a_iy > 0, g_iy <= xi_i where a_iy = 0, and xi_i = 0 where sum_y a_iy < C_i
 //   update   wherever that fails by more than a tolerance, pairwise steps within the example until it holds
-//   (SimplexQp);
-//            the gold output stands for the slack: a step with it moves one variable alone
+//            (SimplexQp); the gold output stands for the slack: a step with it moves one variable alone
 //
-// Constraints come in batches, at most one per example and pass; after a batch Algorithm 2 runs over all of them. It
-// stops when nothing changes, or, if asked for (section 3.2), once it has done 2000 sweeps and the last 5 brought less
-// than 0.1 each.
+// Constraints come in batches, at most one per example and pass. After a batch Algorithm 2 runs over the blocks of its
+// examples, at the end of a pass over all blocks; `all_after_batch` runs it over all blocks after every batch, as the
+// paper does. It stops when nothing changes, or, with `inner_stop`, by two rules that look at the gain of a sweep:
+//   - that of section 3.2: after 2000 sweeps, once the last 5 brought less than 0.1 each;
+//   - `inner_share`: once a sweep brought less than that share of the gap that was last seen, and after one sweep as
+//     long as none was. What a sweep over few blocks must bring is less, in proportion to their number.
+//
+// With several threads each has its part of a batch and solves over its own blocks (Lane::examples).
 //
 // `as_published` is Algorithm 2 to the letter. Equation 3 has 0 where xi_i is meant, and its steps change one variable
 // at a time, clipped to the bound on the sum: once an example's sum is at C_i no other of its variables can rise, so it
 // ends far from the optimum. It is there to compare with; its epsilon does not shrink.
 #pragma once
 
-#include <functional>
+#include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <memory>
+#include <span>
 #include <vector>
 
-#include "learners/block_problem.hpp"
+#include "learners/block_learner.hpp"
 
 namespace marginloom {
 
@@ -29,41 +37,89 @@ class Fsmo final : public BlockLearner<Fsmo> {
  public:
   struct Parameters {
     double epsilon = 0.1;
+    int k_best = 1;  // constraints that a search may bring; 0: every violated one if the task lists its outputs, else 1
     std::size_t batch = 0;  // constraints to add between two solutions; 0: a hundredth of the examples
+    bool all_after_batch = false;
     bool as_published = false;
     bool inner_stop = false;
     std::size_t inner_iterations = 2000;
     double inner_change = 0.1;
     std::size_t inner_times = 5;
+    double inner_share = 0;
     std::size_t memory = DualBlocks::unlimited;
   };
 
   Fsmo(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters);
 
+  FindOptions search(std::size_t i) const override {
+    return {.k = std::max(parameters_.k_best, 1),
+            .min_violation = problem_.slack(i) + problem_.threshold(),
+            .every = every_};
+  }
   void absorb(const Candidate& candidate) override;
-  void begin_pass() override { added_ = 0; }
-  void end_pass(const PlainWeights& w, Lane& lane) override;
+  void begin_pass() override { std::ranges::fill(fresh_, 0); }
+  double end_part(const PlainWeights& w, Lane& lane) override { return solve(lane.examples, w, lane); }
+  double end_part(const AtomicWeights& w, Lane& lane) override { return solve(lane.examples, w, lane); }
   void note_gap(double primal, double dual) override;
+  StateArrays export_state() const override;
+  void import_state(const StateArrays& state) override;
 
-  // Solves over all blocks if a batch is complete; other threads' weights allow a step of one block only.
+  // Solves if the thread's batch is complete.
   template <class Weights>
   double improve_block(std::size_t i, const Weights& w, Lane& lane) {
-    if constexpr (std::is_same_v<Weights, PlainWeights>) {
-      return added_ >= batch_ ? solve(w, lane) : 0;
-    } else {
-      return problem_.improve(i, w, lane, tolerance()).gain;
+    if (fresh_[i]) {
+      fresh_[i] = 0;
+      lane.waiting.push_back(i);
     }
+    if (lane.waiting.size() < batch_of(lane)) return 0;
+    return solve(parameters_.all_after_batch ? lane.examples : lane.waiting, w, lane);
   }
 
  private:
+  static constexpr double unknown = std::numeric_limits<double>::infinity();
+
+  // Says after a sweep whether the solution may end.
+  class Patience {
+   public:
+    Patience(const Parameters& parameters, double least_gain) : parameters_(parameters), least_gain_(least_gain) {}
+    [[nodiscard]] bool exhausted(double gain) {
+      if (!parameters_.inner_stop) return false;
+      if (gain < least_gain_) return true;
+      if (++sweeps_ <= parameters_.inner_iterations) return false;
+      small_changes_ = gain < parameters_.inner_change ? small_changes_ + 1 : 0;
+      return small_changes_ >= parameters_.inner_times;
+    }
+
+   private:
+    const Parameters& parameters_;
+    double least_gain_;
+    std::size_t sweeps_ = 0;
+    std::size_t small_changes_ = 0;
+  };
+
   [[nodiscard]] double tolerance() const { return problem_.threshold() / 2; }
-  double solve(const PlainWeights& w, Lane& lane);
-  double solve_as_published(const PlainWeights& w, Lane& lane, const std::function<bool(double)>& enough);
-  BlockProblem::Step published_step(std::size_t i, const PlainWeights& w, Lane& lane);
+  [[nodiscard]] std::size_t batch_of(const Lane& lane) const {
+    return std::max<std::size_t>(static_cast<std::size_t>(static_cast<double>(batch_) * lane.share), 1);
+  }
+  // The gain with which a sweep over these examples of the thread ends a solution.
+  [[nodiscard]] double least_gain(std::size_t examples, const Lane& lane) const {
+    if (parameters_.as_published || parameters_.inner_share == 0) return 0;
+    return parameters_.inner_share * gap_ * lane.share * static_cast<double>(examples) /
+           static_cast<double>(lane.examples.size());
+  }
+
+  template <class Weights>
+  double solve(std::span<const std::size_t> examples, const Weights& w, Lane& lane);
+  template <class Weights>
+  double solve_as_published(std::span<const std::size_t> examples, const Weights& w, Lane& lane, Patience patience);
+  template <class Weights>
+  BlockProblem::Step published_step(std::size_t i, const Weights& w, Lane& lane);
 
   Parameters parameters_;
+  bool every_;
   std::size_t batch_;
-  std::size_t added_ = 0;
+  std::vector<std::uint8_t> fresh_;  // examples whose last search has added a constraint
+  double gap_;                       // primal - dual when last seen
 };
 
 }  // namespace marginloom

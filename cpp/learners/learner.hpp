@@ -24,12 +24,16 @@ class Averaging;
 // What one thread of an engine lends to a learner: everything mutable that is not the learner's result.
 struct Lane {
   Random random{0};
-  std::size_t updates = 0;                // steps that changed a weight
-  double mean_gain = 0;                   // of the last ten thousand steps or so that were tried
-  std::unique_ptr<Scratch> scratch = {};  // of the learner, for differences that the task rebuilds
+  std::span<const std::size_t> examples = {};  // those that this thread owns: nobody else improves their blocks
+  double share = 1;                            // of all examples
+  std::size_t updates = 0;                     // steps that changed a weight
+  std::unique_ptr<Scratch> scratch = {};       // of the learner, for differences that the task rebuilds
   BlockWorkspace block = {};
-  Overlay overlay = {};         // for steps that are only tried
-  StopRequest* stop = nullptr;  // polled by learners that solve over all blocks at once
+  double mean_gain = 0;                    // of the last ten thousand steps or so that were tried
+  Overlay overlay = {};                    // for those steps
+  std::vector<std::size_t> waiting = {};   // examples with constraints that are not solved for yet
+  std::vector<std::size_t> unsolved = {};  // of the solution over many blocks that is under way
+  StopRequest* stop = nullptr;             // polled by learners that solve over many blocks at once
 };
 
 // Turns the candidates of an example, or of a batch, into a step of the weights.
@@ -88,12 +92,16 @@ class DualLearner {
   virtual double improve(std::size_t i, const AtomicWeights& w, Lane& lane) = 0;
   virtual double improve(std::size_t i, const PrivateWeights& w, Lane& lane) = 0;
 
+  // Ends a thread's part of a pass, for learners that solve over the blocks of all its examples at once; returns the
+  // gain.
+  virtual double end_part(const PlainWeights&, Lane&) { return 0; }
+  virtual double end_part(const AtomicWeights&, Lane&) { return 0; }
+
   // For engines with one thread that owns the weights and others that own the blocks. The owner of the block of example
   // i sends a copy of its candidates; false if there is nothing to gain under its weights, which may be a little old.
   // With least_gain > 0 it tries the steps and sends only those that gain at least this share of what steps of late
-  // gained on average. The owner of the weights improves what was sent
-  // and returns the gain; then the owner of the block takes the duals back, and may not touch the block before. Only if
-  // sends().
+  // gained on average. The owner of the weights improves what was sent and returns the gain; then the owner of the
+  // block takes the duals back, and may not touch the block before. Only if sends().
   [[nodiscard]] virtual bool sends() const { return false; }
   virtual bool send(std::size_t, WeightView, [[maybe_unused]] double least_gain, Lane&, SentBlock&) { return false; }
   virtual double improve_sent(std::size_t, SentBlock&, const LoggedWeights&, Lane&) { return 0; }

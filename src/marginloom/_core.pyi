@@ -252,12 +252,15 @@ class Fsmo(DualLearner):
         task: Task,
         costs: Float64,
         epsilon: float,
+        k_best: int,
         batch: int,
+        all_after_batch: bool,
         as_published: bool,
         inner_stop: bool,
         inner_iterations: int,
         inner_change: float,
         inner_times: int,
+        inner_share: float,
         memory: int,
     ) -> None: ...
 
@@ -293,6 +296,20 @@ class Decoupled(Engine):
         rho_inferences: int,
         least_gain: float,
     ) -> None: ...
+
+class Shared(Engine):
+    def __init__(
+        self,
+        task: Task,
+        learner: DualLearner,
+        examples: UInt64,
+        seed: int,
+        shuffle: bool,
+        threads: int,
+        recorded: bool,
+    ) -> None: ...
+    @property
+    def caution(self) -> float: ...
 
 class SerialOnline(Engine):
     def __init__(self, task: Task, learner: OnlineLearner, examples: UInt64, seed: int, shuffle: bool) -> None: ...

@@ -7,7 +7,7 @@ import difflib
 from collections.abc import Collection, Mapping
 from typing import Any, TypeVar
 
-from marginloom.engines import ENGINES, Decoupled, Engine, MasterWorker, Minibatch, Mixing, Serial, Subsample
+from marginloom.engines import ENGINES, Decoupled, Engine, MasterWorker, Minibatch, Mixing, Serial, Shared, Subsample
 from marginloom.errors import InputError
 from marginloom.learners import (
     CPD,
@@ -70,6 +70,12 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm("one-slack", "cutting planes with one slack for all, as in SVM-Struct", OneSlack(), Serial()),
         Algorithm("bcfw", "block-coordinate Frank-Wolfe with line search", FrankWolfe(), Serial()),
         Algorithm("fsmo", "sequential minimal optimisation with constraints in batches", FSMO(), Serial()),
+        Algorithm(
+            "fastssvm",
+            "sequential minimal optimisation with batches and adapted stopping, all threads on the same weights",
+            FSMO(k_best=0, inner_stop=True),
+            Shared(),
+        ),
         Algorithm("perceptron", "structured perceptron, last weights", Perceptron(averaged=False), Serial()),
         Algorithm("averaged-perceptron", "structured perceptron, averaged weights", Perceptron(), Serial()),
         Algorithm("mira", "least change that gives a wrong prediction its margin", MIRA(), Serial()),

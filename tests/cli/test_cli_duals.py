@@ -53,6 +53,7 @@ OPTIONS = [
     ("bcfw", "--averaged", None),
     ("fsmo", "--variant", "as-published"),
     ("fsmo", "--batch", "11"),
+    ("fsmo", "--scope", "all"),
     ("fsmo", "--inner-stop", None),
     ("dcd-light", "--delta", "0.9"),
 ]

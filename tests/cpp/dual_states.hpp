@@ -113,7 +113,7 @@ inline StopRequest already_stopped() {
   return stop;
 }
 
-// A learner cut short within end_pass() leaves duals that the weights belong to, and can go on.
+// A learner cut short within end_part() or end_pass() leaves duals that the weights belong to, and can go on.
 template <class Learner>
 void check_stops_within(typename Learner::Parameters parameters) {
   const auto small = problem();
@@ -121,7 +121,13 @@ void check_stops_within(typename Learner::Parameters parameters) {
   const auto task = small.task();
   const auto scratch = training.learner->task().make_scratch();
   std::vector<double> w(task->dimension(), 0.0);
-  marginloom::Lane lane{marginloom::Random(1)};
+  const auto examples = small.examples();
+  marginloom::Lane lane{.random = marginloom::Random(1), .examples = examples};
+  const auto end = [&] {
+    const marginloom::PlainWeights plain{w.data()};
+    training.learner->end_part(plain, lane);
+    training.learner->end_pass(plain, lane);
+  };
   StopRequest stop = already_stopped();
   lane.stop = &stop;
   marginloom::FunctionSink absorb([&](const marginloom::Candidate& found) { training.learner->absorb(found); });
@@ -129,13 +135,13 @@ void check_stops_within(typename Learner::Parameters parameters) {
     const double bound = training.learner->task().find(i, w, training.learner->search(i), *scratch, absorb);
     training.learner->searched(i, bound);
   }
-  training.learner->end_pass(marginloom::PlainWeights{w.data()}, lane);
+  end();
   const std::size_t cut_short = lane.updates;
   std::vector<double> again(w.size());
   training.learner->write_weights(again);
   for (std::size_t k = 0; k < w.size(); ++k) CHECK_NEAR(w[k], again[k], 1e-12);
   lane.stop = nullptr;
-  training.learner->end_pass(marginloom::PlainWeights{w.data()}, lane);
+  end();
   CHECK(lane.updates > cut_short);
 }
 

@@ -10,7 +10,8 @@ using marginloom::Fsmo;
 TEST("fsmo: a restored run continues bit for bit") {
   dual_states::check_continues<Fsmo>({});
   dual_states::check_continues<Fsmo>({.batch = 4, .memory = 1});
-  dual_states::check_continues<Fsmo>({.as_published = true});
+  dual_states::check_continues<Fsmo>({.all_after_batch = true, .as_published = true});
+  dual_states::check_continues<Fsmo>({.inner_stop = true, .inner_share = 0.1});
 }
 
 TEST("fsmo: broken states are refused and change nothing") {

@@ -6,10 +6,22 @@ from marginloom.engines.master_worker import MasterWorker
 from marginloom.engines.minibatch import Minibatch
 from marginloom.engines.mixing import Mixing, Subsample
 from marginloom.engines.serial import Serial
+from marginloom.engines.shared import Shared
 
 #: All engines, by name.
 ENGINES: dict[str, type[Engine]] = {
-    engine.name: engine for engine in (Serial, Minibatch, Mixing, Subsample, MasterWorker, Decoupled)
+    engine.name: engine for engine in (Serial, Minibatch, Mixing, Subsample, MasterWorker, Decoupled, Shared)
 }
 
-__all__ = ["ENGINES", "Decoupled", "Engine", "Job", "MasterWorker", "Minibatch", "Mixing", "Serial", "Subsample"]
+__all__ = [
+    "ENGINES",
+    "Decoupled",
+    "Engine",
+    "Job",
+    "MasterWorker",
+    "Minibatch",
+    "Mixing",
+    "Serial",
+    "Shared",
+    "Subsample",
+]

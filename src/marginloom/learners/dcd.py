@@ -43,7 +43,7 @@ class DCD(Dual):
     )
 
     name = "dcd"
-    engines = ("serial", "master-worker", "decoupled")
+    engines = ("serial", "master-worker", "decoupled", "shared")
     losses = ("squared_hinge", "hinge")
     update = (
         "a <- max(0, a + (loss - w.d - sum(a) / 2C) / (|d|^2 + 1/2C)), w += change of a * d; "

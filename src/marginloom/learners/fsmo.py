@@ -18,14 +18,22 @@ class FSMO(Dual):
 
     Examples
     --------
-    >>> FSMO(variant="as-published").batch
-    0
+    >>> FSMO(variant="as-published", scope="all", batch=1).inner_stop
+    False
     """
 
     epsilon: float = parameter(
         0.1, "positive", "violation beyond the example's slack from which a constraint is added; shrinks with the gap"
     )
-    batch: int = parameter(0, "count", "constraints that are added before the next solution; 0 for n/100")
+    k_best: int = parameter(
+        1, "count", "constraints that one inference may bring; 0: all if outputs can be listed, else 1"
+    )
+    batch: int = parameter(
+        0, "count", "constraints that all threads together add before the next solutions; 0 for n/100"
+    )
+    scope: str = parameter(
+        "batch", "FSMO scope", "what is solved after a batch: its examples, or all as published; after a pass all are"
+    )
     variant: str = parameter(
         "pairwise",
         "FSMO variant",
@@ -35,16 +43,21 @@ class FSMO(Dual):
     inner_iterations: int = parameter(2000, "count", "sweeps of an inner solution before it may end early")
     inner_change: float = parameter(0.1, "positive", "gain of a sweep that counts as hardly any")
     inner_times: int = parameter(5, "positive count", "sweeps in a row with hardly any gain that end it")
+    inner_share: float = parameter(
+        0.02,
+        "not negative",
+        "share of the gap that a sweep must gain, or it ends too; 0 for the rule above alone",
+    )
     outer_stop: bool = parameter(False, "switch", "end training early, once the dual hardly changes any more")
     outer_change: float = parameter(0.001, "positive", "relative change of the dual that counts as hardly any")
 
     name = "fsmo"
-    engines = ("serial",)
+    engines = ("serial", "shared")
     losses = ("hinge",)
     update = (
         "pairwise within an example: t = (g_up - g_down) / |d_up - d_down|^2, a_up += t, a_down -= t, g = loss - w.d"
     )
-    paper = "Jiang et al. 2021, Algorithms 1 and 2, sections 3.1 and 3.2"
+    paper = "Jiang et al. 2021, Algorithms 1 and 2, sections 3 and 4.2"
 
     def build(self, task: _core.Task, objective: Objective) -> _core.Fsmo:
         """Make the native learner for a task."""
@@ -52,12 +65,15 @@ class FSMO(Dual):
             task,
             costs(objective),
             self.epsilon,
+            self.k_best,
             self.batch,
+            self.scope == "all",
             self.variant == "as-published",
             self.inner_stop,
             self.inner_iterations,
             self.inner_change,
             self.inner_times,
+            self.inner_share,
             objective.memory,
         )
 

@@ -1,0 +1,93 @@
+// All threads search and learn on the same weights, without a barrier: FastSSVM with shared weights (fastssvm-2021,
+// section 4.2.2), for learners whose steps concern one block.
+//
+// Every thread owns a run of the examples, chosen once so that all have the same amount of predicted work. In a pass
+// it searches them, improves their blocks, goes over its blocks as often as the learner wants, and waits for the others
+// at the end of the pass only. The paper guards the weights by one lock; here single weights are read and written, in
+// one of two ways (AtomicWeights):
+//
+//   atomic    every change of a weight is one atomic addition
+//   recorded  changes are not atomic, so that two threads which meet at a weight may lose one; every thread also
+//             records its own changes, and their sum replaces the weights at the end of the pass
+//
+// Atomic additions to a weight that another core has changed last wait for its cache line one after the other, which
+// eats up what threads gain if most weights are hot (few weights, dense inputs). Recording costs a vector of weights
+// per thread.
+//
+// A step that was computed before another thread's step was seen is too long where both go the same way. The dual after
+// a pass is known, and so is what the threads believe to have gained. Where they gained far less, the squared norms in
+// their steps count `caution` times from then on, at most as often as there are threads; where the two agree, caution
+// falls again, slowly. One thread never needs any.
+//
+// Searches read weights while others write them, so a score may mix older and newer ones; each weight is read whole.
+// Results differ from run to run. Their certificates, which recompute the weights from the duals, say how good they
+// are.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "core/team.hpp"
+#include "engines/dual_engine.hpp"
+#include "engines/rests.hpp"
+
+namespace marginloom {
+
+struct SharedOptions {
+  int threads = 1;
+  bool recorded = false;
+  std::function<void()> at_example = [] {};  // for tests: called between a search and the step that follows from it
+};
+
+class Shared final : public DualEngine {
+ public:
+  Shared(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner, std::vector<std::size_t> examples,
+         VisitOptions visiting, SharedOptions options);
+
+  std::optional<Certificate> certify(int threads, StopRequest& stop) override;
+  StateArrays export_state() const override;
+  void import_state(const StateArrays& state) override;
+
+  [[nodiscard]] double caution() const { return caution_; }
+
+ private:
+  // One thread's examples and what it found out in a pass.
+  struct alignas(64) Part {
+    std::vector<std::size_t> examples;
+    std::unique_ptr<Scratch> scratch;
+    Lane lane;
+    std::vector<double> ledger;
+    PassReport report;
+    double loss_sum = 0;
+    double gain = 0;
+  };
+
+  void search_pass(PassReport& report, StopRequest& stop) override;
+  void inner_passes(PassReport&, StopRequest&) override {}  // they are part of the search pass
+  void note_dual(double dual, bool whole_pass) override;
+
+  void learn_part(Part& part, StopRequest& stop);
+  void search_part(Part& part, const AtomicWeights& w, StopRequest& stop);
+  void wait_for_others(StopRequest& stop);
+  void leave();
+  void merge_ledgers();
+  void collect(PassReport& report);
+
+  SharedOptions parallel_;
+  Team team_;
+  std::vector<Part> parts_;
+  Rests rests_;  // of an example, only its own thread reads and writes them
+  double caution_ = 1;
+  double dual_ = 0;             // after the last pass; not a number if it is not known
+  std::vector<double> before_;  // the weights when the pass began, if changes are recorded
+  std::atomic<bool> ending_{false};
+  std::mutex mutex_;
+  std::condition_variable left_;
+  std::size_t at_work_ = 0;  // threads that have not finished their part; guarded by mutex_
+};
+
+}  // namespace marginloom

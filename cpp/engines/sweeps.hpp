@@ -1,0 +1,41 @@
+// Passes over the blocks of a thread's examples between two passes of inference.
+#pragma once
+
+#include <algorithm>
+#include <iterator>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "engines/visiting.hpp"
+#include "learners/learner.hpp"
+
+namespace marginloom {
+
+// As many passes as the learner wants, or fewer if lane.stop says so. Returns the gain in the dual.
+template <class Weights>
+double sweep_blocks(DualLearner& learner, const Weights& w, Lane& lane, const VisitOptions& options) {
+  std::vector<double> gains(learner.shrinking() > 0 ? learner.task().size() : 0);
+  double least = 0;  // gain that a block must have had in the pass before
+  double sum = 0;
+  for (int pass = 0; pass < learner.inner_passes(); ++pass) {
+    std::vector<std::size_t> order;
+    std::ranges::copy_if(lane.examples, std::back_inserter(order), [&](std::size_t i) {
+      return learner.has_candidates(i) && (gains.empty() || pass == 0 || gains[i] >= least);
+    });
+    order = pass_order(std::move(order), options, lane.random);
+    double total = 0;
+    for (std::size_t j = 0; j < order.size(); ++j) {
+      if (j % 64 == 0 && lane.stop && lane.stop->stopped()) return sum + total;
+      learner.prefetch(std::span(order).subspan(j + 1));
+      const double gain = learner.improve(order[j], w, lane);
+      total += gain;
+      if (!gains.empty()) gains[order[j]] = gain;
+    }
+    sum += total;
+    if (!order.empty()) least = learner.shrinking() * total / static_cast<double>(order.size());
+  }
+  return sum;
+}
+
+}  // namespace marginloom

@@ -1,0 +1,48 @@
+"""All threads search and learn on the same weights; the engine is in cpp/engines/shared.hpp."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from marginloom import _core
+from marginloom.engines.base import Engine, Job
+from marginloom.parameters import parameter
+
+#: Weights up to which "auto" records changes: 2 MiB a thread, which stay in its cache.
+MOST_RECORDED = 2**18
+
+
+@dataclasses.dataclass(frozen=True)
+class Shared(Engine):
+    """All threads search and learn on the same weights, without a barrier; results differ a little from run to run.
+
+    Examples
+    --------
+    >>> Shared(updates="atomic").minimum_threads
+    1
+    """
+
+    updates: str = parameter(
+        "auto",
+        "shared updates",
+        "how threads change the weights: by atomic additions, or faster ones that may get lost and are recorded to be "
+        "put right after the pass; auto records up to 262,144 weights",
+    )
+    shuffle: bool = parameter(True, "switch", "visit the examples in a new random order in every pass")
+
+    name = "shared"
+    kinds = frozenset({"dual"})
+    needs = frozenset[str]()
+    minimum_threads = 1
+    paper = "Jiang et al. 2021, section 4.2.2"
+
+    def weight_copies(self, n_threads: int) -> int:
+        """Return those of the pass's start and of the threads' records; with auto they are small."""
+        return n_threads + 1 if self.updates == "recorded" else 0
+
+    def build(self, job: Job) -> _core.Engine:
+        """Make the native engine."""
+        assert isinstance(job.learner, _core.DualLearner)
+        few = job.n_threads > 1 and job.task.dimension <= MOST_RECORDED
+        recorded = self.updates == "recorded" or (self.updates == "auto" and few)
+        return _core.Shared(job.task, job.learner, job.examples, job.seed, self.shuffle, job.n_threads, recorded)

@@ -1,0 +1,240 @@
+// Dual learners on weights that all threads share.
+#include "engines/shared.hpp"
+
+#include <atomic>
+#include <memory>
+#include <numeric>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "engines/serial.hpp"
+#include "learners/dcd.hpp"
+#include "learners/fsmo.hpp"
+#include "problems.hpp"
+#include "test.hpp"
+
+using marginloom::Dcd;
+using marginloom::DualLearner;
+using marginloom::Fsmo;
+using marginloom::Loss;
+using marginloom::Random;
+using marginloom::SerialDual;
+using marginloom::Shared;
+using marginloom::SharedOptions;
+using marginloom::StopRequest;
+using problems::Kind;
+using problems::Problem;
+
+namespace {
+
+constexpr double cost = 0.1;
+
+Problem training_problem(std::uint64_t seed, std::size_t sentences = 30, Kind kind = Kind::values) {
+  Random random(seed);
+  return problems::make_problem({.sentences = sentences, .longest = 5, .features = 15, .kind = kind}, random);
+}
+
+using SharedTask = std::shared_ptr<const marginloom::Task>;
+
+std::shared_ptr<Fsmo> fsmo(const SharedTask& task, Fsmo::Parameters parameters = {}) {
+  return std::make_shared<Fsmo>(task, std::vector<double>(task->size(), cost), parameters);
+}
+
+std::shared_ptr<Dcd> dcd(const SharedTask& task, Loss loss) {
+  return std::make_shared<Dcd>(task, std::vector<double>(task->size(), cost), Dcd::Parameters{.loss = loss});
+}
+
+// Examples with one wrong output each, all with the same difference: w = 1 solves them, so a step that is right for one
+// thread is as many times too long as there are threads that have not seen each other's.
+class Alike final : public marginloom::Task {
+ public:
+  class NoScratch final : public marginloom::Scratch {};
+
+  std::size_t size() const override { return 64; }
+  std::size_t dimension() const override { return 1; }
+  marginloom::Capabilities capabilities() const override { return {.implicit = true}; }
+  std::unique_ptr<marginloom::Scratch> make_scratch() const override { return std::make_unique<NoScratch>(); }
+  void predict(std::size_t, marginloom::WeightView, int, marginloom::Scratch&,
+               std::vector<marginloom::Output>&) const override {}
+  double find(std::size_t i, marginloom::WeightView w, const marginloom::FindOptions& options,
+              marginloom::Scratch& scratch, marginloom::CandidateSink& sink) const override {
+    const double violation = 1 - std::atomic_ref(const_cast<double&>(w[0])).load(std::memory_order_relaxed);
+    if (violation >= options.min_violation) candidate(i, {}, scratch, sink);
+    return std::max(violation, 0.0);
+  }
+  void candidate(std::size_t i, marginloom::ByteView, marginloom::Scratch&,
+                 marginloom::CandidateSink& sink) const override {
+    sink.accept(
+        {.example = i, .loss = 1, .squared_norm = 1, .key = 1, .output = {}, .difference = {}, .implicit = true});
+  }
+  double dot(std::size_t, marginloom::ByteView, const marginloom::AtomicWeights& w) const override {
+    const double read = w.read(0);
+    for (int turn = 0; turn < 100; ++turn) std::this_thread::yield();  // others read the same
+    return read;
+  }
+  void add(std::size_t, marginloom::ByteView, double step, const marginloom::AtomicWeights& w) const override {
+    w.add(0, step);
+  }
+  void add(std::size_t, marginloom::ByteView, double step, const marginloom::PlainWeights& w) const override {
+    w.add(0, step);
+  }
+  double dot(std::size_t, marginloom::ByteView, const marginloom::PlainWeights& w) const override { return w.read(0); }
+  double dot(std::size_t, marginloom::ByteView, const marginloom::TrackedWeights& w) const override {
+    return w.read(0);
+  }
+  double dot(std::size_t, marginloom::ByteView, const marginloom::PrivateWeights& w) const override {
+    return w.read(0);
+  }
+  using Task::add;
+};
+
+double gap_after(marginloom::DualEngine& engine, int passes) {
+  StopRequest never;
+  double gap = 1;
+  for (int pass = 0; pass < passes && gap > 0.002; ++pass) {
+    const auto report = engine.run_pass(never);
+    CHECK(!report.stopped);
+    if (pass % 5 != 4) continue;
+    const auto certificate = engine.certify(1, never);
+    gap = (certificate->primal - certificate->dual) / certificate->primal;
+    CHECK(gap >= -1e-9);
+  }
+  return gap;
+}
+
+}  // namespace
+
+TEST("shared: reaches the certified optimum with random delays between a search and its step") {
+  for (const Kind kind : {Kind::values, Kind::dense}) {
+    for (std::uint64_t seed = 0; seed < 8; ++seed) {
+      const Problem problem = training_problem(seed, 25, kind);
+      const auto task = problem.task();
+      std::atomic<std::uint64_t> calls{seed};
+      SharedOptions options;
+      options.threads = 2 + static_cast<int>(seed % 4);
+      options.recorded = seed % 2 == 0;
+      options.at_example = [&] {
+        Random random(calls.fetch_add(1));
+        for (std::uint64_t turn = random.below(20); turn > 0; --turn) std::this_thread::yield();
+      };
+      Shared with_fsmo(task, fsmo(task, {.batch = 1 + seed % 3 * 10, .all_after_batch = seed % 4 > 1}),
+                       problem.examples(), {.seed = seed}, options);
+      CHECK(gap_after(with_fsmo, 600) <= 0.002);
+      for (const Loss loss : {Loss::squared_hinge, Loss::hinge}) {
+        Shared with_dcd(task, dcd(task, loss), problem.examples(), {.seed = seed}, options);
+        CHECK(gap_after(with_dcd, 600) <= 0.002);
+      }
+    }
+  }
+}
+
+TEST("shared: after a pass of 16 threads the weights are those of the duals, with changes atomic or recorded") {
+  const Problem problem = training_problem(4, 200);
+  const auto task = problem.task();
+  for (const bool recorded : {false, true}) {
+    const auto learner = fsmo(task);
+    SharedOptions options;
+    options.threads = 16;
+    options.recorded = recorded;
+    Shared engine(task, learner, problem.examples(), {.seed = 1}, options);
+    StopRequest never;
+    std::vector<double> expected(task->dimension());
+    std::size_t updates = 0;
+    for (int pass = 0; pass < 20; ++pass) {
+      const auto report = engine.run_pass(never);
+      CHECK(report.inferences == problem.size());
+      CHECK(report.threads.size() == 16);
+      updates += report.updates;
+      learner->write_weights(expected);
+      const auto w = engine.weights()->values();
+      for (std::size_t k = 0; k < w.size(); ++k) CHECK_NEAR(w[k], expected[k], 1e-10);
+    }
+    CHECK(updates > 0);
+  }
+}
+
+TEST("shared: one thread makes the steps of the serial engine, to the bit") {
+  const Problem problem = training_problem(2, 60);
+  const auto task = problem.task();
+  const marginloom::VisitOptions in_order{.seed = 1, .shuffle = false};
+  SerialDual serial(task, dcd(task, Loss::hinge), problem.examples(), in_order);
+  Shared shared(task, dcd(task, Loss::hinge), problem.examples(), in_order, {});
+  StopRequest never;
+  for (int pass = 0; pass < 10; ++pass) {
+    const auto expected = serial.run_pass(never);
+    const auto found = shared.run_pass(never);
+    CHECK(found.updates == expected.updates);
+    CHECK(found.found == expected.found);
+    CHECK(found.wrong == expected.wrong);
+    CHECK(*found.dual == *expected.dual);
+    CHECK(*found.primal_estimate == *expected.primal_estimate);
+    CHECK(found.training_loss == expected.training_loss);
+    CHECK(problems::same_bits(serial.weights()->values(), shared.weights()->values()));
+    CHECK(shared.caution() == 1);
+  }
+}
+
+TEST("shared: steps that overshoot together become shorter until the dual rises again") {
+  const auto task = std::make_shared<const Alike>();
+  SharedOptions options;
+  options.threads = 8;
+  const auto learner = std::make_shared<Dcd>(task, std::vector<double>(task->size(), 1.0),
+                                             Dcd::Parameters{.loss = Loss::hinge, .inner_passes = 0});
+  std::vector<std::size_t> examples(task->size());
+  std::iota(examples.begin(), examples.end(), std::size_t{0});
+  Shared engine(task, learner, examples, {.seed = 1}, options);
+  StopRequest never;
+  CHECK(*engine.run_pass(never).dual < 0.5);
+  CHECK(engine.caution() > 1);
+  double most = 1;
+  for (int pass = 0; pass < 100; ++pass) {
+    CHECK(!engine.run_pass(never).stopped);
+    most = std::max(most, engine.caution());
+  }
+  CHECK(most <= options.threads);
+  const auto certificate = engine.certify(1, never);
+  CHECK_NEAR(certificate->dual, 0.5, 0.005);
+}
+
+TEST("shared: more threads than examples, and none at all") {
+  const Problem problem = training_problem(7, 3);
+  const auto task = problem.task();
+  SharedOptions options;
+  options.threads = 16;
+  StopRequest never;
+  Shared few(task, fsmo(task), problem.examples(), {}, options);
+  CHECK(few.run_pass(never).threads.size() == 3);
+  Shared none(task, fsmo(task), {}, {}, options);
+  CHECK(none.run_pass(never).inferences == 0);
+}
+
+TEST("shared: stopping and exceptions end all threads, and the engine can go on") {
+  const Problem problem = training_problem(6);
+  const auto task = problem.task();
+  for (const bool recorded : {false, true}) {
+    std::atomic<bool> fail{false};
+    SharedOptions options;
+    options.threads = 4;
+    options.recorded = recorded;
+    options.at_example = [&] {
+      if (fail.exchange(false)) throw std::runtime_error("a thread failed");
+    };
+    const auto learner = fsmo(task);
+    Shared engine(task, learner, problem.examples(), {.seed = 1}, options);
+    StopRequest never;
+    CHECK(!engine.run_pass(never).stopped);
+    fail = true;
+    CHECK_THROWS(std::runtime_error, engine.run_pass(never), "a thread failed");
+    StopRequest stop([] { return true; });
+    while (!stop.stopped()) {
+    }
+    CHECK(engine.run_pass(stop).stopped);
+    std::vector<double> expected(task->dimension());
+    learner->write_weights(expected);
+    const auto w = engine.weights()->values();
+    for (std::size_t k = 0; k < w.size(); ++k) CHECK_NEAR(w[k], expected[k], 1e-10);
+    CHECK(!engine.run_pass(never).stopped);
+    CHECK(gap_after(engine, 600) <= 0.002);
+  }
+}
