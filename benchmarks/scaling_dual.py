@@ -32,7 +32,7 @@ from scaling_runs import ACTIVITIES, COARSE_GAP, FINE_GAP, Plan, Planned
 DUAL_DATA = tuple(DATA_SETS)
 RHO_DATA = ("conll2000-words", "conll2000-tagging", "brown-words", "brown-tagging")
 ENGINES = ("dcd-ssvm", "ms-dcd", "demi-dcd", "ipm")
-RHO_UPDATES = (250, 1000, 4000, 16000)
+RHO_UPDATES = (16, 64, 250, 1000)
 RHO_INFERENCES = (1, 4, 16)
 MOST_PASSES = 2000
 IPM_INNER_EPOCHS, IPM_PASSES = 10, 50

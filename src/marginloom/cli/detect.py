@@ -20,8 +20,7 @@ from marginloom.cli.training import TrainingData, TrainingOptions, run_training,
 from marginloom.detector import Detection, Detector, LabelledImages, train_detector
 from marginloom.drawing import draw_boxes
 from marginloom.errors import InputError
-from marginloom.estimators.detection import checked_boxes
-from marginloom.images import ImageSet
+from marginloom.images import ImageSet, checked_boxes
 from marginloom.io.detections import DetectionFile, read_detections
 from marginloom.io.png import write_png
 from marginloom.parameters import checked

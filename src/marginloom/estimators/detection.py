@@ -16,7 +16,7 @@ from marginloom.detector import Detector, LabelledImages, train_detector
 from marginloom.engines import Engine
 from marginloom.errors import InputError
 from marginloom.estimators.base import Estimator
-from marginloom.images import ImageSet
+from marginloom.images import ImageSet, checked_boxes
 from marginloom.io.files import StrPath
 from marginloom.learners import Learner
 from marginloom.model import Model
@@ -234,27 +234,6 @@ def labelled_images(X: Any, y: Any, stride: int = 1) -> LabelledImages:
             raise InputError(f"y[{i}] is {pair!r}; it must be (label, (top, left, height, width))"[:300])
     boxes = checked_boxes([box for _, box in pairs], images, stride)
     return LabelledImages(images, [label for label, _ in pairs], boxes)
-
-
-def checked_boxes(boxes: Any, images: ImageSet, stride: int = 1) -> NDArray[np.int64]:
-    """Return boxes as an array; raise `InputError` if one is not four whole numbers within its image."""
-    rows = np.zeros((len(images), 4), dtype=np.int64)
-    for i, box in enumerate(boxes):
-        values = np.asarray(box)
-        if values.shape != (4,) or values.dtype.kind not in "iuf" or (values != np.floor(values)).any():
-            raise InputError(
-                f"the box of image {i} is {box!r}; it must be four whole numbers: top, left, height, width"
-            )
-        rows[i] = values
-    sides = np.column_stack([images.heights, images.widths]).astype(np.int64) * stride
-    bad = (rows[:, :2] < 0) | (rows[:, 2:] < 1) | (rows[:, :2] + rows[:, 2:] > sides)
-    if bad.any():
-        i = int(np.argmax(bad.any(axis=1)))
-        raise InputError(
-            f"the box {tuple(rows[i].tolist())} of image {i} is not inside the image, which has {sides[i, 0]} x "
-            f"{sides[i, 1]} pixels; boxes are top, left, height, width"
-        )
-    return rows
 
 
 def _evaluation_set(given: Any, stride: int) -> LabelledImages:
