@@ -1,5 +1,8 @@
 """Wrong usage ends with 2, options that do not apply are ignored aloud or refused, and nothing is written."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from program import names_in, refuses, run
@@ -111,3 +114,8 @@ def test_k_best_is_a_common_option_and_ignored_where_it_means_nothing(corpus, tm
     arguments = ("train", "tag", corpus / "train.conll", "--model", tmp_path / "m", "--max-iter", "1", "--k-best", "2")
     assert "perceptron has no k_best: --k-best is ignored" in run(*arguments, "--algorithm", "perceptron").stderr
     assert "ignored" not in run(*arguments).stderr
+
+
+def test_commands_start_without_heavy_imports():
+    code = "import sys, marginloom.cli.train; print([name for name in ('scipy', 'sklearn', 'matplotlib') if name in sys.modules])"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"
