@@ -117,5 +117,6 @@ def test_k_best_is_a_common_option_and_ignored_where_it_means_nothing(corpus, tm
 
 
 def test_commands_start_without_heavy_imports():
-    code = "import sys, marginloom.cli.train; print([name for name in ('scipy', 'sklearn', 'matplotlib') if name in sys.modules])"
+    heavy = ("scipy", "sklearn", "matplotlib")
+    code = f"import sys, marginloom.cli.train; print([name for name in {heavy} if name in sys.modules])"
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"
