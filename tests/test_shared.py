@@ -24,7 +24,7 @@ def optimum():
 
 
 @pytest.mark.parametrize("threads", [1, 2, 16])
-@pytest.mark.parametrize("updates", ["auto", "atomic", "recorded"])
+@pytest.mark.parametrize("updates", ["atomic", "recorded"])
 @pytest.mark.parametrize(
     ("algorithm", "loss"), [("fastssvm", "hinge"), ("dcd-ssvm", "hinge"), ("dcd-light", "squared_hinge")]
 )
@@ -89,5 +89,5 @@ def test_an_exception_in_a_thread_reaches_the_caller_and_no_thread_stays():
 
 
 def test_wrong_updates_are_refused_in_one_sentence():
-    with pytest.raises(InputError, match=r"^updates must be auto, atomic or recorded, not 'locked'$"):
+    with pytest.raises(InputError, match=r"^updates must be atomic or recorded, not 'locked'$"):
         Shared(updates="locked")

@@ -8,9 +8,6 @@ from marginloom import _core
 from marginloom.engines.base import Engine, Job
 from marginloom.parameters import parameter
 
-#: Weights up to which "auto" records changes: 2 MiB a thread, which stay in its cache.
-MOST_RECORDED = 2**18
-
 
 @dataclasses.dataclass(frozen=True)
 class Shared(Engine):
@@ -23,10 +20,10 @@ class Shared(Engine):
     """
 
     updates: str = parameter(
-        "auto",
+        "atomic",
         "shared updates",
-        "how threads change the weights: by atomic additions, or faster ones that may get lost and are recorded to be "
-        "put right after the pass; auto records up to 262,144 weights",
+        "how threads change the weights: by atomic additions, or by cheaper ones that may get lost and are recorded to be "
+        "put right after the pass",
     )
     shuffle: bool = parameter(True, "switch", "visit the examples in a new random order in every pass")
 
@@ -37,12 +34,11 @@ class Shared(Engine):
     paper = "Jiang et al. 2021, section 4.2.2"
 
     def weight_copies(self, n_threads: int) -> int:
-        """Return those of the pass's start and of the threads' records; with auto they are small."""
+        """Return those of the pass's start and of the threads' records."""
         return n_threads + 1 if self.updates == "recorded" else 0
 
     def build(self, job: Job) -> _core.Engine:
         """Make the native engine."""
         assert isinstance(job.learner, _core.DualLearner)
-        few = job.n_threads > 1 and job.task.dimension <= MOST_RECORDED
-        recorded = self.updates == "recorded" or (self.updates == "auto" and few)
+        recorded = self.updates == "recorded"
         return _core.Shared(job.task, job.learner, job.examples, job.seed, self.shuffle, job.n_threads, recorded)
