@@ -22,8 +22,8 @@ class Shared(Engine):
     updates: str = parameter(
         "atomic",
         "shared updates",
-        "how threads change the weights: by atomic additions, or by cheaper ones that may get lost and are recorded to be "
-        "put right after the pass",
+        "how threads change the weights: by atomic additions, or by cheaper ones that may get lost and are "
+        "recorded, to be put right after the pass",
     )
     shuffle: bool = parameter(True, "switch", "visit the examples in a new random order in every pass")
 
