@@ -9,7 +9,7 @@
 // whole, and an old one will do. Everything else that two threads touch is checked.
 extern "C" const char* __tsan_default_suppressions();
 extern "C" const char* __tsan_default_suppressions() {
-  return "race:Task::find\n";
+  return "race:find_in_live_weights\n";
 }
 
 int main(int count, char** arguments) {
