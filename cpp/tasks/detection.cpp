@@ -7,14 +7,11 @@
 #include <string>
 #include <utility>
 
+#include "tasks/common.hpp"
 #include "tasks/detection_buffers.hpp"
 
 namespace marginloom {
 namespace {
-
-void require(bool condition, const std::string& what) {
-  if (!condition) throw std::invalid_argument(what);
-}
 
 // Eight partial sums whatever the compiler makes of them, so that every machine adds in the same order.
 template <class First>

@@ -7,13 +7,10 @@
 #include <string>
 
 #include "core/kernels.hpp"
+#include "tasks/common.hpp"
 
 namespace marginloom {
 namespace {
-
-void require(bool condition, const char* what) {
-  if (!condition) throw std::invalid_argument(what);
-}
 
 void check_sparse(const InputData& data, std::size_t value_count) {
   require(data.offsets.size() == data.row_count + 1, "a sparse matrix needs one offset more than it has rows");

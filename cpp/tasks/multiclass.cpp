@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "tasks/common.hpp"
+
 namespace marginloom {
 
 struct MulticlassTask::Buffers final : Scratch {
@@ -17,10 +19,6 @@ struct MulticlassTask::Buffers final : Scratch {
 };
 
 namespace {
-
-void require(bool condition, const char* what) {
-  if (!condition) throw std::invalid_argument(what);
-}
 
 void check_costs(std::span<const double> costs, std::size_t class_count) {
   if (costs.empty()) return;
@@ -38,10 +36,6 @@ void order_best(std::vector<ClassIndex>& classes, std::span<const double> values
   };
   const auto middle = classes.begin() + static_cast<std::ptrdiff_t>(std::min(count, classes.size()));
   std::partial_sort(classes.begin(), middle, classes.end(), better);
-}
-
-std::size_t first_maximum(const double* values, std::size_t count) {
-  return static_cast<std::size_t>(std::max_element(values, values + count) - values);
 }
 
 std::vector<std::uint8_t> encoded(ClassIndex y) {

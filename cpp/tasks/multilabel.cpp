@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "tasks/common.hpp"
 #include "tasks/k_best_sets.hpp"
 
 namespace marginloom {
@@ -20,10 +21,6 @@ struct MultilabelTask::Buffers final : Scratch {
 };
 
 namespace {
-
-void require(bool condition, const char* what) {
-  if (!condition) throw std::invalid_argument(what);
-}
 
 void check_costs(const std::vector<double>& costs, std::size_t labels) {
   require(costs.empty() || costs.size() == labels, "there must be one cost per label");

@@ -1,5 +1,6 @@
 #include "tasks/sequence.hpp"
 
+#include "tasks/common.hpp"
 #include "tasks/k_best.hpp"
 
 #include <algorithm>
@@ -22,10 +23,6 @@ struct SequenceTask::Buffers final : Scratch {
 };
 
 namespace {
-
-void require(bool condition, const char* what) {
-  if (!condition) throw std::invalid_argument(what);
-}
 
 template <class T>
 void require_offsets(std::span<const T> offsets, std::size_t end, const char* what) {
@@ -78,10 +75,6 @@ void coalesce(std::vector<Entry>& entries) {
 
 [[noreturn]] void no_labelling(std::size_t i) {
   throw std::invalid_argument("no labelling of sentence " + std::to_string(i) + " satisfies the constraints");
-}
-
-std::size_t first_maximum(const double* values, std::size_t count) {
-  return static_cast<std::size_t>(std::max_element(values, values + count) - values);
 }
 
 }  // namespace
