@@ -29,9 +29,11 @@ class Mail {
 
   [[nodiscard]] std::size_t sender() const { return sender_; }
   [[nodiscard]] std::span<Item> items() { return std::span(items_).first(count_); }
-  // One more item, with the memory of an old one.
+  // One more item, with the memory of an old one; not worth anything until it is said to be, so that a search that
+  // fails leaves nothing to take back.
   [[nodiscard]] Item& add() {
     if (count_ == items_.size()) items_.emplace_back();
+    items_[count_].worth = false;
     return items_[count_++];
   }
   void clear() {
