@@ -68,15 +68,23 @@ void Decoupled::search_pass(PassReport& report, StopRequest& stop) {
     team_.run(work);
   } catch (...) {
     settle();
+    recompute_weights();
     throw;
   }
   settle();
+  if (report.stopped) recompute_weights();
   report.weights_age /= static_cast<double>(std::max<std::size_t>(report.inferences, 1));
 }
 
 std::optional<std::size_t> Decoupled::next_example() {
   const std::size_t place = taken_.fetch_add(1, std::memory_order_relaxed);
   return place < order_.size() ? std::optional(order_[place]) : std::nullopt;
+}
+
+// After a pass that was cut: whatever was on its way, the weights are what the duals say.
+void Decoupled::recompute_weights() {
+  learner_->write_weights(weights_.values());
+  outdated_ = true;
 }
 
 void Decoupled::search_some(std::size_t number, ThreadTime& time) {

@@ -60,6 +60,7 @@ class Decoupled final : public DualEngine {
   void search_pass(PassReport& report, StopRequest& stop) override;
   void inner_passes(PassReport&, StopRequest&) override {}  // they are part of the search pass
 
+  void recompute_weights();
   void search_some(std::size_t number, ThreadTime& time);
   [[nodiscard]] std::optional<std::size_t> next_example();
   void search(std::size_t i, WeightView w, double least_gain, Searcher& searcher, Mail::Item& item);

@@ -106,7 +106,6 @@ BlockProblem::Step Fsmo::published_step(std::size_t i, const Weights& w, Lane& l
 }
 
 template double Fsmo::solve(std::span<const std::size_t>, const PlainWeights&, Lane&);
-template double Fsmo::solve(std::span<const std::size_t>, const TrackedWeights&, Lane&);
 template double Fsmo::solve(std::span<const std::size_t>, const AtomicWeights&, Lane&);
 template double Fsmo::solve(std::span<const std::size_t>, const PrivateWeights&, Lane&);
 

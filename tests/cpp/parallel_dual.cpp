@@ -1,5 +1,6 @@
 // Dual learners on several threads: master-worker and decoupled engines, and what the latter hands over with.
 #include <atomic>
+#include <cmath>
 #include <memory>
 #include <stdexcept>
 #include <thread>
@@ -10,6 +11,7 @@
 #include "engines/master_worker.hpp"
 #include "engines/serial.hpp"
 #include "engines/snapshots.hpp"
+#include "failing_task.hpp"
 #include "learners/dcd.hpp"
 #include "learners/frank_wolfe.hpp"
 #include "problems.hpp"
@@ -155,6 +157,29 @@ TEST("decoupled: stopping and exceptions end all threads, and the engine can go 
   CHECK(engine.run_pass(stop).stopped);
   CHECK(!engine.run_pass(never).stopped);
   CHECK(gap_after(engine, 600) <= 0.002);
+}
+
+TEST("decoupled: a search that fails leaves every example its own duals") {
+  const Problem problem = training_problem(6, 60);
+  for (std::size_t call = 150; call < 400; call += 7) {  // in the third pass or later: mails have been used before
+    const auto task = std::make_shared<FailingTask>(problem.task());
+    Decoupled engine(task, make_learner(task, Loss::squared_hinge), problem.examples(), {.seed = call}, {.threads = 4});
+    StopRequest never;
+    task->fail_at(call);
+    bool failed = false;
+    for (int pass = 0; pass < 10 && !failed; ++pass) {
+      try {
+        engine.run_pass(never);
+      } catch (const std::runtime_error&) {
+        failed = true;
+      }
+    }
+    CHECK(failed);
+    const auto w = engine.weights()->values();
+    const std::vector<double> before(w.begin(), w.end());
+    CHECK(engine.certify(1, never).has_value());  // recomputes the weights from the duals
+    for (std::size_t k = 0; k < w.size(); ++k) CHECK(std::abs(w[k] - before[k]) < 1e-9);
+  }
 }
 
 TEST("snapshots: a reader keeps what it pinned while newer weights are published") {
