@@ -159,7 +159,8 @@ void Decoupled::send_again(const Snapshots::Pin& pin, Searcher& searcher, Mail& 
 // Empties a mail that the learner has given back.
 void Decoupled::take_back(Mail& mail) {
   for (const Mail::Item& item : mail.items()) {
-    if (item.worth) learner_->take_back(item.example, item.block);
+    if (!item.worth) continue;  // what was not sent may be on its way in another mail
+    learner_->take_back(item.example, item.block);
     away_[item.example] = 0;
   }
   mail.clear();
