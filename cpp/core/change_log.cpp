@@ -5,11 +5,15 @@
 namespace marginloom {
 
 void ChangeLog::apply(const Task& task, std::span<double> w) const {
-  for (const Change& change : changes_) w[change.index] += change.change;
   const PlainWeights plain{w.data()};
+  std::span<const Entry> entries = entries_;
+  for (const Step& step : steps_) {
+    add_scaled(entries.first(step.entries), step.size, plain);
+    entries = entries.subspan(step.entries);
+  }
   ByteView outputs = outputs_;
-  for (const ImplicitStep& step : steps_) {
-    task.add(step.example, outputs.first(step.bytes), step.step, plain);
+  for (const ImplicitStep& step : implicit_steps_) {
+    task.add(step.example, outputs.first(step.bytes), step.size, plain);
     outputs = outputs.subspan(step.bytes);
   }
 }

@@ -16,35 +16,40 @@ class Task;
 
 class ChangeLog {
  public:
-  // w[k] += change.
-  void note(WeightIndex k, double change) { changes_.push_back({k, change}); }
+  // w += step * difference.
+  void note(std::span<const Entry> difference, double step) {
+    steps_.push_back({step, difference.size()});
+    entries_.insert(entries_.end(), difference.begin(), difference.end());
+  }
   // w += step * difference, where the task evaluates the difference from the output.
   void note(std::size_t example, ByteView output, double step) {
-    steps_.push_back({step, example, output.size()});
+    implicit_steps_.push_back({step, example, output.size()});
     outputs_.insert(outputs_.end(), output.begin(), output.end());
   }
 
   void apply(const Task& task, std::span<double> w) const;
 
-  [[nodiscard]] bool empty() const { return changes_.empty() && steps_.empty(); }
+  [[nodiscard]] bool empty() const { return steps_.empty() && implicit_steps_.empty(); }
   void clear() {
-    changes_.clear();
     steps_.clear();
+    entries_.clear();
+    implicit_steps_.clear();
     outputs_.clear();
   }
 
  private:
-  struct Change {
-    WeightIndex index;
-    double change;
+  struct Step {
+    double size;
+    std::size_t entries;
   };
   struct ImplicitStep {
-    double step;
+    double size;
     std::size_t example;
     std::size_t bytes;
   };
-  std::vector<Change> changes_;
-  std::vector<ImplicitStep> steps_;
+  std::vector<Step> steps_;
+  std::vector<Entry> entries_;
+  std::vector<ImplicitStep> implicit_steps_;
   std::vector<std::uint8_t> outputs_;
 };
 

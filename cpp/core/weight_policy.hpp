@@ -64,10 +64,6 @@ struct LoggedWeights {
 
   [[nodiscard]] PlainWeights plain() const { return {data}; }
   [[nodiscard]] double read(WeightIndex k) const { return data[k]; }
-  void add(WeightIndex k, double change) const {
-    data[k] += change;
-    log->note(k, change);
-  }
   [[nodiscard]] static constexpr double extra_curvature(WeightIndex, double) { return 0; }
   [[nodiscard]] static constexpr double extra_curvature_bound(double) { return 0; }
 };
@@ -124,19 +120,30 @@ struct PrivateWeights {
   [[nodiscard]] double extra_curvature_bound(double squared_norm) const { return (scale - 1) * squared_norm; }
 };
 
+// Four sums at a time, so that an addition need not wait for the one before.
 template <class Weights>
 [[nodiscard]] Projection project(std::span<const Entry> difference, const Weights& weights) {
-  Projection result;
-  for (const Entry& entry : difference) {
-    result.dot += weights.read(entry.index) * entry.value;
-    result.extra_curvature += weights.extra_curvature(entry.index, entry.value);
+  Projection sums[4];
+  const auto count = [&](const Entry& entry, Projection& sum) {
+    sum.dot += weights.read(entry.index) * entry.value;
+    sum.extra_curvature += weights.extra_curvature(entry.index, entry.value);
+  };
+  const std::size_t whole = difference.size() & ~std::size_t{3};
+  for (std::size_t k = 0; k < whole; k += 4) {
+    for (std::size_t lane = 0; lane < 4; ++lane) count(difference[k + lane], sums[lane]);
   }
-  return result;
+  for (std::size_t k = whole; k < difference.size(); ++k) count(difference[k], sums[k - whole]);
+  return {(sums[0].dot + sums[1].dot) + (sums[2].dot + sums[3].dot),
+          (sums[0].extra_curvature + sums[1].extra_curvature) + (sums[2].extra_curvature + sums[3].extra_curvature)};
 }
 
 template <class Weights>
 void add_scaled(std::span<const Entry> difference, double step, const Weights& weights) {
   for (const Entry& entry : difference) weights.add(entry.index, step * entry.value);
+}
+inline void add_scaled(std::span<const Entry> difference, double step, const LoggedWeights& weights) {
+  add_scaled(difference, step, weights.plain());
+  weights.log->note(difference, step);
 }
 
 }  // namespace marginloom

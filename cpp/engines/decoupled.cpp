@@ -9,8 +9,8 @@
 namespace marginloom {
 namespace {
 
-constexpr std::size_t mails_each = 2;     // one to fill while the other is on its way
-constexpr std::size_t searches_each = 4;  // in a mail
+constexpr std::size_t mails_each = 2;      // one to fill while the other is on its way
+constexpr std::size_t searches_each = 16;  // in a mail
 
 }  // namespace
 
@@ -174,9 +174,9 @@ void Decoupled::learn(PassReport& report, StopRequest& stop) {
       report.stopped = true;
       break;
     }
-    Mail* mail = mailbox_.receive();
+    const auto [mail, next] = mailbox_.receive();
     if (mail) {
-      take_in(mail->items(), report);
+      take_in(mail->items(), next ? next->items() : std::span<Mail::Item>(), report);
       report.weights_age += mail->age;
       mailbox_.give_back(mail);
       parallel_.at_handover();
@@ -199,15 +199,23 @@ bool Decoupled::search_one(PassReport& report, ThreadTime& time, Stopwatch& watc
   time.update += watch.lap();
   search(*i, weights_.values(), 0, searchers_.front(), own_.add());
   time.inference += watch.lap();
-  take_in(own_.items(), report);
+  take_in(own_.items(), {}, report);
   take_back(own_);
   return true;
 }
 
-void Decoupled::take_in(std::span<Mail::Item> items, PassReport& report) {
+// What the learner is about to need lies in the caches of others, or in none: `next` are the items that come after
+// these.
+void Decoupled::take_in(std::span<Mail::Item> items, std::span<const Mail::Item> next, PassReport& report) {
   const LoggedWeights w{weights_.values().data(), &snapshots_.log()};
+  const auto coming = [&](std::size_t k) -> const Mail::Item* {
+    if (k < items.size()) return items[k].worth ? &items[k] : nullptr;
+    k -= items.size();
+    return k < next.size() && next[k].worth ? &next[k] : nullptr;
+  };
   for (std::size_t k = 0; k < items.size(); ++k) {
-    if (k + 1 < items.size()) items[k + 1].block.prefetch();
+    if (const auto* item = coming(k + 2)) item->block.prefetch();
+    if (const auto* item = coming(k + 1)) item->block.prefetch_weights(weights_.values().data());
     Mail::Item& item = items[k];
     const double gain = item.worth ? learner_->improve_sent(item.example, item.block, w, lane_) : 0;
     if (!item.searched) continue;

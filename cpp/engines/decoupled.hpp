@@ -57,6 +57,7 @@ class Decoupled final : public DualEngine {
     std::size_t next = 0;  // among those searched before, to be sent again
   };
 
+  Team* team() override { return &team_; }
   void search_pass(PassReport& report, StopRequest& stop) override;
   void inner_passes(PassReport&, StopRequest&) override {}  // they are part of the search pass
 
@@ -68,7 +69,7 @@ class Decoupled final : public DualEngine {
   void take_back(Mail& mail);
   void learn(PassReport& report, StopRequest& stop);
   bool search_one(PassReport& report, ThreadTime& time, Stopwatch& watch);
-  void take_in(std::span<Mail::Item> items, PassReport& report);
+  void take_in(std::span<Mail::Item> items, std::span<const Mail::Item> next, PassReport& report);
   void publish_if_due();
 
   DecoupledOptions parallel_;

@@ -5,6 +5,7 @@ namespace marginloom {
 Mailbox::Mailbox(std::size_t senders, std::size_t mails_each) {
   for (std::size_t number = 0; number < senders; ++number) {
     Sender& sender = senders_.emplace_back();
+    sender.mails = mails_each;
     for (std::size_t k = 0; k < mails_each; ++k) {
       mails_.emplace_back(number);
       sender.empty.push_back(&mails_.back());
@@ -48,12 +49,12 @@ bool Mailbox::send(Mail* mail) {
   return first;
 }
 
-Mail* Mailbox::receive() {
+Mailbox::Received Mailbox::receive() {
   const std::lock_guard lock(mutex_);
-  if (full_.empty()) return nullptr;
+  if (full_.empty()) return {};
   Mail* mail = full_.front();
   full_.pop_front();
-  return mail;
+  return {mail, full_.empty() ? nullptr : full_.front()};
 }
 
 void Mailbox::wait() {
@@ -69,7 +70,7 @@ void Mailbox::give_back(Mail* mail) {
   {
     const std::lock_guard lock(mutex_);
     sender.empty.push_back(mail);
-    wake = sender.waiting;
+    wake = sender.waiting && sender.empty.size() == sender.mails;
   }
   if (wake) sender.returned.notify_one();
 }

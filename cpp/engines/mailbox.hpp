@@ -60,8 +60,13 @@ class Mailbox {
   // Returns whether there was none before it that the receiver has not yet come to.
   bool send(Mail* mail);
 
-  // Of the receiver: the oldest mail, or null if there is none. wait() returns when there is one, or the box is closed.
-  [[nodiscard]] Mail* receive();
+  // Of the receiver: the oldest mail, or null if there is none, and the one that it will get next, if it is there
+  // already. wait() returns when there is one, or the box is closed.
+  struct Received {
+    Mail* mail = nullptr;
+    Mail* next = nullptr;
+  };
+  [[nodiscard]] Received receive();
   void wait();
   void give_back(Mail* mail);
 
@@ -75,8 +80,10 @@ class Mailbox {
   [[nodiscard]] bool closed() const;
 
  private:
-  // Waking a thread costs microseconds, so nobody is woken who does not wait for just this.
+  // Waking a thread costs microseconds, so nobody is woken who does not wait for just this, and a sender only when all
+  // of its mails are back.
   struct Sender {
+    std::size_t mails = 0;
     std::vector<Mail*> empty;
     std::condition_variable returned;
     bool waiting = false;

@@ -47,9 +47,10 @@ struct SentBlock {
             std::span(entries_).subspan(member.first_entry, member.entries),
             ByteView(outputs_).subspan(member.first_byte, member.bytes)};
   }
+  // Fetches the block itself; and the weights that it touches, once it is here.
   void prefetch() const {
     static constexpr std::size_t line = 64;
-    static constexpr std::size_t most = 32 * line;
+    static constexpr std::size_t most = 128 * line;
     const auto fetch = [](const void* begin, std::size_t bytes) {
       for (std::size_t k = 0; k < std::min(bytes, most); k += line) {
         __builtin_prefetch(static_cast<const char*>(begin) + k);
@@ -57,6 +58,12 @@ struct SentBlock {
     };
     fetch(members_.data(), members_.size() * sizeof(Stored));
     fetch(entries_.data(), entries_.size() * sizeof(Entry));
+  }
+  void prefetch_weights(const double* weights) const {
+    static constexpr std::size_t most = 1024;
+    for (const Entry& entry : std::span(entries_).first(std::min(entries_.size(), most))) {
+      __builtin_prefetch(weights + entry.index, 1);
+    }
   }
 
  private:

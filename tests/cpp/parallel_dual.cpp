@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cmath>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -55,6 +56,11 @@ double gap_after(DualEngine& engine, int passes) {
     CHECK(gap >= -1e-9);
   }
   return gap;
+}
+
+void add_one(const LoggedWeights& w, marginloom::WeightIndex k, double change) {
+  const marginloom::Entry entry{k, 1};
+  add_scaled(std::span(&entry, 1), change, w);
 }
 
 }  // namespace
@@ -182,12 +188,30 @@ TEST("decoupled: a search that fails leaves every example its own duals") {
   }
 }
 
+TEST("decoupled: after every pass the weights are what the duals say") {
+  const Problem problem = training_problem(9, 200);
+  for (const int threads : {2, 4, 8}) {
+    for (const Loss loss : {Loss::squared_hinge, Loss::hinge}) {
+      const auto learner = make_learner(problem.task(), loss);
+      Decoupled engine(problem.task(), learner, problem.examples(), {.seed = 1}, {.threads = threads});
+      std::vector<double> expected(problem.task()->dimension());
+      StopRequest never;
+      for (int pass = 0; pass < 10; ++pass) {
+        engine.run_pass(never);
+        learner->write_weights(expected);
+        const auto w = engine.weights()->values();
+        for (std::size_t k = 0; k < w.size(); ++k) CHECK(std::abs(w[k] - expected[k]) < 1e-11);
+      }
+    }
+  }
+}
+
 TEST("snapshots: a reader keeps what it pinned while newer weights are published") {
   const auto task = training_problem(7).task();
   std::vector<double> w(task->dimension(), 0.0);
   Snapshots snapshots(task, 2);
   const auto publish = [&](marginloom::WeightIndex k, double change, std::uint64_t version) {
-    LoggedWeights{w.data(), &snapshots.log()}.add(k, change);
+    add_one(LoggedWeights{w.data(), &snapshots.log()}, k, change);
     snapshots.publish(version);
   };
   publish(4, 1, 1);
@@ -216,7 +240,8 @@ TEST("snapshots: copies have the bits of the weights, whatever changed when, one
     for (std::uint64_t version = 1; version < 500; ++version) {
       const LoggedWeights logged{w.data(), &snapshots.log()};
       for (std::uint64_t change = random.below(5); change > 0; --change) {
-        logged.add(static_cast<marginloom::WeightIndex>(random.below(w.size())), 1.0 / static_cast<double>(version));
+        add_one(logged, static_cast<marginloom::WeightIndex>(random.below(w.size())),
+                1.0 / static_cast<double>(version));
       }
       snapshots.publish(version);
       if (random.below(3) == 0) continue;
@@ -226,8 +251,7 @@ TEST("snapshots: copies have the bits of the weights, whatever changed when, one
       if (version % 100 == 0) {
         pin = {};
         w.assign(w.size(), 0.5);
-        LoggedWeights{w.data(), &snapshots.log()}.add(0,
-                                                      1);  // a reset takes the weights as they are, whatever was noted
+        add_one(LoggedWeights{w.data(), &snapshots.log()}, 0, 1);  // whatever was noted, a reset takes the weights
         snapshots.reset(w, version);
       }
     }
@@ -253,7 +277,8 @@ TEST("mailbox: nothing is lost and the order of a sender is kept, with many send
     }
     std::vector<std::size_t> next(senders, 0);
     for (std::size_t received = 0; received < senders * each;) {
-      Mail* mail = box.receive();
+      const auto [mail, next_mail] = box.receive();
+      CHECK(mail || !next_mail);
       if (!mail) {
         box.wait();
         continue;
@@ -264,7 +289,7 @@ TEST("mailbox: nothing is lost and the order of a sender is kept, with many send
       box.give_back(mail);
     }
     threads.clear();
-    CHECK(box.receive() == nullptr);
+    CHECK(box.receive().mail == nullptr);
   }
   box.close();
   CHECK(box.take_mail(0) == nullptr);
