@@ -104,10 +104,13 @@ void WorkingSet::release(const Member& gone) {
   }
 }
 
-double WorkingSet::dual_sum() const {
-  double sum = 0;
-  for (const Member& member : members_) sum += member.dual;
-  return sum;
+WorkingSet::Sums WorkingSet::sums() const {
+  Sums result;
+  for (const Member& member : members_) {
+    result.duals += member.dual;
+    result.losses += member.dual * member.loss;
+  }
+  return result;
 }
 
 std::size_t WorkingSet::memory() const {

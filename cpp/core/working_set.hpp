@@ -82,7 +82,11 @@ class WorkingSet {
     if (entries_.empty()) fetch(outputs_.data(), outputs_.size());
   }
 
-  [[nodiscard]] double dual_sum() const;
+  struct Sums {
+    double duals = 0;
+    double losses = 0;  // each times its dual
+  };
+  [[nodiscard]] Sums sums() const;
   [[nodiscard]] bool has_zero_duals() const {
     return std::ranges::any_of(members_, [](const Member& member) { return member.dual == 0; });
   }

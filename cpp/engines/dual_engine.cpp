@@ -1,7 +1,9 @@
 #include "engines/dual_engine.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "core/kernels.hpp"
@@ -46,7 +48,7 @@ PassReport DualEngine::do_pass(StopRequest& stop) {
   Stopwatch watch;
   if (!report.stopped) learner_->end_pass(PlainWeights{weights_.values().data()}, lane_);
   report.stopped |= stop.stopped();  // a learner may have been cut short within
-  const double squared_norm = kernels().squared_norm(weights_.values().data(), weights_.size());
+  const double squared_norm = this->squared_norm();
   report.dual = learner_->dual(squared_norm);
   note_dual(*report.dual, !report.stopped);
   report.primal_estimate = loss_sum_ + squared_norm / 2;
@@ -57,6 +59,26 @@ PassReport DualEngine::do_pass(StopRequest& stop) {
   report.updates = lane_.updates - updates_before;
   report.threads.front().update += watch.lap();
   return report;
+}
+
+// |w|^2 is added up in parts of a fixed size, so that it is the same for any number of threads.
+double DualEngine::squared_norm() {
+  constexpr std::size_t part = std::size_t{1} << 16;
+  const auto w = weights_.values();
+  norms_.resize((w.size() + part - 1) / part);
+  std::atomic<std::size_t> next{0};
+  const auto add_up = [&](int) {
+    for (std::size_t k = next++; k < norms_.size(); k = next++) {
+      const auto weights = w.subspan(k * part, std::min(part, w.size() - k * part));
+      norms_[k] = kernels().squared_norm(weights.data(), weights.size());
+    }
+  };
+  if (Team* threads = team(); threads && norms_.size() > 1) {
+    threads->share(add_up);
+  } else {
+    add_up(0);
+  }
+  return std::accumulate(norms_.begin(), norms_.end(), 0.0);
 }
 
 void DualEngine::note_search(std::size_t i, double slack, PassReport& report) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/team.hpp"
 #include "engines/engine.hpp"
 #include "engines/visiting.hpp"
 #include "learners/learner.hpp"
@@ -30,6 +31,9 @@ class DualEngine : public Engine {
   // Passes over the blocks until the next search.
   virtual void inner_passes(PassReport& report, StopRequest& stop);
 
+  // The threads of the engine, null if it has but one.
+  virtual Team* team() { return nullptr; }
+
   // Tells the dual after a pass, whole or cut short.
   virtual void note_dual(double, bool) {}
 
@@ -45,6 +49,9 @@ class DualEngine : public Engine {
  private:
   // One pass of inference, then the learner's passes over the blocks.
   PassReport do_pass(StopRequest& stop) final;
+  [[nodiscard]] double squared_norm();
+
+  std::vector<double> norms_;  // of parts of the weights
 };
 
 }  // namespace marginloom

@@ -28,6 +28,7 @@ class MasterWorker final : public DualEngine {
     double slack = 0;
   };
 
+  Team* team() override { return &team_; }
   void search_pass(PassReport& report, StopRequest& stop) override;
   bool search_all(std::span<const std::size_t> order, PassReport& report, StopRequest& stop);
 

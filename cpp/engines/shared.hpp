@@ -66,6 +66,7 @@ class Shared final : public DualEngine {
     double gain = 0;
   };
 
+  Team* team() override { return &team_; }
   void search_pass(PassReport& report, StopRequest& stop) override;
   void inner_passes(PassReport&, StopRequest&) override {}  // they are part of the search pass
   void note_dual(double dual, bool whole_pass) override;

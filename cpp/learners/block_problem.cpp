@@ -11,7 +11,7 @@ BlockProblem::BlockProblem(std::shared_ptr<const Task> task, std::vector<double>
                            std::size_t memory)
     : blocks_(std::move(task), memory),
       costs_(std::move(costs)),
-      sums_(blocks_.size(), 0.0),
+      sums_(blocks_.size()),
       slacks_(blocks_.size(), 0.0),
       loss_(loss),
       asked_threshold_(threshold),
@@ -56,7 +56,7 @@ bool BlockProblem::send(std::size_t i, WeightView weights, double least_gain, La
   for (const auto& member : block.members().first(count)) {
     sent.add(member, blocks_.entries(i, member, lane.scratch), blocks_.implicit() ? block.output(member) : ByteView());
   }
-  sent.dual_sum = sums_[i];
+  sent.dual_sum = sums_[i].duals;
   if (count == 0 && block.has_zero_duals()) blocks_.drop_zero_duals(i);
   return count > 0;
 }
@@ -69,7 +69,7 @@ std::size_t BlockProblem::choose_members(std::size_t i, WeightView weights, doub
   const TriedWeights w{weights, &lane.overlay};
   const auto members = blocks_[i].members();
   const double ridge = 1 / (2 * costs_[i]);
-  double sum = sums_[i];
+  double sum = sums_[i].duals;
   std::size_t chosen = 0;
   for (std::size_t j = 0; j < members.size(); ++j) {
     const auto entries = blocks_.entries(i, members[j], lane.scratch);
@@ -142,11 +142,12 @@ void BlockProblem::take_back(std::size_t i, const SentBlock& sent) {
 
 void BlockProblem::refresh(std::size_t i, double largest_violation) {
   constexpr double used_up = 1 - 1e-9;
-  sums_[i] = blocks_[i].dual_sum();
+  count_duals(i);
+  const double sum = sums_[i].duals;
   if (loss_ == Loss::squared_hinge) {
-    set_slack(i, sums_[i] / (2 * costs_[i]));
+    set_slack(i, sum / (2 * costs_[i]));
   } else {
-    set_slack(i, sums_[i] >= used_up * costs_[i] ? std::max(largest_violation, 0.0) : 0.0);
+    set_slack(i, sum >= used_up * costs_[i] ? std::max(largest_violation, 0.0) : 0.0);
   }
 }
 
@@ -157,7 +158,7 @@ void BlockProblem::note_gap(double primal, double dual) {
   double slack_sum = 0;  // sum_i C_i l'(slack_i) / 2
   for (std::size_t i = 0; i < costs_.size(); ++i) {
     cost_sum += costs_[i];
-    slack_sum += sums_[i] / 2;
+    slack_sum += sums_[i].duals / 2;
   }
   // Hinge: sum C t = allowed. Squared: sum C (2 s t + t^2) = allowed, the positive root.
   const double root =
@@ -170,10 +171,17 @@ double BlockProblem::dual(double squared_norm) const {
   double ridge = 0;
   if (loss_ == Loss::squared_hinge) {
     for (std::size_t i = 0; i < sums_.size(); ++i) {
-      if (sums_[i] > 0) ridge += sums_[i] * sums_[i] / (4 * costs_[i]);
+      const double sum = sums_[i].duals;
+      if (sum > 0) ridge += sum * sum / (4 * costs_[i]);
     }
   }
-  return blocks_.weighted_loss() - squared_norm / 2 - ridge;
+  return weighted_loss() - squared_norm / 2 - ridge;
+}
+
+double BlockProblem::weighted_loss() const {
+  double result = 0;
+  for (const auto& sums : sums_) result += sums.losses;
+  return result;
 }
 
 StateArrays BlockProblem::export_state() const {
@@ -193,19 +201,20 @@ bool BlockProblem::import_state(const StateArrays& state) {
     throw std::invalid_argument("'block_slacks' of the state is broken");
   }
   DualBlocks blocks = blocks_.imported(state);
-  std::vector<double> sums(sums_.size());
+  std::vector<WorkingSet::Sums> sums(sums_.size());
   bool as_saved = true;
   for (std::size_t i = 0; i < sums.size(); ++i) {
     if (slacks[i] < 0 || (slacks[i] > 0 && blocks[i].empty())) {
       throw std::invalid_argument("'block_slacks' of the state is broken");
     }
-    sums[i] = blocks[i].dual_sum();
-    if (sums[i] > 0 && !(costs_[i] > 0)) {
+    sums[i] = blocks[i].sums();
+    if (sums[i].duals > 0 && !(costs_[i] > 0)) {
       throw std::invalid_argument("example " + std::to_string(i) + " has duals in the state but a weight of 0 here");
     }
-    if (loss_ == Loss::hinge && sums[i] > costs_[i] * (1 + 1e-9)) {  // of a larger C: the same ray, as far as allowed
-      for (auto& member : blocks[i].members()) member.dual *= costs_[i] / sums[i];
-      sums[i] = blocks[i].dual_sum();
+    if (loss_ == Loss::hinge &&
+        sums[i].duals > costs_[i] * (1 + 1e-9)) {  // of a larger C: the same ray, as far as allowed
+      for (auto& member : blocks[i].members()) member.dual *= costs_[i] / sums[i].duals;
+      sums[i] = blocks[i].sums();
       as_saved = false;
     }
   }
@@ -213,7 +222,7 @@ bool BlockProblem::import_state(const StateArrays& state) {
   sums_ = std::move(sums);
   slacks_ = slacks;
   for (std::size_t i = 0; i < sums_.size() && loss_ == Loss::squared_hinge; ++i) {
-    slacks_[i] = costs_[i] > 0 ? sums_[i] / (2 * costs_[i]) : 0;
+    slacks_[i] = costs_[i] > 0 ? sums_[i].duals / (2 * costs_[i]) : 0;
   }
   threshold_ = std::min(threshold[0], asked_threshold_);
   return as_saved;

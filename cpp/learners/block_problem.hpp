@@ -82,6 +82,7 @@ class BlockProblem {
 
   void note_gap(double primal, double dual);
   [[nodiscard]] double dual(double squared_norm) const;
+  [[nodiscard]] double weighted_loss() const;  // sum of dual * loss
   [[nodiscard]] StateArrays export_state() const;
   // False if duals had to be scaled down because they are beyond the bounds that the costs set here.
   bool import_state(const StateArrays& state);
@@ -90,6 +91,7 @@ class BlockProblem {
   // The squared hinge has no budget, and a ridge on the square of the sum instead.
   [[nodiscard]] double budget(std::size_t i) const { return loss_ == Loss::hinge ? costs_[i] : SimplexQp::no_budget; }
   [[nodiscard]] double ridge(std::size_t i) const { return loss_ == Loss::hinge ? 0 : 1 / (2 * costs_[i]); }
+  void count_duals(std::size_t i) { sums_[i] = blocks_[i].sums(); }
   void set_slack(std::size_t i, double slack) { std::atomic_ref(slacks_[i]).store(slack, std::memory_order_relaxed); }
   // improve(), but nothing is dropped.
   template <class Weights>
@@ -130,7 +132,7 @@ class BlockProblem {
 
   DualBlocks blocks_;
   std::vector<double> costs_;
-  std::vector<double> sums_;            // sum_y a_iy
+  std::vector<WorkingSet::Sums> sums_;  // of each block, so that the dual takes no look at the blocks
   mutable std::vector<double> slacks_;  // mutable for atomic loads
   Loss loss_;
   double asked_threshold_;
@@ -141,7 +143,7 @@ template <class Weights>
 BlockProblem::Step BlockProblem::sweep_block(std::size_t i, const Weights& w, Lane& lane) {
   WorkingSet& block = blocks_[i];
   const double ridge = 1 / (2 * costs_[i]);
-  double sum = sums_[i];
+  double sum = sums_[i].duals;
   Step result;
   lane.random.shuffle(block.members().subspan(1));
   for (auto& member : block.members()) {
@@ -159,8 +161,8 @@ BlockProblem::Step BlockProblem::sweep_block(std::size_t i, const Weights& w, La
     result.idle |= move.dual == 0;
     blocks_.keep(i, member, entries);
   }
-  sums_[i] = block.dual_sum();
-  set_slack(i, sums_[i] / (2 * costs_[i]));
+  count_duals(i);
+  set_slack(i, sums_[i].duals / (2 * costs_[i]));
   return result;
 }
 
@@ -177,7 +179,7 @@ double BlockProblem::look_at_block(std::size_t i, const Weights& w, Lane& lane) 
   for (std::size_t j = 0; j < size; ++j) {
     const auto& member = block.members()[j];
     work.duals[j] = member.dual;
-    work.gradient[j] = member.loss - work.gradient[j] - ridge(i) * sums_[i];
+    work.gradient[j] = member.loss - work.gradient[j] - ridge(i) * sums_[i].duals;
   }
   return SimplexQp::residual(work.duals, work.gradient, budget(i));
 }

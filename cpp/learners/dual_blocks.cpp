@@ -134,14 +134,6 @@ void DualBlocks::write_weights(std::span<double> w) const {
   }
 }
 
-double DualBlocks::weighted_loss() const {
-  double sum = 0;
-  for (const WorkingSet& set : sets_) {
-    for (const auto& member : set.members()) sum += member.dual * member.loss;
-  }
-  return sum;
-}
-
 std::size_t DualBlocks::active() const {
   std::size_t count = 0;
   for (const WorkingSet& set : sets_) count += set.size();

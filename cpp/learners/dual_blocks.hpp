@@ -129,7 +129,6 @@ class DualBlocks {
   }
 
   void write_weights(std::span<double> w) const;  // w = sum of dual * difference
-  [[nodiscard]] double weighted_loss() const;     // sum of dual * loss
   [[nodiscard]] std::size_t active() const;
   [[nodiscard]] std::size_t memory() const { return std::atomic_ref(held_).load(std::memory_order_relaxed); }
 

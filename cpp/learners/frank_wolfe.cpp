@@ -95,7 +95,7 @@ void FrankWolfe::average(std::span<double> w) const {
 double FrankWolfe::averaged_dual(double squared_norm) const {
   if (!averages() || clock_ == 0) return dual(squared_norm);
   const double steps = static_cast<double>(clock_);
-  return problem_.blocks().weighted_loss() - 2 / (steps * (steps + 1)) * late_loss_ - squared_norm / 2;
+  return problem_.weighted_loss() - 2 / (steps * (steps + 1)) * late_loss_ - squared_norm / 2;
 }
 
 std::size_t FrankWolfe::memory() const {

@@ -78,7 +78,7 @@ template <class Weights>
 BlockProblem::Step Fsmo::published_step(std::size_t i, const Weights& w, Lane& lane) {
   DualBlocks& blocks = problem_.blocks();
   const double bound = problem_.cost(i);
-  double sum = blocks[i].dual_sum();
+  double sum = blocks[i].sums().duals;
   double largest = 0;
   BlockProblem::Step result;
   for (auto& member : blocks[i].members()) {

@@ -70,7 +70,7 @@ void check_equal(const WorkingSet& set, const std::vector<Owned>& model) {
     CHECK(set.contains(member.key));
     sum += model[j].dual;
   }
-  CHECK(set.dual_sum() == sum);
+  CHECK(set.sums().duals == sum);
 }
 
 }  // namespace
