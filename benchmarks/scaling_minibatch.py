@@ -87,6 +87,7 @@ class SpeedUp:
     extrinsic: float | None
     intrinsic: float | None
     waiting: float | None
+    for_others: float | None  # waiting without the time of updates, as in Figure 8 of the paper
     updating: float | None
 
     @classmethod
@@ -102,8 +103,20 @@ class SpeedUp:
             ratio(seconds_to_score(online, target) if online else None, seconds_to_score(record, target)),
             ratio(seconds_a_pass(alone) if alone else None, seconds_a_pass(record)),
             shares["waiting"] if shares else None,
+            _waiting_for_others(record),
             first["update"] if first else None,
         )
+
+
+def _waiting_for_others(record: Record) -> float | None:
+    """Return the share of waiting without that for the update of a batch, which the first thread makes alone."""
+    shares = thread_shares(record)
+    first = thread_shares(record, slice(0, 1))
+    if not shares or not first:
+        return None
+    threads = len(record.rows[0]["threads"])
+    for_update = first["update"] * (threads - 1) / threads if batch_size(record) else 0.0
+    return max(shares["waiting"] - for_update, 0.0)
 
 
 def common_score(runs: Sequence[Record]) -> float:
@@ -127,7 +140,7 @@ def show(data: str, records: Sequence[Record]) -> None:
         print_table(
             [
                 *("algorithm", "m", "threads", "score after the last pass", "best score", "seconds a pass"),
-                *("extrinsic", "intrinsic", "efficiency", "waiting", "update"),
+                *("extrinsic", "intrinsic", "efficiency", "waiting", "for each other", "update"),
             ],
             [_line(record, SpeedUp.of(record, runs, online)) for record in runs],
         )
@@ -148,5 +161,6 @@ def _line(record: Record, speed_up: SpeedUp) -> list[str]:
         number(speed_up.intrinsic),
         percent(efficiency),
         percent(speed_up.waiting),
+        percent(speed_up.for_others),
         percent(speed_up.updating),
     ]

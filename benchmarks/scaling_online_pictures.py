@@ -84,9 +84,9 @@ def _speed_ups(axes: Any, family: Family, runs: Sequence[Record]) -> None:
 
 def _waiting(axes: Any, family: Family, runs: Sequence[Record]) -> None:
     for name, line in _lines(family, runs).items():
-        points = [(threads, 100 * one.waiting) for threads, one in line if one.waiting is not None]
+        points = [(threads, 100 * one.for_others) for threads, one in line if one.for_others is not None]
         axes.plot(*_columns(points), marker=".", lw=1, label=name)
-    axes.set(xlabel="threads", ylabel="waiting, % of the threads' time", ylim=(0, None))
+    axes.set(xlabel="threads", ylabel="waiting for each other, % of the time", ylim=(0, None))
     _finish(axes)
 
 
@@ -121,7 +121,9 @@ def _errors(axes: Any, runs: Sequence[Record]) -> None:
     for record in runs:
         label = f"{mixing.shard_count(record)} shards, {record.settings.engine['mixing']}"
         axes.plot([row["pass"] for row in record.rows], [row["wrong"] for row in record.rows], lw=1, label=label)
-    axes.set(xlabel="pass", ylabel="wrong training examples", yscale="log")
+    axes.set(xlabel="pass", ylabel="wrong training examples")
+    if runs:
+        axes.set(yscale="log")
     _finish(axes)
 
 
@@ -131,5 +133,7 @@ def _shards(axes: Any, runs: Sequence[Record]) -> None:
     reached = [(mixing.shard_count(record), seconds_to_score(record, target)) for record in runs]
     axes.plot(*_columns(rounds), ".-", lw=1, label="a round")
     axes.plot(*_columns(reached), ".-", lw=1, label=f"to a score of {target:.4f}")
-    axes.set(xlabel="shards", ylabel="seconds", xscale="log", yscale="log")
+    axes.set(xlabel="shards", ylabel="seconds")
+    if runs:  # logarithms of nothing are refused
+        axes.set(xscale="log", yscale="log")
     _finish(axes)

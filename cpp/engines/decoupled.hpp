@@ -35,7 +35,7 @@ namespace marginloom {
 
 struct DecoupledOptions {
   int threads = 2;  // at least 2
-  std::size_t rho_updates = 64;
+  std::size_t rho_updates = 250;
   std::size_t rho_inferences = 4;
   double least_gain = 0.1;                    // share of the mean gain from which a step is sent to a busy learner
   std::function<void()> at_handover = [] {};  // for tests: called where threads meet

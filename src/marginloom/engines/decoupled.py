@@ -20,7 +20,7 @@ class Decoupled(Engine):
     """
 
     shuffle: bool = parameter(True, "switch", "visit the examples in a new random order in every pass")
-    rho_updates: int = parameter(64, "positive count", "updates after which the learning thread publishes its weights")
+    rho_updates: int = parameter(250, "positive count", "updates after which the learning thread publishes its weights")
     rho_inferences: int = parameter(
         4, "positive count", "inferences after which an inference thread picks up newer weights"
     )
