@@ -149,6 +149,7 @@ TEST("decoupled: stopping and exceptions end all threads, and the engine can go 
   std::atomic<bool> fail{false};
   DecoupledOptions options;
   options.threads = 4;
+  options.rho_updates = 1;  // so that there is a hand-over even if the learner searches every example itself
   options.at_handover = [&] {
     if (fail.exchange(false)) throw std::runtime_error("a thread failed");
   };
