@@ -24,7 +24,7 @@ Loss loss_named(const std::string& name) {
 }
 
 void make_dcd(Dcd* self, SharedTask task, const Costs& costs, const std::string& loss, double delta, int k_best,
-              int inner_passes, double shrinking, int rest, std::size_t memory) {
+              int inner_passes, double shrinking, int rest, bool averaged, std::size_t memory) {
   if (k_best > 1 && !task->capabilities().k_best) throw std::invalid_argument("this task has no k-best inference");
   new (self) Dcd(std::move(task), checked_numbers(costs),
                  {.loss = loss_named(loss),
@@ -33,6 +33,7 @@ void make_dcd(Dcd* self, SharedTask task, const Costs& costs, const std::string&
                   .inner_passes = inner_passes,
                   .shrinking = shrinking,
                   .rest = rest,
+                  .averaged = averaged,
                   .memory = memory});
 }
 

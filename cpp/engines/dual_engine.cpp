@@ -41,6 +41,7 @@ PassReport DualEngine::do_pass(StopRequest& stop) {
   const Lending lending(lane_, stop);
   loss_sum_ = 0;
   lane_.waiting.clear();
+  average_.begin();
   learner_->begin_pass();
   search_pass(report, stop);
   report.training_loss /= static_cast<double>(std::max<std::size_t>(report.inferences, 1));
@@ -91,7 +92,9 @@ void DualEngine::note_search(std::size_t i, double slack, PassReport& report) {
 void DualEngine::inner_passes(PassReport& report, StopRequest& stop) {
   const PlainWeights w{weights_.values().data()};
   Stopwatch watch;
-  sweep_blocks(*learner_, w, lane_, options_);
+  sweep_blocks(*learner_, w, lane_, options_, [&](std::size_t updates) {
+    if (learner_->averages_sweeps()) average_.note(w, weights_.size(), updates);
+  });
   learner_->end_part(w, lane_);
   report.threads.front().update += watch.lap();
   report.stopped |= stop.stopped();
@@ -99,21 +102,27 @@ void DualEngine::inner_passes(PassReport& report, StopRequest& stop) {
 
 std::optional<Certificate> DualEngine::certify(int threads, StopRequest& stop) {
   learner_->write_weights(weights_.values());
-  std::vector<double> average(learner_->averages() ? weights_.size() : 0);
+  std::vector<double> average(weights_are_final() ? 0 : weights_.size());
   if (!average.empty()) final_weights(average);
   const WeightView w = average.empty() ? WeightView(weights_.values()) : WeightView(average);
-  const Certificate certificate = marginloom::certify(*task_, *learner_, w, examples_, threads, stop);
+  Certificate certificate = marginloom::certify(*task_, *learner_, w, examples_, threads, stop);
+  if (!average_.empty()) {  // the duals were not averaged; the bound that they give holds for any weights
+    certificate.dual = learner_->dual(kernels().squared_norm(weights_.values().data(), weights_.size()));
+  }
   if (certificate.complete) learner_->note_gap(certificate.primal, certificate.dual);
   return certificate;
 }
 
 void DualEngine::final_weights(std::span<double> result) const {
   if (result.data() != weights_.values().data()) std::ranges::copy(weights_.values(), result.begin());
+  if (!average_.empty()) average_.write(result);
   if (learner_->averages()) learner_->average(result);
 }
 
 StateArrays DualEngine::export_state() const {
-  return with_engine_state(learner_->export_state(), weights_.values(), lane_.random);
+  StateArrays state = with_engine_state(learner_->export_state(), weights_.values(), lane_.random);
+  average_.add_to(state);
+  return state;
 }
 
 // The weights are what the duals say. Saved weights are the same up to rounding, and taken for their last
@@ -122,7 +131,10 @@ StateArrays DualEngine::export_state() const {
 void DualEngine::import_state(const StateArrays& state) {
   const Random random = restored_random(state);
   const auto& saved = state_array<double>(state, "weights");
+  SweepAverage average;
+  if (learner_->averages_sweeps()) average.take_from(state, weights_.size());
   learner_->import_state(state);
+  average_ = std::move(average);
   lane_.random = random;
   const auto w = weights_.values();
   learner_->write_weights(w);

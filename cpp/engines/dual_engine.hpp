@@ -6,6 +6,7 @@
 
 #include "core/team.hpp"
 #include "engines/engine.hpp"
+#include "engines/sweep_average.hpp"
 #include "engines/visiting.hpp"
 #include "learners/learner.hpp"
 
@@ -18,7 +19,7 @@ class DualEngine : public Engine {
              VisitOptions options);
 
   std::optional<Certificate> certify(int threads, StopRequest& stop) override;
-  bool weights_are_final() const override { return !learner_->averages(); }
+  bool weights_are_final() const override { return !learner_->averages() && average_.empty(); }
   void final_weights(std::span<double> result) const override;
   StateArrays export_state() const override;
   void import_state(const StateArrays& state) override;
@@ -44,6 +45,7 @@ class DualEngine : public Engine {
   std::vector<std::size_t> examples_;
   VisitOptions options_;
   Lane lane_;
+  SweepAverage average_;  // of the last pass, if the learner wants it
   double loss_sum_ = 0;  // sum_i C_i l(slack_i) as this pass met them
 
  private:

@@ -98,7 +98,11 @@ void Shared::learn_part(Part& part, StopRequest& stop) {
   const AtomicWeights w{weights_.values().data(), caution_, parallel_.recorded ? part.ledger.data() : nullptr};
   search_part(part, w, stop);
   Stopwatch watch;
-  if (!stop.stopped() && !ending_) part.gain += sweep_blocks(*learner_, w, part.lane, options_);
+  const bool averages = learner_->averages_sweeps() && &part == &parts_.front();
+  const auto after_pass = [&](std::size_t updates) {  // the others change as many, more or less
+    if (averages) average_.note(w, weights_.size(), updates * parts_.size());
+  };
+  if (!stop.stopped() && !ending_) part.gain += sweep_blocks(*learner_, w, part.lane, options_, after_pass);
   if (!stop.stopped() && !ending_) part.gain += learner_->end_part(w, part.lane);
   part.report.threads.front().update += watch.lap();
   if (stop.stopped()) ending_ = true;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
 #include <span>
 #include <utility>
@@ -12,9 +13,11 @@
 
 namespace marginloom {
 
-// As many passes as the learner wants, or fewer if lane.stop says so. Returns the gain in the dual.
-template <class Weights>
-double sweep_blocks(DualLearner& learner, const Weights& w, Lane& lane, const VisitOptions& options) {
+// As many passes as the learner wants, or fewer if lane.stop says so. Calls after_pass(how many dual variables it has
+// changed) after each. Returns the gain in the dual.
+template <class Weights, class AfterPass>
+double sweep_blocks(DualLearner& learner, const Weights& w, Lane& lane, const VisitOptions& options,
+                    AfterPass after_pass) {
   std::vector<double> gains(learner.shrinking() > 0 ? learner.task().size() : 0);
   double least = 0;  // gain that a block must have had in the pass before
   double sum = 0;
@@ -24,6 +27,7 @@ double sweep_blocks(DualLearner& learner, const Weights& w, Lane& lane, const Vi
       return learner.has_candidates(i) && (gains.empty() || pass == 0 || gains[i] >= least);
     });
     order = pass_order(std::move(order), options, lane.random);
+    const std::size_t updates_before = lane.updates;
     double total = 0;
     for (std::size_t j = 0; j < order.size(); ++j) {
       if (j % 64 == 0 && lane.stop && lane.stop->stopped()) return sum + total;
@@ -33,6 +37,7 @@ double sweep_blocks(DualLearner& learner, const Weights& w, Lane& lane, const Vi
       if (!gains.empty()) gains[order[j]] = gain;
     }
     sum += total;
+    after_pass(lane.updates - updates_before);
     if (!order.empty()) least = learner.shrinking() * total / static_cast<double>(order.size());
   }
   return sum;

@@ -31,6 +31,7 @@ class Dcd final : public BlockLearner<Dcd> {
     int inner_passes = 5;
     double shrinking = 0;
     int rest = 0;
+    bool averaged = false;
     std::size_t memory = DualBlocks::unlimited;  // bytes for the working sets
   };
 
@@ -46,6 +47,7 @@ class Dcd final : public BlockLearner<Dcd> {
   }
   int inner_passes() const override { return parameters_.inner_passes; }
   double shrinking() const override { return parameters_.shrinking; }
+  bool averages_sweeps() const override { return parameters_.averaged; }
   bool sends() const override { return true; }
   bool send(std::size_t i, WeightView w, double least_gain, Lane& lane, SentBlock& block) override {
     return problem_.send(i, w, least_gain, lane, tolerance(), block);

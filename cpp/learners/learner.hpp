@@ -139,6 +139,10 @@ class DualLearner {
   virtual void average(std::span<double>) const {}
   [[nodiscard]] virtual double averaged_dual(double squared_norm) const { return dual(squared_norm); }
 
+  // Wants the model to have the mean of the weights over the inner passes of the last iteration; engines without inner
+  // passes over all blocks have the last weights.
+  [[nodiscard]] virtual bool averages_sweeps() const { return false; }
+
   // The dual objective, given |w|^2.
   [[nodiscard]] virtual double dual(double squared_norm) const = 0;
 

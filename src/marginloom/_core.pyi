@@ -234,6 +234,7 @@ class Dcd(DualLearner):
         inner_passes: int,
         shrinking: float,
         rest: int,
+        averaged: bool,
         memory: int,
     ) -> None: ...
 

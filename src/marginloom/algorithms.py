@@ -55,7 +55,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm(
             "shrinking-dcd",
             "dual coordinate descent that leaves out what is settled; for many examples with cheap inference",
-            DCD(inner_passes=20, shrinking=0.003, rest=15),
+            DCD(inner_passes=20, shrinking=0.003, rest=15, averaged=True),
             Serial(),
         ),
         Algorithm("ms-dcd", "dual coordinate descent, inference on all threads with a barrier", DCD(), MasterWorker()),
@@ -139,7 +139,7 @@ def find_algorithm(
     Examples
     --------
     >>> find_algorithm("dcd-ssvm", learner={"inner_passes": 2}).learner
-    DCD(delta=0.01, k_best=0, inner_passes=2, shrinking=0.0, rest=0)
+    DCD(delta=0.01, k_best=0, inner_passes=2, shrinking=0.0, rest=0, averaged=False)
     >>> find_algorithm("bcfw", engine="master-worker").engine
     MasterWorker(shuffle=True)
     """

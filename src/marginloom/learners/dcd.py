@@ -17,7 +17,7 @@ class DCD(Dual):
     Examples
     --------
     >>> DCD(inner_passes=0)
-    DCD(delta=0.01, k_best=0, inner_passes=0, shrinking=0.0, rest=0)
+    DCD(delta=0.01, k_best=0, inner_passes=0, shrinking=0.0, rest=0, averaged=False)
     """
 
     delta: float = parameter(
@@ -41,6 +41,11 @@ class DCD(Dual):
         "count",
         "inferences that an example without candidates is spared at most while they find nothing (engine serial)",
     )
+    averaged: bool = parameter(
+        False,
+        "switch",
+        "predict with the mean of the weights over the inner passes of the last iteration (not engine decoupled)",
+    )
 
     name = "dcd"
     engines = ("serial", "master-worker", "decoupled", "shared")
@@ -62,5 +67,6 @@ class DCD(Dual):
             self.inner_passes,
             self.shrinking,
             self.rest,
+            self.averaged,
             objective.memory,
         )
