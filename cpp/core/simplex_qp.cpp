@@ -42,6 +42,31 @@ double what_is_left(std::span<const double> variables, double budget) {
   return left > rounding * budget ? left : 0;
 }
 
+// The maximum over one variable; returns the gain.
+double solve_one(double& variable, double& gradient, double budget, double curvature) {
+  const double step = std::clamp(variable + gradient / curvature, 0.0, budget) - variable;
+  const double after = gradient - curvature * step;
+  const double gain = step * (gradient + after) / 2;
+  variable += step;
+  gradient = after;
+  return std::max(gain, 0.0);
+}
+
+// Blocks are small, most of them so small that calling a sorting function takes longer than sorting.
+void sort_falling(std::span<const double> values, std::span<double> sorted) {
+  constexpr std::size_t few = 8;
+  if (values.size() > few) {
+    std::ranges::copy(values, sorted.begin());
+    std::ranges::sort(sorted, std::greater());
+    return;
+  }
+  for (std::size_t j = 0; j < values.size(); ++j) {
+    std::size_t place = j;
+    for (; place > 0 && sorted[place - 1] < values[j]; --place) sorted[place] = sorted[place - 1];
+    sorted[place] = values[j];
+  }
+}
+
 }  // namespace
 
 void SimplexQp::reset(std::size_t size) {
@@ -55,14 +80,15 @@ double SimplexQp::residual(std::span<const double> variables, std::span<const do
 
 double SimplexQp::solve_uniform(std::span<double> variables, std::span<double> gradient, double budget, double own,
                                 double shared) {
-  const double d = own - shared;
   const std::size_t size = variables.size();
+  if (size == 1) return solve_one(variables[0], gradient[0], budget, own);
+  const double d = own - shared;
   double sum = 0;
   for (const double value : variables) sum += value;
   linear_.resize(size);
+  sorted_.resize(size);
   for (std::size_t j = 0; j < size; ++j) linear_[j] = gradient[j] + d * variables[j] + shared * sum;
-  sorted_.assign(linear_.begin(), linear_.end());
-  std::ranges::sort(sorted_, std::greater());
+  sort_falling(linear_, sorted_);
   double total = 0;
   double threshold = 0;
   for (std::size_t r = 0; r < size && sorted_[r] > threshold; ++r) {

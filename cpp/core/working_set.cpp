@@ -1,6 +1,7 @@
 #include "core/working_set.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <stdexcept>
 
 namespace marginloom {
@@ -36,12 +37,17 @@ WorkingSet::Member& WorkingSet::append(const Candidate& candidate, bool store) {
     throw std::length_error("the working set of one example exceeds 2^32 entries");
   }
   make_room(members_, 1);
-  make_room(outputs_, candidate.output.size());
   members_.push_back({0, candidate.loss, candidate.squared_norm, candidate.key, Member::nowhere,
                       static_cast<std::uint32_t>(candidate.difference.size()),
                       static_cast<std::uint32_t>(outputs_.size()),
                       static_cast<std::uint32_t>(candidate.output.size())});
-  outputs_.insert(outputs_.end(), candidate.output.begin(), candidate.output.end());
+  Member& member = members_.back();
+  if (member.holds_output()) {
+    if (!candidate.output.empty()) std::memcpy(&member.first_byte, candidate.output.data(), candidate.output.size());
+  } else {
+    make_room(outputs_, candidate.output.size());
+    outputs_.insert(outputs_.end(), candidate.output.begin(), candidate.output.end());
+  }
   if (store) store_difference(members_.back(), candidate.difference);
   return members_.back();
 }
@@ -92,14 +98,17 @@ void WorkingSet::drop_zero_duals() {
 // Closes the gaps that the member leaves in the arrays of entries and outputs.
 void WorkingSet::release(const Member& gone) {
   const Member hole = gone;
-  const auto byte = outputs_.begin() + hole.first_byte;
-  outputs_.erase(byte, byte + hole.byte_count);
+  if (!hole.holds_output()) {
+    const auto byte = outputs_.begin() + hole.first_byte;
+    outputs_.erase(byte, byte + hole.byte_count);
+  }
   if (hole.stored()) {
     const auto entry = entries_.begin() + hole.first_entry;
     entries_.erase(entry, entry + hole.entry_count);
   }
   for (Member& member : members_) {
     if (member.stored() && member.first_entry > hole.first_entry) member.first_entry -= hole.entry_count;
+    if (hole.holds_output() || member.holds_output()) continue;
     if (member.first_byte > hole.first_byte) member.first_byte -= hole.byte_count;
   }
 }

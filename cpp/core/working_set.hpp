@@ -8,12 +8,13 @@
 #include <vector>
 
 #include "core/candidate.hpp"
+#include "core/prefetch.hpp"
 
 namespace marginloom {
 
 // Members, their differences and their outputs lie in three contiguous arrays with little room to spare: one
-// visit of an example reads memory in order. A member may do without its stored difference, which the task
-// rebuilds from the output.
+// visit of an example reads memory in order. Outputs of a few bytes lie in their members. A member may do without its
+// stored difference, which the task rebuilds from the output.
 class WorkingSet {
  public:
   struct Member {
@@ -25,10 +26,11 @@ class WorkingSet {
     std::uint64_t key = 0;
     std::uint32_t first_entry = nowhere;
     std::uint32_t entry_count = 0;  // also while the difference is not stored
-    std::uint32_t first_byte = 0;
+    std::uint32_t first_byte = 0;   // or the output itself, if it is no longer than this
     std::uint32_t byte_count = 0;
 
     [[nodiscard]] bool stored() const { return first_entry != nowhere; }
+    [[nodiscard]] bool holds_output() const { return byte_count <= sizeof first_byte; }
   };
 
   [[nodiscard]] bool empty() const { return members_.empty(); }
@@ -39,7 +41,9 @@ class WorkingSet {
   [[nodiscard]] std::span<const Entry> difference(const Member& member) const {
     return std::span(entries_).subspan(member.first_entry, member.entry_count);
   }
+  // Of a member of this set, until the set changes.
   [[nodiscard]] ByteView output(const Member& member) const {
+    if (member.holds_output()) return {reinterpret_cast<const std::uint8_t*>(&member.first_byte), member.byte_count};
     return ByteView(outputs_).subspan(member.first_byte, member.byte_count);
   }
 
@@ -71,15 +75,9 @@ class WorkingSet {
 
   // Asks for the memory that a visit reads, so that it has arrived when the visit comes.
   void prefetch() const {
-    constexpr std::size_t line = 64;
-    constexpr std::size_t most = 64;  // lines: more would push each other out
-    const auto fetch = [](const void* begin, std::size_t bytes) {
-      const char* address = static_cast<const char*>(begin);
-      for (std::size_t k = 0; k < std::min(bytes, most * line); k += line) __builtin_prefetch(address + k);
-    };
-    fetch(members_.data(), members_.size() * sizeof(Member));
-    fetch(entries_.data(), entries_.size() * sizeof(Entry));
-    if (entries_.empty()) fetch(outputs_.data(), outputs_.size());
+    prefetch_bytes(members_.data(), members_.size() * sizeof(Member));
+    prefetch_bytes(entries_.data(), entries_.size() * sizeof(Entry));
+    if (entries_.empty()) prefetch_bytes(outputs_.data(), outputs_.size());
   }
 
   struct Sums {

@@ -1,6 +1,6 @@
-// The mean of the weights over the inner passes of an iteration. Where a hinge is far from smooth, the last weights jump
-// around the optimum of the primal while the dual hardly moves; their mean over one iteration lies much closer. It is
-// the point of the mean of the duals, and training itself does not use it.
+// The mean of the weights over the inner passes of an iteration. Where a hinge is far from smooth, the last weights
+// jump around the optimum of the primal while the dual hardly moves; their mean over one iteration lies much closer. It
+// is the point of the mean of the duals, and training itself does not use it.
 //
 // The weights are counted at the ends of inner passes, as soon as enough steps were made since they were last counted
 // that the time for it is small beside theirs. Where there are far more weights than steps, so that the weights of an
@@ -53,7 +53,8 @@ class SweepAverage {
     state["sweep_average"] = std::move(mean);
   }
 
-  // A state of a run without an average, or over other features, has none. Throws std::invalid_argument if it is broken.
+  // A state of a run without an average, or over other features, has none. Throws std::invalid_argument if it is
+  // broken.
   void take_from(const StateArrays& state, std::size_t size) {
     begin();
     if (!state.contains("sweep_average")) return;

@@ -18,15 +18,19 @@ namespace marginloom {
 template <class Weights, class AfterPass>
 double sweep_blocks(DualLearner& learner, const Weights& w, Lane& lane, const VisitOptions& options,
                     AfterPass after_pass) {
-  std::vector<double> gains(learner.shrinking() > 0 ? learner.task().size() : 0);
-  double least = 0;  // gain that a block must have had in the pass before
+  const bool shrinks = learner.shrinking() > 0;
+  if (shrinks) lane.gains.resize(learner.task().size());  // the first pass sets those that the others read
+  double least = 0;                                       // gain that a block must have had in the pass before
   double sum = 0;
+  std::vector<std::size_t> examples;
+  std::vector<std::size_t> order;
+  std::ranges::copy_if(lane.examples, std::back_inserter(examples),
+                       [&](std::size_t i) { return learner.has_candidates(i); });
   for (int pass = 0; pass < learner.inner_passes(); ++pass) {
-    std::vector<std::size_t> order;
-    std::ranges::copy_if(lane.examples, std::back_inserter(order), [&](std::size_t i) {
-      return learner.has_candidates(i) && (gains.empty() || pass == 0 || gains[i] >= least);
-    });
-    order = pass_order(std::move(order), options, lane.random);
+    order.clear();
+    std::ranges::copy_if(examples, std::back_inserter(order),
+                         [&](std::size_t i) { return pass == 0 || !shrinks || lane.gains[i] >= least; });
+    if (options.shuffle) lane.random.shuffle(std::span(order));
     const std::size_t updates_before = lane.updates;
     double total = 0;
     for (std::size_t j = 0; j < order.size(); ++j) {
@@ -34,7 +38,7 @@ double sweep_blocks(DualLearner& learner, const Weights& w, Lane& lane, const Vi
       learner.prefetch(std::span(order).subspan(j + 1));
       const double gain = learner.improve(order[j], w, lane);
       total += gain;
-      if (!gains.empty()) gains[order[j]] = gain;
+      if (shrinks) lane.gains[order[j]] = gain;
     }
     sum += total;
     after_pass(lane.updates - updates_before);

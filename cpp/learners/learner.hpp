@@ -33,6 +33,7 @@ struct Lane {
   Overlay overlay = {};                    // for those steps
   std::vector<std::size_t> waiting = {};   // examples with constraints that are not solved for yet
   std::vector<std::size_t> unsolved = {};  // of the solution over many blocks that is under way
+  std::vector<double> gains = {};          // of the blocks in the inner pass before, by example
   StopRequest* stop = nullptr;             // polled by learners that solve over many blocks at once
 };
 

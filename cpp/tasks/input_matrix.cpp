@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/kernels.hpp"
+#include "core/prefetch.hpp"
 #include "tasks/common.hpp"
 
 namespace marginloom {
@@ -102,16 +103,10 @@ struct ByType {
 }  // namespace
 
 void InputMatrix::prefetch(std::size_t i) const {
-  constexpr std::size_t line = 64;
-  constexpr std::size_t most = 64;  // lines: more would push each other out
-  const auto fetch = [](const void* begin, std::size_t bytes) {
-    const char* address = static_cast<const char*>(begin);
-    for (std::size_t k = 0; k < std::min(bytes, most * line); k += line) __builtin_prefetch(address + k);
-  };
   const std::size_t count = entry_count(i);
   __builtin_prefetch(&squared_norms_[i]);
-  if (!data_.dense) fetch(columns_of(i), count * sizeof(std::uint32_t));
-  with_row(i, [&](const auto* values) { fetch(values, count * sizeof *values); });
+  if (!data_.dense) prefetch_bytes(columns_of(i), count * sizeof(std::uint32_t));
+  with_row(i, [&](const auto* values) { prefetch_bytes(values, count * sizeof *values); });
 }
 
 void InputMatrix::scores(std::size_t i, const double* rows, std::size_t stride, double* scores) const {

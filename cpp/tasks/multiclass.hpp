@@ -139,7 +139,7 @@ void MulticlassTask::dot_columns(std::size_t i, const ByteView* outputs, const W
   double sums[count] = {};
   for (std::size_t j = 0; j < count; ++j) columns[j] = decode(outputs[j]);
   const std::size_t right = gold_[i];
-  inputs_.visit(i, [&](std::size_t feature, double value) {
+  inputs_.visit(i, [&](std::size_t feature, double value) __attribute__((always_inline)) {
     const std::size_t row = feature * stride_;
     const double gold = w.read(static_cast<WeightIndex>(row + right));
     for (std::size_t j = 0; j < count; ++j) {
@@ -180,7 +180,7 @@ void MulticlassTask::add_columns(std::size_t i, const ByteView* outputs, const d
     sum += steps[j];
   }
   const std::size_t right = gold_[i];
-  inputs_.visit(i, [&](std::size_t feature, double value) {
+  inputs_.visit(i, [&](std::size_t feature, double value) __attribute__((always_inline)) {
     const std::size_t row = feature * stride_;
     w.add(static_cast<WeightIndex>(row + right), sum * value);
     for (std::size_t j = 0; j < count; ++j) w.add(static_cast<WeightIndex>(row + columns[j]), -steps[j] * value);
