@@ -70,7 +70,8 @@ class WorkingSet {
 
   // Bytes that appending the candidate would at least take.
   [[nodiscard]] static std::size_t memory_of(const Candidate& candidate) {
-    return sizeof(Member) + candidate.difference.size_bytes() + candidate.output.size();
+    const bool in_member = candidate.output.size() <= sizeof Member::first_byte;
+    return sizeof(Member) + candidate.difference.size_bytes() + (in_member ? 0 : candidate.output.size());
   }
 
   // Asks for the memory that a visit reads, so that it has arrived when the visit comes.

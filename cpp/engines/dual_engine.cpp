@@ -92,7 +92,7 @@ void DualEngine::note_search(std::size_t i, double slack, PassReport& report) {
 void DualEngine::inner_passes(PassReport& report, StopRequest& stop) {
   const PlainWeights w{weights_.values().data()};
   Stopwatch watch;
-  sweep_blocks(*learner_, w, lane_, options_, [&](std::size_t updates) {
+  sweep_blocks(*learner_, w, lane_, options_, 0, [&](std::size_t updates) {
     if (learner_->averages_sweeps()) average_.note(w, weights_.size(), updates);
   });
   learner_->end_part(w, lane_);

@@ -14,6 +14,9 @@
 // eats up what threads gain if most weights are hot (few weights, dense inputs). Recording costs a vector of weights
 // per thread.
 //
+// Several threads leave out steps of inner passes that gain less than `least_gain` times the mean: those cost as many
+// transfers of cache lines as the others and bring little.
+//
 // A step that was computed before another thread's step was seen is too long where both go the same way. The dual after
 // a pass is known, and so is what the threads believe to have gained. Where they gained far less, the squared norms in
 // their steps count `caution` times from then on, at most as often as there are threads; where the two agree, caution
@@ -40,6 +43,7 @@ namespace marginloom {
 struct SharedOptions {
   int threads = 1;
   bool recorded = false;
+  double least_gain = 0;                     // of a step, as a share of the mean; from 0 to 1
   std::function<void()> at_example = [] {};  // for tests: called between a search and the step that follows from it
 };
 

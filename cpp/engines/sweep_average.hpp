@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/state.hpp"
+#include "core/types.hpp"
 
 namespace marginloom {
 

@@ -13,36 +13,54 @@
 
 namespace marginloom {
 
+// Ends the bound on the gain of steps with the passes that it is for.
+class LeastGain {
+ public:
+  explicit LeastGain(Lane& lane) : lane_(lane) {}
+  ~LeastGain() { lane_.least_gain = 0; }
+  LeastGain(const LeastGain&) = delete;
+  LeastGain& operator=(const LeastGain&) = delete;
+
+ private:
+  Lane& lane_;
+};
+
 // As many passes as the learner wants, or fewer if lane.stop says so. Calls after_pass(how many dual variables it has
-// changed) after each. Returns the gain in the dual.
+// changed) after each. A step that gains less than `least_gain` times what the blocks of the pass before gained on
+// average may be left for later; at most 1, so that there is always a step to be made. Returns the gain in the dual.
 template <class Weights, class AfterPass>
-double sweep_blocks(DualLearner& learner, const Weights& w, Lane& lane, const VisitOptions& options,
+double sweep_blocks(DualLearner& learner, const Weights& w, Lane& lane, const VisitOptions& options, double least_gain,
                     AfterPass after_pass) {
   const bool shrinks = learner.shrinking() > 0;
   if (shrinks) lane.gains.resize(learner.task().size());  // the first pass sets those that the others read
-  double least = 0;                                       // gain that a block must have had in the pass before
+  const LeastGain reset(lane);
+  double mean = 0;  // gain of a block in the pass before, steps that were not made counted too
   double sum = 0;
   std::vector<std::size_t> examples;
   std::vector<std::size_t> order;
   std::ranges::copy_if(lane.examples, std::back_inserter(examples),
                        [&](std::size_t i) { return learner.has_candidates(i); });
   for (int pass = 0; pass < learner.inner_passes(); ++pass) {
+    const double least = learner.shrinking() * mean;
     order.clear();
     std::ranges::copy_if(examples, std::back_inserter(order),
                          [&](std::size_t i) { return pass == 0 || !shrinks || lane.gains[i] >= least; });
     if (options.shuffle) lane.random.shuffle(std::span(order));
     const std::size_t updates_before = lane.updates;
     double total = 0;
+    lane.least_gain = least_gain * mean;
     for (std::size_t j = 0; j < order.size(); ++j) {
-      if (j % 64 == 0 && lane.stop && lane.stop->stopped()) return sum + total;
+      if (j % 64 == 0 && lane.stop && lane.stop->stopped()) return sum;
       learner.prefetch(std::span(order).subspan(j + 1));
-      const double gain = learner.improve(order[j], w, lane);
+      lane.foregone = 0;
+      const double made = learner.improve(order[j], w, lane);
+      const double gain = made + lane.foregone;
+      sum += made;
       total += gain;
       if (shrinks) lane.gains[order[j]] = gain;
     }
-    sum += total;
     after_pass(lane.updates - updates_before);
-    if (!order.empty()) least = learner.shrinking() * total / static_cast<double>(order.size());
+    if (!order.empty()) mean = total / static_cast<double>(order.size());
   }
   return sum;
 }

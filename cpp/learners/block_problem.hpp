@@ -25,6 +25,7 @@
 #include <iterator>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/loss.hpp"
@@ -202,6 +203,10 @@ BlockProblem::Step BlockProblem::solve_block(std::size_t i, const Weights& w, La
     } else {
       blocks_.fill_products(i, work, caution);
       result.gain = work.qp.solve(work.duals, work.gradient, budget, tolerance / 8, 100 + 20 * size).gain;
+    }
+    if (result.gain < lane.least_gain) {
+      lane.foregone = std::exchange(result.gain, 0);
+      return result;
     }
     for (std::size_t j = 0; j < size; ++j) {
       work.steps[j] = work.duals[j] - block.members()[j].dual;

@@ -34,6 +34,8 @@ struct Lane {
   std::vector<std::size_t> waiting = {};   // examples with constraints that are not solved for yet
   std::vector<std::size_t> unsolved = {};  // of the solution over many blocks that is under way
   std::vector<double> gains = {};          // of the blocks in the inner pass before, by example
+  double least_gain = 0;                   // what a step must gain to be made
+  double foregone = 0;                     // what the last step would have gained, if it was not made for that reason
   StopRequest* stop = nullptr;             // polled by learners that solve over many blocks at once
 };
 

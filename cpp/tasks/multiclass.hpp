@@ -8,6 +8,7 @@
 // always 0. Candidates are implicit: a working set holds the numbers of its classes and no copy of the input.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <memory>

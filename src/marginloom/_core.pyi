@@ -308,6 +308,7 @@ class Shared(Engine):
         shuffle: bool,
         threads: int,
         recorded: bool,
+        least_gain: float,
     ) -> None: ...
     @property
     def caution(self) -> float: ...

@@ -50,6 +50,7 @@ _MOST = 2**31 - 1
 KINDS = {
     "positive": Kind("a positive number", lambda value: _is_number(value) and value > 0, float),
     "not negative": Kind("a number, 0 or more", lambda value: _is_number(value) and value >= 0, float),
+    "share": Kind("a number from 0 to 1", lambda value: _is_number(value) and 0 <= value <= 1, float),
     "count": Kind(f"a whole number from 0 to {_MOST:,}", lambda value: _is_integer(value, 0, _MOST), int),
     "positive count": Kind(f"a whole number from 1 to {_MOST:,}", lambda value: _is_integer(value, 1, _MOST), int),
     "seed": Kind("a whole number from 0 to 2^64 - 1", lambda value: _is_integer(value, 0, 2**64 - 1), int),

@@ -117,7 +117,9 @@ class Run:
         self._engine = engine
         self._interrupts = interrupts
         self._evaluations = dict(evaluations)
-        self._expected_ratio = 0.9  # of a certified gap to the estimate of the same pass
+        # Of a certified gap to the estimate of the same pass, which is made of the weights as they were visited, not
+        # of their average.
+        self._expected_ratio = 0.5 if getattr(algorithm.learner, "averaged", False) else 0.9
 
     @property
     def evaluation_sets(self) -> list[str]:

@@ -25,6 +25,11 @@ class Shared(Engine):
         "how threads change the weights: by atomic additions, or by cheaper ones that may get lost and are "
         "recorded, to be put right after the pass",
     )
+    least_gain: float = parameter(
+        0.5,
+        "share",
+        "several threads leave a step of an inner pass for later if it gains less than this share of the mean; 0: none",
+    )
     shuffle: bool = parameter(True, "switch", "visit the examples in a new random order in every pass")
 
     name = "shared"
@@ -41,4 +46,13 @@ class Shared(Engine):
         """Make the native engine."""
         assert isinstance(job.learner, _core.DualLearner)
         recorded = self.updates == "recorded"
-        return _core.Shared(job.task, job.learner, job.examples, job.seed, self.shuffle, job.n_threads, recorded)
+        return _core.Shared(
+            job.task,
+            job.learner,
+            job.examples,
+            job.seed,
+            self.shuffle,
+            job.n_threads,
+            recorded,
+            self.least_gain,
+        )
