@@ -59,9 +59,9 @@ def test_threads_that_leave_out_small_steps_end_at_the_optimum(least_gain):
     task = overlapping_classes()
     optimum = train(task, **OPTIONS, tol=1e-3, max_iter=2000).certificate
     engine = Shared(least_gain=least_gain)
-    result = train(task, **OPTIONS, engine=engine, tol=2e-3, max_iter=2000, n_threads=4)
+    result = train(task, **OPTIONS, engine=engine, tol=5e-3, max_iter=2000, n_threads=4)
     assert result.stopped == "tolerance"
-    assert optimum.dual <= result.primal <= optimum.primal * 1.003
+    assert optimum.dual <= result.primal <= optimum.primal * 1.006
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.5, float("nan")])
