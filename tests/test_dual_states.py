@@ -115,8 +115,9 @@ def test_broken_arrays_are_refused_or_do_no_harm(optimum, states, case):
                 assert "\n" not in str(result)
                 continue
             about = f"{name}: {kind}"
-            # A run of the same learner that spares no searches has no rests; then all examples are searched again.
-            may_be_missing = (name, kind) == ("rests", "missing")
+            # A run of the same learner that spares no searches has no rests; then all examples are searched again. One
+            # that made few steps for its number of weights, or does not average, has no mean.
+            may_be_missing = name in ("rests", "sweep_average") and kind == "missing"
             assert kind not in ALWAYS_REFUSED or name == "weights" or may_be_missing, about
             assert np.isfinite(result.weights).all(), about
             assert result.certificate.dual <= best * (1 + 1e-5), about

@@ -61,6 +61,9 @@ class SweepAverage {
     if (!state.contains("sweep_average")) return;
     const auto& mean = state_array<double>(state, "sweep_average");
     if (!all_finite(mean)) throw std::invalid_argument("'sweep_average' of the state has NaN or infinite values");
+    if (mean.size() != state_array<double>(state, "weights").size()) {
+      throw std::invalid_argument("'sweep_average' of the state has another length than its weights");
+    }
     if (mean.size() != size) return;
     sum_ = mean;
     count_ = 1;

@@ -133,6 +133,9 @@ TEST("sweep_average: a restored run has the same model, before and after its nex
   StateArrays broken = saved;
   std::get<std::vector<double>>(broken["sweep_average"])[0] = std::numeric_limits<double>::quiet_NaN();
   CHECK_THROWS(std::invalid_argument, resumed.import_state(broken), "'sweep_average' of the state");
+  broken = saved;
+  std::get<std::vector<double>>(broken["sweep_average"]).pop_back();
+  CHECK_THROWS(std::invalid_argument, resumed.import_state(broken), "another length than its weights");
   SerialDual plain = make_engine(problem, 5, false);
   plain.import_state(saved);
   CHECK(plain.weights_are_final());
