@@ -11,10 +11,17 @@ void ChangeLog::apply(const Task& task, std::span<double> w) const {
     add_scaled(entries.first(step.entries), step.size, plain);
     entries = entries.subspan(step.entries);
   }
-  ByteView outputs = outputs_;
+  std::vector<ByteView> outputs;
+  ByteView bytes = outputs_;
+  std::size_t place = 0;
   for (const ImplicitStep& step : implicit_steps_) {
-    task.add(step.example, outputs.first(step.bytes), step.size, plain);
-    outputs = outputs.subspan(step.bytes);
+    outputs.clear();
+    for (std::size_t j = 0; j < step.outputs; ++j) {
+      outputs.push_back(bytes.first(lengths_[place + j]));
+      bytes = bytes.subspan(lengths_[place + j]);
+    }
+    task.add_all(step.example, outputs, std::span(sizes_).subspan(place, step.outputs), plain);
+    place += step.outputs;
   }
 }
 

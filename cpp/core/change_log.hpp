@@ -21,10 +21,14 @@ class ChangeLog {
     steps_.push_back({step, difference.size()});
     entries_.insert(entries_.end(), difference.begin(), difference.end());
   }
-  // w += step * difference, where the task evaluates the difference from the output.
-  void note(std::size_t example, ByteView output, double step) {
-    implicit_steps_.push_back({step, example, output.size()});
-    outputs_.insert(outputs_.end(), output.begin(), output.end());
+  // w += sum of steps * differences, where the task evaluates the differences from the outputs.
+  void note(std::size_t example, std::span<const ByteView> outputs, std::span<const double> steps) {
+    implicit_steps_.push_back({example, outputs.size()});
+    for (std::size_t j = 0; j < outputs.size(); ++j) {
+      sizes_.push_back(steps[j]);
+      lengths_.push_back(outputs[j].size());
+      outputs_.insert(outputs_.end(), outputs[j].begin(), outputs[j].end());
+    }
   }
 
   void apply(const Task& task, std::span<double> w) const;
@@ -34,6 +38,8 @@ class ChangeLog {
     steps_.clear();
     entries_.clear();
     implicit_steps_.clear();
+    sizes_.clear();
+    lengths_.clear();
     outputs_.clear();
   }
 
@@ -43,13 +49,14 @@ class ChangeLog {
     std::size_t entries;
   };
   struct ImplicitStep {
-    double size;
     std::size_t example;
-    std::size_t bytes;
+    std::size_t outputs;
   };
   std::vector<Step> steps_;
   std::vector<Entry> entries_;
   std::vector<ImplicitStep> implicit_steps_;
+  std::vector<double> sizes_;  // of their outputs, which lie one after the other
+  std::vector<std::size_t> lengths_;
   std::vector<std::uint8_t> outputs_;
 };
 

@@ -141,7 +141,28 @@ void add_implicit(const Task& task, std::size_t i, ByteView output, double step,
 }
 inline void add_implicit(const Task& task, std::size_t i, ByteView output, double step, const LoggedWeights& w) {
   task.add(i, output, step, w.plain());
-  w.log->note(i, output, step);
+  w.log->note(i, std::span(&output, 1), std::span(&step, 1));
+}
+
+// The same for several outputs.
+template <class Weights>
+void dot_all_implicit(const Task& task, std::size_t i, std::span<const ByteView> outputs, const Weights& w,
+                      std::span<double> dots) {
+  task.dot_all(i, outputs, w, dots);
+}
+inline void dot_all_implicit(const Task& task, std::size_t i, std::span<const ByteView> outputs, const LoggedWeights& w,
+                             std::span<double> dots) {
+  task.dot_all(i, outputs, w.plain(), dots);
+}
+template <class Weights>
+void add_all_implicit(const Task& task, std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
+                      const Weights& w) {
+  task.add_all(i, outputs, steps, w);
+}
+inline void add_all_implicit(const Task& task, std::size_t i, std::span<const ByteView> outputs,
+                             std::span<const double> steps, const LoggedWeights& w) {
+  task.add_all(i, outputs, steps, w.plain());
+  w.log->note(i, outputs, steps);
 }
 
 // w.difference, stored or implicit.

@@ -214,7 +214,10 @@ void Decoupled::take_in(std::span<Mail::Item> items, std::span<const Mail::Item>
     return k < next.size() && next[k].worth ? &next[k] : nullptr;
   };
   for (std::size_t k = 0; k < items.size(); ++k) {
-    if (const auto* item = coming(k + 2)) item->block.prefetch();
+    if (const auto* item = coming(k + 2)) {
+      item->block.prefetch();
+      task_->prefetch(item->example);
+    }
     if (const auto* item = coming(k + 1)) item->block.prefetch_weights(weights_.values().data());
     Mail::Item& item = items[k];
     const double gain = item.worth ? learner_->improve_sent(item.example, item.block, w, lane_) : 0;

@@ -46,7 +46,7 @@ class DualEngine : public Engine {
   VisitOptions options_;
   Lane lane_;
   SweepAverage average_;  // of the last pass, if the learner wants it
-  double loss_sum_ = 0;  // sum_i C_i l(slack_i) as this pass met them
+  double loss_sum_ = 0;   // sum_i C_i l(slack_i) as this pass met them
 
  private:
   // One pass of inference, then the learner's passes over the blocks.

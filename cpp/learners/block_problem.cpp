@@ -6,6 +6,11 @@
 #include <utility>
 
 namespace marginloom {
+namespace {
+
+constexpr double mean_forgetting = 1e-4;  // of the mean gain, for every step that was tried
+
+}  // namespace
 
 BlockProblem::BlockProblem(std::shared_ptr<const Task> task, std::vector<double> costs, Loss loss, double threshold,
                            std::size_t memory)
@@ -38,17 +43,8 @@ bool BlockProblem::send(std::size_t i, WeightView weights, double least_gain, La
     return false;
   }
   std::size_t count = block.size();
-  if (loss_ == Loss::hinge) {
-    const PlainWeights w{const_cast<double*>(weights.data())};  // only read
-    if (look_at_block(i, w, lane) <= tolerance) {
-      refresh(i, *std::ranges::max_element(lane.block.gradient));
-      if (block.has_zero_duals()) blocks_.drop_zero_duals(i);
-      return false;
-    }
-    blocks_.fill_products(i, lane.block, 1);
-    for (std::size_t j = 0; j < count; ++j) {
-      for (std::size_t k = 0; k < count; ++k) sent.products.push_back(lane.block.qp.product(j, k));
-    }
+  if (solved_as_a_whole(i)) {
+    if (!worth_solving(i, weights, least_gain, lane, tolerance, sent)) count = 0;
   } else {
     lane.random.shuffle(block.members().subspan(1));
     if (least_gain > 0 && !blocks_.implicit()) count = choose_members(i, weights, least_gain, lane);
@@ -61,10 +57,32 @@ bool BlockProblem::send(std::size_t i, WeightView weights, double least_gain, La
   return count > 0;
 }
 
+// Solves the block on these weights, changing nothing, to see what it would gain; notes the products that the solution
+// needs.
+bool BlockProblem::worth_solving(std::size_t i, WeightView weights, double least_gain, Lane& lane, double tolerance,
+                                 SentBlock& sent) {
+  BlockWorkspace& work = lane.block;
+  const PlainWeights w{const_cast<double*>(weights.data())};  // only read
+  const double residual = look_at_block(i, w, lane);
+  refresh(i, *std::ranges::max_element(work.gradient));
+  if (residual <= tolerance) return false;
+  const auto uniform = uniform_products(i);
+  const std::size_t size = work.duals.size();
+  if (!uniform) {
+    blocks_.fill_products(i, work, 1);
+    for (std::size_t j = 0; j < size; ++j) {
+      for (std::size_t k = 0; k < size; ++k) sent.products.push_back(work.qp.product(j, k));
+    }
+  }
+  if (least_gain == 0) return true;
+  const double gain = solve_programme(i, work, uniform, tolerance);
+  lane.mean_gain += mean_forgetting * (gain - lane.mean_gain);
+  return gain >= least_gain * lane.mean_gain;
+}
+
 // Moves the members with a step worth taking to the front and counts them. Steps of one block overlap, so each is tried
 // after those before it.
 std::size_t BlockProblem::choose_members(std::size_t i, WeightView weights, double least_gain, Lane& lane) {
-  constexpr double forgetting = 1e-4;
   lane.overlay.clear();
   const TriedWeights w{weights, &lane.overlay};
   const auto members = blocks_[i].members();
@@ -75,7 +93,7 @@ std::size_t BlockProblem::choose_members(std::size_t i, WeightView weights, doub
     const auto entries = blocks_.entries(i, members[j], lane.scratch);
     const Move move = best_move(members[j], project(entries, w), sum, ridge);
     const double step = move.dual - members[j].dual;
-    lane.mean_gain += forgetting * (move.gain - lane.mean_gain);
+    lane.mean_gain += mean_forgetting * (move.gain - lane.mean_gain);
     if (step == 0 || move.gain < least_gain * lane.mean_gain) continue;
     add_scaled(entries, step, w);
     sum += step;
@@ -86,7 +104,7 @@ std::size_t BlockProblem::choose_members(std::size_t i, WeightView weights, doub
 
 double BlockProblem::improve_sent(std::size_t i, SentBlock& sent, const LoggedWeights& w, Lane& lane,
                                   double tolerance) {
-  return loss_ == Loss::hinge ? solve_sent(i, sent, w, lane, tolerance) : sweep_sent(i, sent, w, lane);
+  return solved_as_a_whole(i) ? solve_sent(i, sent, w, lane, tolerance) : sweep_sent(i, sent, w, lane);
 }
 
 double BlockProblem::sweep_sent(std::size_t i, SentBlock& sent, const LoggedWeights& w, Lane& lane) const {
@@ -110,27 +128,43 @@ double BlockProblem::sweep_sent(std::size_t i, SentBlock& sent, const LoggedWeig
 double BlockProblem::solve_sent(std::size_t i, SentBlock& sent, const LoggedWeights& w, Lane& lane,
                                 double tolerance) const {
   BlockWorkspace& work = lane.block;
-  work.duals.clear();
-  work.gradient.clear();
-  work.qp.reset(sent.size());
-  for (std::size_t j = 0; j < sent.size(); ++j) {
-    work.duals.push_back(sent.dual(j));
-    work.gradient.push_back(sent[j].loss - blocks_.project(i, sent[j], w).dot);
-    for (std::size_t k = 0; k < sent.size(); ++k) work.qp.product(j, k) = sent.products[j * sent.size() + k];
+  const std::size_t size = sent.size();
+  const auto uniform = uniform_products(i);
+  sent.lay_out(work);
+  work.gradient.resize(size);
+  work.steps.resize(size);
+  blocks_.project_all(i, work, w, work.gradient);
+  for (std::size_t j = 0; j < size; ++j) {
+    work.gradient[j] = sent[j].loss - work.gradient[j] - ridge(i) * sent.dual_sum;
   }
   double gain = 0;
-  if (SimplexQp::residual(work.duals, work.gradient, costs_[i]) > tolerance) {
-    gain = work.qp.solve(work.duals, work.gradient, costs_[i], tolerance / 8, 100 + 20 * sent.size()).gain;
-    for (std::size_t j = 0; j < sent.size(); ++j) {
-      const double step = work.duals[j] - sent.dual(j);
-      if (step == 0) continue;
-      blocks_.add(i, sent[j], step, w);
-      sent.set_dual(j, work.duals[j]);
-      ++lane.updates;
+  if (SimplexQp::residual(work.duals, work.gradient, budget(i)) > tolerance) {
+    if (!uniform) {
+      work.qp.reset(size);
+      for (std::size_t j = 0; j < size; ++j) {
+        for (std::size_t k = 0; k < size; ++k) work.qp.product(j, k) = sent.products[j * size + k];
+      }
     }
+    gain = solve_programme(i, work, uniform, tolerance);
+    for (std::size_t j = 0; j < size; ++j) {
+      work.steps[j] = work.duals[j] - sent.dual(j);
+      lane.updates += work.steps[j] != 0 ? 1 : 0;
+      sent.set_dual(j, work.duals[j]);
+    }
+    blocks_.add_all(i, work, w);
   }
   sent.largest_violation = *std::ranges::max_element(work.gradient);
   return gain;
+}
+
+// The maximum over the duals of the workspace, whose gradient is known; `uniform` or the products of the programme.
+double BlockProblem::solve_programme(std::size_t i, BlockWorkspace& work, const std::optional<UniformProducts>& uniform,
+                                     double tolerance) const {
+  if (uniform) {
+    return work.qp.solve_uniform(work.duals, work.gradient, budget(i), uniform->own + ridge(i),
+                                 uniform->shared + ridge(i));
+  }
+  return work.qp.solve(work.duals, work.gradient, budget(i), tolerance / 8, 100 + 20 * work.duals.size()).gain;
 }
 
 void BlockProblem::take_back(std::size_t i, const SentBlock& sent) {

@@ -24,6 +24,7 @@
 #include <cmath>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -101,12 +102,21 @@ class BlockProblem {
       set_slack(i, 0);
       return {};
     }
-    const auto uniform = blocks_.task().uniform_products(i);
-    if (uniform && uniform->own > uniform->shared) return solve_block(i, w, lane, tolerance, &*uniform);
+    if (const auto uniform = uniform_products(i)) return solve_block(i, w, lane, tolerance, &*uniform);
     return loss_ == Loss::hinge ? solve_block(i, w, lane, tolerance, nullptr) : sweep_block(i, w, lane);
   }
   template <class Weights>
   Step sweep_block(std::size_t i, const Weights& w, Lane& lane);
+  // What is alike in all products of a block, if it can be solved by that.
+  [[nodiscard]] std::optional<UniformProducts> uniform_products(std::size_t i) const {
+    const auto products = blocks_.task().uniform_products(i);
+    return products && products->own > products->shared ? products : std::nullopt;
+  }
+  [[nodiscard]] bool solved_as_a_whole(std::size_t i) const { return loss_ == Loss::hinge || uniform_products(i); }
+  [[nodiscard]] bool worth_solving(std::size_t i, WeightView w, double least_gain, Lane& lane, double tolerance,
+                                   SentBlock& sent);
+  [[nodiscard]] double solve_programme(std::size_t i, BlockWorkspace& work,
+                                       const std::optional<UniformProducts>& uniform, double tolerance) const;
   [[nodiscard]] std::size_t choose_members(std::size_t i, WeightView w, double least_gain, Lane& lane);
   double sweep_sent(std::size_t i, SentBlock& sent, const LoggedWeights& w, Lane& lane) const;
   double solve_sent(std::size_t i, SentBlock& sent, const LoggedWeights& w, Lane& lane, double tolerance) const;

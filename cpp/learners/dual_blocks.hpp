@@ -105,14 +105,14 @@ class DualBlocks {
   // w.d of all members that have been gathered.
   template <class Weights>
   void project_all(std::size_t i, const BlockWorkspace& work, const Weights& w, std::span<double> dots) const {
-    if (implicit_) return task_->dot_all(i, work.outputs, w, dots);
+    if (implicit_) return dot_all_implicit(*task_, i, work.outputs, w, dots);
     for (std::size_t j = 0; j < dots.size(); ++j) dots[j] = marginloom::project(work.differences[j], w).dot;
   }
 
   // w += sum of the workspace's steps times d.
   template <class Weights>
   void add_all(std::size_t i, const BlockWorkspace& work, const Weights& w) const {
-    if (implicit_) return task_->add_all(i, work.outputs, work.steps, w);
+    if (implicit_) return add_all_implicit(*task_, i, work.outputs, work.steps, w);
     for (std::size_t j = 0; j < work.steps.size(); ++j) {
       if (work.steps[j] != 0) add_scaled(work.differences[j], work.steps[j], w);
     }

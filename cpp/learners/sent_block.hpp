@@ -9,6 +9,7 @@
 
 #include "core/candidate.hpp"
 #include "core/working_set.hpp"
+#include "learners/block_workspace.hpp"
 
 namespace marginloom {
 
@@ -47,6 +48,19 @@ struct SentBlock {
             std::span(entries_).subspan(member.first_entry, member.entries),
             ByteView(outputs_).subspan(member.first_byte, member.bytes)};
   }
+  // Where a solution of the whole block expects its members.
+  void lay_out(BlockWorkspace& work) const {
+    work.duals.clear();
+    work.outputs.clear();
+    work.differences.clear();
+    for (std::size_t j = 0; j < size(); ++j) {
+      const Member member = (*this)[j];
+      work.duals.push_back(member.dual);
+      work.outputs.push_back(member.output);
+      work.differences.push_back(member.difference);
+    }
+  }
+
   // Fetches the block itself; and the weights that it touches, once it is here.
   void prefetch() const {
     static constexpr std::size_t line = 64;
