@@ -10,6 +10,7 @@ from label_sets import TinySets
 
 from marginloom import InputError, _core
 from marginloom.tasks.multilabel import MultilabelTask
+from marginloom.training import train
 
 KINDS = ["sparse", "dense"]
 
@@ -95,7 +96,7 @@ def violations_of(sets, w, i, loss_scale=1.0):
     return {y: loss_scale * sets.loss(i, y) - float(w @ (gold - sets.phi(i, y))) for y in sets.outputs(i)}
 
 
-@pytest.mark.parametrize("graph", ["independent"])
+@pytest.mark.parametrize("graph", ["independent", "forest"])
 @given(problem=problems, k=st.integers(2, 70))
 @settings(max_examples=100, deadline=None)
 def test_k_best_are_the_best_in_order_and_different(graph, problem, k):
@@ -114,6 +115,15 @@ def test_k_best_are_the_best_in_order_and_different(graph, problem, k):
         expected = [violations[y] for y in best if y != tuple(sets.y[i])]
         gotten = [violations[tuple(check_candidate(sets, task, i, c))] for c in candidates]
         assert gotten == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_cycle_of_labels_has_no_k_best_and_says_so_to_learners_and_callers():
+    task = build((0, 4, 0.0, False), "cyclic")[1]
+    with pytest.raises(InputError, match="no k best sets where the pairs of labels that interact have cycles"):
+        task.predict_k_best(np.zeros(task.core.dimension), 2)
+    for algorithm, learner in (("kbest-mira", None), ("dcd-ssvm", {"k_best": 3})):
+        with pytest.raises(InputError, match=f"{algorithm} needs k-best inference, and the task multilabel has none"):
+            train(task, algorithm=algorithm, learner=learner)
 
 
 @given(problem=problems, sweeps=st.sampled_from([1, 3, 30]))
@@ -164,8 +174,6 @@ def test_a_relaxation_of_a_graph_whose_pairs_attract_is_tight(attraction):
 @settings(max_examples=100, deadline=None)
 def test_learners_move_weights_along_the_difference(problem, graph):
     """A perceptron's first step from 0 is the difference itself, whatever the layout."""
-    from marginloom.training import train
-
     sets, task, _, _ = build(problem, graph)
     result = train(
         task,

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/types.hpp"
+#include "tasks/k_best_forest.hpp"
 
 namespace marginloom {
 
@@ -47,6 +48,11 @@ class LabelPairs {
   PairOptimum maximise(std::span<const double> gains, const double* weights, PairBuffers& buffers,
                        std::span<std::uint8_t> set) const;
 
+  // After `maximise` over a forest: what the next best sets are found from.
+  [[nodiscard]] ForestScores forest_scores(const double* weights, const PairBuffers& buffers) const {
+    return {nodes_, buffers.on, buffers.off, weights};
+  }
+
   // sum of the weights of the pairs that are both in the set.
   [[nodiscard]] double score(ByteView set, const double* weights) const;
 
@@ -63,11 +69,6 @@ class LabelPairs {
   }
 
  private:
-  struct Node {  // of a forest, in an order in which parents come before children
-    std::uint32_t label;
-    std::uint32_t parent;  // itself: a root
-    std::uint32_t pair;    // that connects the two
-  };
   struct Neighbour {
     std::uint32_t label;
     std::uint32_t pair;
@@ -96,7 +97,7 @@ class LabelPairs {
   std::vector<LabelPair> pairs_;
   std::vector<std::size_t> first_neighbour_;
   std::vector<Neighbour> neighbours_;
-  std::vector<Node> nodes_;
+  std::vector<ForestNode> nodes_;  // of a forest, parents before their children
 };
 
 }  // namespace marginloom

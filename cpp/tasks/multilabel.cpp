@@ -18,6 +18,7 @@ struct MultilabelTask::Buffers final : Scratch {
   std::vector<std::uint8_t> set;  // the set found
   KBestSets k_best;
   PairBuffers pairs;
+  KBestForest k_best_forest;
 };
 
 namespace {
@@ -55,7 +56,7 @@ MultilabelTask::MultilabelTask(const InputData& inputs, std::span<const std::uin
 }
 
 Capabilities MultilabelTask::capabilities() const {
-  return {.gold = !gold_.empty(), .exact = pairs_.exact(), .k_best = pairs_.empty(), .implicit = true};
+  return {.gold = !gold_.empty(), .exact = pairs_.exact(), .k_best = pairs_.exact(), .implicit = true};
 }
 
 std::unique_ptr<Scratch> MultilabelTask::make_scratch() const {
@@ -102,7 +103,13 @@ double MultilabelTask::decode_best(std::size_t i, WeightView w, int k, Buffers& 
   const auto gains = std::span<const double>(buffers.gains).first(labels_of(i));
   if (!pairs_.empty()) {
     const PairOptimum best = pairs_.maximise(gains, w.data(), buffers.pairs, buffers.set);
-    take(best.score);
+    if (!take(best.score) || k <= 1) return best.bound;
+    KBestForest& sets = buffers.k_best_forest;
+    sets.start(pairs_.forest_scores(w.data(), buffers.pairs), best.score, buffers.set, static_cast<std::size_t>(k));
+    while (sets.next()) {
+      std::ranges::copy(sets.set(), buffers.set.begin());
+      if (!take(sets.score())) break;
+    }
     return best.bound;
   }
   KBestSets& sets = buffers.k_best;

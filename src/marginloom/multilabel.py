@@ -81,6 +81,11 @@ class MultilabelModel(Model):
         found = list(zip(unpack(packed, len(self.labels.names)), scores.tolist(), strict=True))
         return [found[start:end] for start, end in itertools.pairwise(bounds.tolist())]
 
+    @property
+    def has_k_best(self) -> bool:
+        """Whether there is more than the best set to be had; not where pairs of labels have cycles."""
+        return self._empty_task().has_k_best
+
     def coefficients(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return coefficients, labels by features, and intercepts."""
         rows = self._empty_task().label_weights(self.weights)

@@ -95,7 +95,8 @@ def test_inspect_shows_labels_pairs_and_strong_weights(folder, tmp_path):
         ["green", [6.0, 3.0]],
         ["red", [2.0, 1.0]],
     ]
-    assert "interact" in refuses("predict", tmp_path / "m", folder / "test.svm", "--k-best", "2")
+    (line, *_) = run("predict", tmp_path / "m", folder / "test.svm", "--k-best", "2").stdout.splitlines()
+    assert len(line.split("\t")) == 4
 
 
 @pytest.mark.parametrize("interactions", ["tree", "full"])

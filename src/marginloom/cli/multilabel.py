@@ -112,8 +112,8 @@ class MultilabelCommands(TaskCommands[MultilabelModel]):
 
     def predict(self, model: MultilabelModel, options: PredictOptions) -> None:
         """Write the labels of every example, or its k best sets with their scores."""
-        if options.k_best > 1 and model.pairs:
-            raise usage_error("there are no k best sets where labels interact: --k-best cannot be given")
+        if options.k_best > 1 and not model.has_k_best:
+            raise usage_error("this model has pairs of labels with cycles, and then no k best sets: leave out --k-best")
         names = [str(name) for name in model.labels.names]
 
         def lines(X: Any) -> str:

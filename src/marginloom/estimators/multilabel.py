@@ -192,11 +192,12 @@ class MultilabelClassifier(Estimator):
         return self._output(self.model_.predict(validated_rows(self, X), self.n_threads))
 
     def predict_k_best(self, X: Any, k: int = 3) -> list[list[tuple[list[Any], float]]]:
-        """Return for every example its k best sets, as lists of labels with their scores; not with interactions."""
+        """Return for every example its k best sets, as lists of labels with their scores.
+
+        Not where the labels that interact form cycles, as all pairs do: inference is approximate there.
+        """
         self._check_fitted()
         k = checked("k", k, "positive count")
-        if k > 1 and self.pairs_:
-            raise InputError("there are no k best sets where labels interact; give k=1, or train without interactions")
         return [
             [(self._names(row), score) for row, score in found]
             for found in self.model_.predict_k_best(validated_rows(self, X), k, self.n_threads)

@@ -17,6 +17,11 @@ from marginloom.tasks.inputs import Inputs
 from marginloom.tasks.label_pairs import resolve_pairs
 from marginloom.tasks.label_sets import bytes_of, pack_indicators, pack_lists, split, unpack
 
+NO_K_BEST = (
+    "there are no k best sets where the pairs of labels that interact have cycles; give k=1, or train with a tree of "
+    "labels or without interactions"
+)
+
 
 class MultilabelTask(Task):
     """Rows of features that get a set of labels each, with or without their right ones.
@@ -153,11 +158,18 @@ class MultilabelTask(Task):
         """
         if self._part < self.n_labels:
             raise InputError("labels_per_slack is for training; predict with a task that has all labels together")
+        if k > 1 and not self.has_k_best:
+            raise InputError(NO_K_BEST)
         try:
             outputs, _, scores, sets = self.core.predict(weights, n_threads, k)
         except ValueError as error:
             raise InputError(str(error)) from error
         return outputs.reshape(-1, bytes_of(self.n_labels)), scores, sets
+
+    @property
+    def has_k_best(self) -> bool:
+        """Whether the best sets can be found one after the other: where pairs of labels have no cycles."""
+        return "k-best" in self.core.capabilities
 
     def example_weights(self, sample_weight: ArrayLike | None) -> ArrayLike | None:
         """Return the weights of examples, of which a row may make several, given those of rows."""
