@@ -1,4 +1,4 @@
-"""The data sets of classify.py, one adapter each: a function from the folder to a `Problem`, listed in `PROBLEMS`."""
+"""What classify.py compares algorithms on: `Problem`, and the adapters of the multiclass data sets."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from classify_peers import CrammerSinger, Peer
 from common import required
 from numpy.typing import NDArray
 
 from marginloom.tasks.base import Task
 from marginloom.tasks.multiclass import MulticlassTask
 
-QUICK = 2_000  # examples
-
 
 @dataclass(frozen=True)
 class Problem:
     """What algorithms are compared on.
 
-    `score` takes weights and returns the test score, whose name is `score_name`. `peer` has X, y, the test X and y for
-    LinearSVC, or is None where it has no such objective.
+    `score` takes weights and returns the test score, whose name is `score_name`. `setting` says in words how the task
+    was made where there is a choice. `published` is the task with one slack per example, where `task` has more: with
+    the hinge the objective is the same. `peer` is None where LinearSVC has no such objective.
     """
 
     name: str
@@ -34,21 +34,31 @@ class Problem:
     score: Callable[[NDArray[np.float64]], float]
     score_name: str
     size: int
-    peer: tuple[Any, NDArray[np.int64], Any, NDArray[np.int64]] | None = None
+    peer: Peer | None = None
+    published: Task | None = None
+    setting: str | None = None
 
 
-Adapter = Callable[[Path, bool], Problem]
+#: Makes a problem of the folder with the data sets and the number of examples of either part, None for all.
+Adapter = Callable[[Path, int | None], Problem]
+
+
+def sample(size: int, count: int | None) -> NDArray[np.int64]:
+    """Return the numbers of all examples, or of a seeded sample."""
+    chosen = np.arange(size) if count is None else np.random.default_rng(0).permutation(size)[:count]
+    return chosen.astype(np.int64)
 
 
 def multiclass(
-    name: str, C: float, X: Any, y: NDArray[Any], X_test: Any, y_test: NDArray[Any], *, quick: bool
+    name: str, C: float, X: Any, y: NDArray[Any], X_test: Any, y_test: NDArray[Any], *, count: int | None
 ) -> Problem:
-    """Make a problem of matrices and class labels; every test label must occur in training."""
-    if quick:
-        chosen = np.random.default_rng(0).permutation(len(y))[:QUICK]
-        X, y = X[chosen], y[chosen]
-        known = np.isin(y_test, y)
-        X_test, y_test = X_test[known], y_test[known]
+    """Make a problem of matrices and class labels; test examples of classes that are not in the sample are left out."""
+    chosen = sample(len(y), count)
+    X, y = X[chosen], y[chosen]
+    scored = sample(len(y_test), count)
+    X_test, y_test = X_test[scored], y_test[scored]
+    known = np.isin(y_test, y)
+    X_test, y_test = X_test[known], y_test[known]
     classes, gold = np.unique(y, return_inverse=True)
     wanted = np.searchsorted(classes, y_test)
     test = MulticlassTask(X_test, None, len(classes))
@@ -59,12 +69,14 @@ def multiclass(
         lambda weights: float(np.mean(test.predict(weights) == wanted)),
         "accuracy",
         len(gold),
-        (X, gold, X_test, wanted),
+        CrammerSinger(X, gold, X_test, wanted),
     )
 
 
-def _libsvm(name: str, C: float) -> Adapter:
-    def read(folder: Path, quick: bool) -> Problem:
+def libsvm_classes(name: str, C: float) -> Adapter:
+    """Return the adapter of a data set in LIBSVM's format."""
+
+    def read(folder: Path, count: int | None) -> Problem:
         from sklearn.datasets import load_svmlight_file
 
         def part(file: str, n_features: int | None = None) -> tuple[Any, NDArray[Any]]:
@@ -74,12 +86,13 @@ def _libsvm(name: str, C: float) -> Adapter:
             return X, y
 
         X, y = part("train.svm.xz")
-        return multiclass(name, C, X, y, *part("test.svm.xz", X.shape[1]), quick=quick)
+        return multiclass(name, C, X, y, *part("test.svm.xz", X.shape[1]), count=count)
 
     return read
 
 
-def _mnist(folder: Path, quick: bool) -> Problem:
+def mnist(folder: Path, count: int | None) -> Problem:
+    """Read MNIST, its pixels scaled to [0, 1]."""
     from scipy.sparse import csr_matrix
 
     def values(file: str, head: int) -> NDArray[np.uint8]:
@@ -90,12 +103,4 @@ def _mnist(folder: Path, quick: bool) -> Problem:
         pixels = values(f"{prefix}-images-idx3-ubyte.gz", 16).reshape(-1, 784)
         return csr_matrix(pixels / 255.0), values(f"{prefix}-labels-idx1-ubyte.gz", 8)
 
-    return multiclass("mnist", 0.1667, *part("train"), *part("t10k"), quick=quick)
-
-
-#: C is per example; the paper's are letter 100,000 / 15,000 and MNIST 10,000 / 60,000.
-PROBLEMS: dict[str, Adapter] = {
-    "letter": _libsvm("letter", 6.667),
-    "mnist": _mnist,
-    "sector": _libsvm("sector", 1.0),
-}
+    return multiclass("mnist", 0.1667, *part("train"), *part("t10k"), count=count)

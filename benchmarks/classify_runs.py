@@ -3,110 +3,157 @@
 from __future__ import annotations
 
 import time
-import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
 from classify_data import Problem
+from classify_peers import OutOfTimeError
 from learners_runs import Record, Settings
 from learners_runs import run as run_ours
 
-from marginloom.algorithms import ALGORITHMS
-
 LIBLINEAR = "LinearSVC"
-#: Name in tables: algorithm, parameters of the learner. Those with `threads` come once for every number of threads.
-ALONE: dict[str, tuple[str, dict[str, Any]]] = {
-    "shrinking-dcd": ("shrinking-dcd", {}),
-    "dcd-ssvm": ("dcd-ssvm", {}),
-    "fsmo": ("fsmo", {}),
-    "fsmo, inner stop": ("fsmo", {"inner_stop": True, "inner_iterations": 20}),
-    "fsmo as published": ("fsmo", {"variant": "as-published", "batch": 1}),
-    "bcfw": ("bcfw", {}),
-    "one-slack": ("one-slack", {}),
+PUBLISHED = "fsmo as published"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An algorithm with parameters of its learner and its engine; the threads are 1 where it says nothing."""
+
+    algorithm: str
+    learner: dict[str, Any] = field(default_factory=dict)
+    engine: dict[str, Any] = field(default_factory=dict)
+    threads: int = 1
+
+
+#: By their names in tables. Those of THREADED come once for every number of threads.
+ALONE = {
+    "shrinking-dcd": Entry("shrinking-dcd"),
+    "dcd-ssvm": Entry("dcd-ssvm"),
+    "fsmo": Entry("fsmo"),
+    "fsmo, inner stop": Entry("fsmo", {"inner_stop": True}),
+    "bcfw": Entry("bcfw"),
+    "one-slack": Entry("one-slack"),
+    "fsmo, published steps": Entry("fsmo", {"variant": "as-published"}),
+    PUBLISHED: Entry("fsmo", {"variant": "as-published", "batch": 1, "scope": "all"}),
 }
-THREADED: dict[str, tuple[str, dict[str, Any]]] = {"fastssvm": ("fastssvm", {})}
+THREADED = {
+    "fastssvm": Entry("fastssvm"),
+    "fastssvm recorded": Entry("fastssvm", engine={"updates": "recorded"}),
+}
 TOLERANCES = (10.0, 3.0, 1.0, 0.5, 0.3, 0.2, 0.1, 0.05, 0.03, 0.02, 0.01)
 
+#: Batches as shares of all examples, in %; the paper has 1.
+BATCHES = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
 
-def plan(problem: Problem, threads: list[int], budget: float, repeats: int, only: list[str] | None) -> list[Settings]:
-    """Return all runs, in an order in which what is compared alternates."""
-    wanted: list[tuple[str, str, dict[str, Any], int]] = []
-    if problem.peer is not None:
-        wanted.append((LIBLINEAR, LIBLINEAR, {}, 1))
-    wanted += [(name, algorithm, parameters, 1) for name, (algorithm, parameters) in ALONE.items()]
-    for name, (algorithm, parameters) in THREADED.items():
-        if algorithm in ALGORITHMS:
-            wanted += [(f"{name}, {count} threads", algorithm, parameters, count) for count in threads]
+
+def race(threads: Sequence[int], only: Sequence[str] | None, with_peer: bool) -> dict[str, Entry]:
+    """Return what runs against each other, the peer first."""
+    wanted = {LIBLINEAR: Entry(LIBLINEAR)} if with_peer else {}
+    wanted |= ALONE
+    for name, entry in THREADED.items():
+        wanted |= {f"{name}, {count} threads": replace(entry, threads=count) for count in threads}
+    return {name: entry for name, entry in wanted.items() if only is None or {name, name.split(", ")[0]} & set(only)}
+
+
+def shares(threads: int) -> dict[str, Entry]:
+    """Return fastssvm's parts: each switched on alone, and one after the other (Figure 5a).
+
+    Nothing is on in the first one, which is Algorithm 1 over Algorithm 2 with steps that converge. The last one is the
+    preset, which also solves only over the examples of a batch and takes all violated outputs where they can be listed.
+    """
+    nothing = {"batch": 1, "scope": "all"}
+    stopping = {"inner_stop": True}
+    shared = {"engine": {"name": "shared"}, "threads": threads}
+    return {
+        "nothing": Entry("fsmo", nothing),
+        "batches alone": Entry("fsmo", {"scope": "all"}),
+        "stopping alone": Entry("fsmo", {**nothing, **stopping}),
+        "threads alone": Entry("fsmo", nothing, **shared),
+        "batches and stopping": Entry("fsmo", {"scope": "all", **stopping}),
+        "batches, stopping and threads": Entry("fsmo", {"scope": "all", **stopping}, **shared),
+        "fastssvm": Entry("fastssvm", threads=threads),
+    }
+
+
+def batch_sizes(problem: Problem, threads: int) -> dict[str, Entry]:
+    """Return fastssvm with batches of every size."""
+    size = problem.task.core.size
+    named = {f"{share:g} %" if share else "one": max(int(share * size / 100), 1) for share in BATCHES}
+    return {name: Entry("fastssvm", {"batch": batch}, threads=threads) for name, batch in named.items()}
+
+
+def settings_of(problem: Problem, part: str, entries: dict[str, Entry], budget: float, repeats: int) -> list[Settings]:
+    """Return the runs, in an order in which what is compared alternates."""
     return [
         Settings(
             data=problem.name,
             sequences=problem.size,
-            constraints=None,
-            name=f"{name} #{repeat}",
-            algorithm=algorithm,
+            constraints=problem.setting,
+            name=f"{part}, {name} #{repeat}",
+            algorithm=entry.algorithm,
             C=problem.C,
             budget=budget,
             max_iter=100_000,
             tol=0.001,
-            learner=parameters,
+            learner=entry.learner,
             loss="hinge",
-            threads=count,
+            threads=entry.threads,
+            engine=entry.engine,
         )
         for repeat in range(1, repeats + 1)
-        for name, algorithm, parameters, count in wanted
-        if only is None or name.split(", ")[0] in only or name in only
+        for name, entry in entries.items()
     ]
+
+
+def choice_settings(problem: Problem, loss: str, budget: float) -> Settings:
+    """Return the run by which a setting of a multilabel problem is judged."""
+    return Settings(
+        data=problem.name,
+        sequences=problem.size,
+        constraints=problem.setting,
+        name=f"choose, {problem.setting}",
+        algorithm="dcd-ssvm",
+        C=problem.C,
+        budget=budget,
+        max_iter=1_000,
+        tol=0.02,
+        loss=loss,
+    )
 
 
 def perform(problem: Problem, settings: Settings) -> Record:
     """Do a run of ours or of the peer."""
     if settings.algorithm == LIBLINEAR:
         return _run_liblinear(problem, settings)
-    return run_ours(problem, settings)  # type: ignore[arg-type]
+    if settings.learner.get("variant") == "as-published" and problem.published is not None:
+        problem = replace(problem, task=problem.published)
+    return run_ours(problem, settings)
 
 
 def _run_liblinear(problem: Problem, settings: Settings) -> Record:
     """Train from nothing to one tolerance after the other; a row each, with the time of that training alone."""
-    from sklearn.svm import LinearSVC
-
     assert problem.peer is not None
-    X, y, X_test, y_test = problem.peer
     rows: list[dict[str, Any]] = []
+    stopped = "tolerance"
     for tolerance in TOLERANCES:
-        svm = LinearSVC(
-            multi_class="crammer_singer",
-            C=settings.C,
-            fit_intercept=False,
-            tol=tolerance,
-            max_iter=100_000,
-            random_state=0,
-        )
-        wall, cpu = time.perf_counter(), time.process_time()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            svm.fit(X, y)
-        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-        coef = svm.coef_ if len(svm.coef_) > 1 else np.vstack([-svm.coef_ / 2, svm.coef_ / 2])
+        try:
+            trained = problem.peer.train(settings.C, tolerance, time.perf_counter() + 1.5 * settings.budget)
+        except OutOfTimeError:
+            stopped = "interrupted"
+            break
         rows.append(
             {
-                "pass": int(svm.n_iter_),
-                "wall": wall,
-                "cpu": cpu,
-                "primal": crammer_singer_primal(coef, X, y, settings.C),
+                "pass": trained.iterations,
+                "wall": trained.wall,
+                "cpu": trained.cpu,
+                "primal": trained.primal,
                 "dual": None,
                 "gap": None,
-                "score": float(svm.score(X_test, y_test)),
+                "score": trained.score,
             }
         )
-        if wall > settings.budget:
+        if trained.wall > settings.budget:
+            stopped = "budget"
             break
-    return Record(settings, "tolerance", 0.0, None, {}, rows)
-
-
-def crammer_singer_primal(coef: Any, X: Any, y: Any, C: float) -> float:
-    """Return the objective of coefficients, computed apart from the library."""
-    scores = np.asarray(X @ coef.T)
-    examples = np.arange(len(y))
-    violations = scores - scores[examples, y][:, None] + 1
-    violations[examples, y] = 0
-    return float(0.5 * (coef**2).sum() + C * violations.max(axis=1).sum())
+    return Record(settings, stopped, 0.0, None, {}, rows)

@@ -9,15 +9,16 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Protocol
 
-from learners_data import DataSet, Problem
+from learners_data import DataSet
 from numpy.typing import NDArray
 
 from marginloom.algorithms import find_algorithm
 from marginloom.callbacks import Callback
 from marginloom.checks import check_loss
 from marginloom.objective import primal, relative_gap
+from marginloom.tasks.base import Task
 from marginloom.trace import Row
 from marginloom.training import Run, train
 
@@ -41,6 +42,18 @@ class Settings:
     loss: str | None = None
     threads: int = 1
     engine: dict[str, Any] = field(default_factory=dict)
+
+
+class Scored(Protocol):
+    """What runs need of a problem: a task to train on, and a score of weights."""
+
+    @property
+    def task(self) -> Task:
+        """The task to train on."""
+
+    @property
+    def score(self) -> Callable[[NDArray[Any]], float]:
+        """Return the score of weights."""
 
 
 class Watch(Callback):
@@ -123,13 +136,13 @@ class Record:
         return cls(**{**head, "settings": Settings(**head["settings"]), "rows": rows})
 
 
-def run(problem: Problem, settings: Settings) -> Record:
+def run(problem: Scored, settings: Settings) -> Record:
     """Train, recording every pass; what is recorded beyond the trace is not timed."""
     watch = Watch(settings.budget)
     loss = check_loss(find_algorithm(settings.algorithm).learner, settings.loss)
 
     def measure(weights: NDArray[Any]) -> dict[str, float | None]:
-        value = primal(problem.task, weights, C=settings.C, loss=loss) if loss else None
+        value = primal(problem.task, weights, C=settings.C, loss=loss, n_threads=-1) if loss else None
         return {"primal": value, "score": problem.score(weights)}
 
     result = train(
@@ -178,13 +191,13 @@ def _row(row: Row) -> dict[str, Any]:
 class Store:
     """A folder with a file of JSON lines a run."""
 
-    def __init__(self, folder: Path, again: bool, perform: Callable[[Problem, Settings], Record] = run) -> None:
+    def __init__(self, folder: Path, again: bool, perform: Callable[[Any, Settings], Record] = run) -> None:
         self.folder = folder
         self.again = again
         self.perform = perform
         folder.mkdir(parents=True, exist_ok=True)
 
-    def run(self, problem: Problem, settings: Settings) -> Record:
+    def run(self, problem: Scored, settings: Settings) -> Record:
         """Return the stored run with these settings, or do it."""
         stored = self.find(settings)
         if stored is not None:
