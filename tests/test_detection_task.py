@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from marginloom.algorithms import ALGORITHMS
 from marginloom.boxes import intersection_over_union, loss_tables
 from marginloom.images import ImageSet
 from marginloom.tasks.custom import CustomTask
@@ -160,19 +159,6 @@ def test_training_reaches_the_optimum_of_the_same_problem_written_in_python(loss
     assert native.certificate.gap <= 1e-4
     assert native.certificate.primal == pytest.approx(plain.certificate.primal, rel=3e-4)
     np.testing.assert_allclose(native.weights, plain.weights, atol=0.02)
-
-
-@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if name != "subsample"])
-def test_every_algorithm_learns_to_detect(algorithm):
-    problem = Problem(6, shape=(8, 8), sizes=[(3, 3)], labels=2, count=12)
-    for i, (label, _, top, left) in enumerate(problem.gold):
-        problem.images[i, top : top + 3, left : left + 3, 0] += 6 * np.eye(3) if label else 6 * np.eye(3)[::-1]
-    result = train(problem.task(), algorithm=algorithm, C=0.1, tol=0.05, max_iter=60, n_threads=2)
-    if result.certificate is not None and result.stopped == "tolerance":
-        assert result.certificate.gap <= 0.05
-        assert result.certificate.exact
-    windows, _, _ = problem.task().predict_k_best(result.weights, 1)
-    assert np.mean([tuple(found) == right for found, right in zip(windows.tolist(), problem.gold, strict=True)]) > 0.8
 
 
 def test_fingerprints_tell_options_and_pixels_apart():

@@ -4,7 +4,7 @@ import copy
 
 import numpy as np
 import pytest
-from custom_chains import EnumeratedChains, Majority, votes
+from custom_chains import Majority, votes
 from duals import DUAL_VARIANTS, REPEATABLE, train
 from oracles import TinyChains
 from test_inference import make_task
@@ -97,21 +97,6 @@ def test_implicit_and_stored_differences_lead_to_the_same_optimum(algorithm, lea
     assert implicit.primal == pytest.approx(stored.primal, rel=spread)
     assert implicit.dual <= stored.primal
     assert stored.dual <= implicit.primal
-
-
-@every_case
-def test_a_task_in_plain_python_trains_as_its_native_twin(algorithm, learner):
-    chains = TinyChains(2, sentences=6, max_length=2, labels=2, features=3)
-    native = make_task(chains, "valued")
-    task = EnumeratedChains(chains)
-    options = {"algorithm": algorithm, "learner": learner, "C": 0.3, "tol": 0.01, "max_iter": 60}
-    result = train(task, **options)
-    check(result)
-    twin = train(native, **options)
-    if result.certificate:
-        tolerance = max(result.certificate.gap, twin.certificate.gap) + 1e-6
-        assert result.certificate.primal == pytest.approx(twin.certificate.primal, rel=tolerance)
-        assert result.certificate.dual <= twin.certificate.primal * (1 + 1e-9)
 
 
 @every_case

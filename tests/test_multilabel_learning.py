@@ -12,36 +12,12 @@ from sklearn.metrics import mutual_info_score
 from sklearn.svm import LinearSVC
 
 from marginloom import InputError
-from marginloom.algorithms import ALGORITHMS
 from marginloom.objective import primal
 from marginloom.tasks.label_pairs import co_occurrence_tree
 from marginloom.tasks.multilabel import MultilabelTask
 from marginloom.training import train
 
-DUAL = [name for name, preset in ALGORITHMS.items() if preset.learner.kind == "dual"]
-TREE = [(0, 1), (1, 2)]
 CYCLE = [(0, 1), (1, 2), (0, 2)]
-
-
-def two_threads(algorithm):
-    return max(ALGORITHMS[algorithm].engine.minimum_threads, 1)
-
-
-@pytest.mark.parametrize("pairs", [[], TREE], ids=["independent", "tree"])
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@pytest.mark.parametrize("algorithm", DUAL)
-def test_dual_learners_reach_the_optimum_over_all_sets(algorithm, loss, pairs):
-    if loss not in ALGORITHMS[algorithm].learner.losses:
-        pytest.skip("the learner does not have this loss")
-    sets = TinySets(4, rows=5, labels=3, pairs=pairs, bias=1.0, costs=True)
-    expected, _ = WholeDual(sets, np.full(5, 0.5)).solve(loss)
-    task = sets.task()
-    result = train(
-        task, algorithm=algorithm, C=0.5, loss=loss, tol=1e-3, max_iter=3000, n_threads=two_threads(algorithm)
-    )
-    assert result.certificate.gap <= 1e-3
-    assert result.certificate.dual <= expected * (1 + 1e-6)
-    assert result.certificate.primal >= expected * (1 - 1e-6)
 
 
 def random_problem(rows=60, labels=5):
@@ -94,22 +70,6 @@ def test_certificates_of_a_relaxed_search_hold():
     )
     assert result.certificate.dual <= optimum * (1 + 1e-6)
     assert result.certificate.primal >= 0.5 * w @ w + slack - 1e-6
-
-
-@pytest.mark.parametrize("pairs", [[], TREE, CYCLE], ids=["independent", "tree", "cycle"])
-@pytest.mark.parametrize("algorithm", sorted(set(ALGORITHMS) - {"subsample"}))  # which leaves examples out
-def test_every_algorithm_trains_on_sets(algorithm, pairs):
-    if pairs == CYCLE and "k-best" in ALGORITHMS[algorithm].learner.all_needs():
-        with pytest.raises(InputError, match="needs"):
-            train(TinySets(0, pairs=pairs).task(), algorithm=algorithm)
-        return
-    sets = TinySets(2, rows=30, labels=4, pairs=pairs, bias=1.0)
-    sets.y = (sets.X @ np.array([[1, 1, -1, 2], [1, 0, 2, 1], [0, 1, 1, -1]]) > 0.5).astype(int)
-    assert not sets.y.any(axis=1).all()  # some have no label at all
-    task = sets.task()
-    result = train(task, algorithm=algorithm, C=1.0, n_threads=two_threads(algorithm), max_iter=30, tol=0.05)
-    predicted = np.unpackbits(task.predict(result.weights), axis=1, count=4, bitorder="little")
-    assert (predicted == sets.y).mean() > 0.85
 
 
 @given(seed=st.integers(0, 2**31), labels=st.integers(1, 5))

@@ -1,0 +1,120 @@
+"""A problem of every task, small enough to enumerate, with labels that can be learnt and some that are wrong."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from functools import cached_property
+
+import numpy as np
+from custom_chains import EnumeratedChains
+from label_sets import TinySets
+from oracles import TinyChains, WholeDual
+from scipy.sparse import csr_array
+from test_detection_task import Problem as TinyImages
+from test_inference import make_task
+from test_multiclass_agreement import TinyClasses
+
+from marginloom.tasks.base import Task
+from marginloom.tasks.multiclass import MulticlassTask
+
+C = 0.5
+LABELS = 4
+
+
+class Detections:
+    """Images with objects as the other oracles are: features and losses of enumerated outputs."""
+
+    def __init__(self, seed, *, count):
+        self.images = TinyImages(seed, shape=(4, 5), sizes=[(2, 3)], labels=2, count=count)
+        self.X = self.images.images
+        self.y = list(self.images.gold)
+
+    def phi(self, i, y):
+        return self.images.features(i, y)
+
+    def loss(self, i, y):
+        return self.images.loss(self.y[i], y)
+
+    def outputs(self, i):
+        return self.images.windows
+
+
+def teach(oracle, seed, noise=0.4):
+    """Give every example the output that random weights prefer, disturbed by noise so that some are wrong."""
+    rng = np.random.default_rng(seed)
+    weights = rng.normal(size=oracle.phi(0, oracle.y[0]).size)
+    for i in range(len(oracle.X)):
+        every = list(oracle.outputs(i))
+        scores = np.array([weights @ oracle.phi(i, y) for y in every])
+        oracle.y[i] = every[int(np.argmax(scores + noise * scores.std() * rng.normal(size=len(every))))]
+    return oracle
+
+
+@dataclasses.dataclass
+class Small:
+    """A task, and the same problem by enumeration; `exact` is False where inference is a relaxation."""
+
+    task: Task
+    oracle: object
+    exact: bool = True
+
+    @cached_property
+    def _dual(self):
+        return WholeDual(self.oracle, np.full(len(self.oracle.X), C))
+
+    @cached_property
+    def optima(self):
+        """The lowest objective with each loss, by scipy."""
+        return {loss: self._dual.solve(loss)[0] for loss in ("hinge", "squared_hinge")}
+
+    @cached_property
+    def chance(self):
+        """The mean loss of guessing."""
+        each = (np.mean([self.oracle.loss(i, y) for y in self.oracle.outputs(i)]) for i in range(len(self.oracle.X)))
+        return float(np.mean(list(each)))
+
+    def training_loss(self, weights):
+        """Return the mean loss of what the weights predict on the examples."""
+        found = [self.task.core.find(i, weights, 0.0)[1] for i in range(self.task.core.size)]
+        return sum(candidates[0]["loss"] for candidates in found if candidates) / len(found)
+
+
+def _sequence():
+    chains = teach(TinyChains(1, sentences=10, max_length=3, integers=False), 1)
+    chains.y = [np.array(y) for y in chains.y]
+    return Small(make_task(chains, "valued"), chains)
+
+
+def _custom():
+    chains = teach(TinyChains(2, sentences=8, max_length=2, features=3), 2)
+    chains.y = [np.array(y) for y in chains.y]
+    return Small(EnumeratedChains(chains), chains)
+
+
+def _multiclass():
+    toy = teach(TinyClasses(3, examples=18), 3)
+    return Small(MulticlassTask(csr_array(toy.X), toy.y, toy.classes, cost_matrix=toy.costs, bias=toy.bias), toy)
+
+
+def _multilabel(pairs, seed, costs=False):
+    sets = teach(TinySets(seed, rows=8, labels=LABELS, pairs=pairs, bias=1.0, costs=costs), seed)
+    return Small(sets.task(), sets, exact=len(pairs) < LABELS)
+
+
+def _detection():
+    found = Detections(5, count=8)
+    found.images.gold = found.y = teach(found, 5).y
+    return Small(found.images.task(), found)
+
+
+#: Functions that make them.
+SMALL = {
+    "sequence": _sequence,
+    "multiclass": _multiclass,
+    "multilabel, independent": lambda: _multilabel([], 6),
+    "multilabel, tree": lambda: _multilabel([(0, 1), (1, 2), (1, 3)], 7, costs=True),
+    "multilabel, full": lambda: _multilabel(list(itertools.combinations(range(LABELS), 2)), 8),
+    "detection": _detection,
+    "custom": _custom,
+}

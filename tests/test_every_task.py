@@ -1,0 +1,135 @@
+"""Every algorithm, on every engine that its learner has, on every task: one suite for all."""
+
+import itertools
+
+import numpy as np
+import pytest
+from killing import KillAfter, Killed
+from small_tasks import SMALL, C
+
+from marginloom import Checkpoint, InputError
+from marginloom.algorithms import ALGORITHMS
+from marginloom.engines import ENGINES
+from marginloom.objective import primal
+from marginloom.training import train
+
+#: Every preset on its own engine, and every learner once on every other engine that it has.
+PRESETS = [(name, preset.engine.name) for name, preset in ALGORITHMS.items()]
+_FIRST = {preset.learner.name: name for name, preset in reversed(ALGORITHMS.items())}
+OTHERS = [
+    (_FIRST[learner.name], engine)
+    for learner in {preset.learner.name: preset.learner for preset in ALGORITHMS.values()}.values()
+    for engine in learner.engines
+    if not any(ALGORITHMS[name].learner.name == learner.name and own == engine for name, own in PRESETS)
+]
+CASES = [*PRESETS, *OTHERS]
+#: Certified gaps to train to, and passes for it.
+TOL, PASSES = 1e-3, 3_000
+LOOSE = {"bcfw": 0.01}
+every_case = pytest.mark.parametrize(("algorithm", "engine"), CASES)
+
+
+@pytest.fixture(scope="module", params=SMALL)
+def small(request):
+    return SMALL[request.param]()
+
+
+def options(algorithm, engine, **others):
+    shards = {"shards": 3} if engine in ("mixing", "subsample") else {}  # the examples are too few for the default
+    return {"algorithm": algorithm, "engine": {"name": engine, **shards}, "C": C, "n_threads": 2, **others}
+
+
+def refuses(task, algorithm):
+    """Check that a learner which needs k-best inference is refused where there is none, naming both sides."""
+    needs = ALGORITHMS[algorithm].learner.all_needs()
+    if "k-best" not in needs or "k-best" in task.core.capabilities:
+        return False
+    with pytest.raises(InputError, match=f"{algorithm} needs k-best inference, and the task {task.name} has none"):
+        train(task, algorithm=algorithm, n_threads=2)
+    return True
+
+
+def learns(result, small):
+    assert np.isfinite(result.weights).all()
+    if result.algorithm.engine.name != "subsample":  # which leaves examples out
+        assert small.training_loss(result.weights) < 0.75 * small.chance
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "engine"), [case for case in CASES if ALGORITHMS[case[0]].learner.kind == "online"]
+)
+def test_online_learners_learn(small, algorithm, engine):
+    if not refuses(small.task, algorithm):
+        learns(train(small.task, **options(algorithm, engine, max_iter=30)), small)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "engine", "loss"),
+    [
+        (algorithm, engine, loss)
+        for algorithm, engine in CASES
+        for loss in ALGORITHMS[algorithm].learner.losses
+        if ALGORITHMS[algorithm].learner.kind == "dual"
+    ],
+)
+def test_dual_learners_end_at_the_same_certified_optimum(small, algorithm, engine, loss):
+    tol = LOOSE.get(algorithm, TOL) if small.exact else 0.05
+    passes = PASSES if small.exact else 30
+    result = train(small.task, **options(algorithm, engine, loss=loss, tol=tol, max_iter=passes))
+    proof, best = result.certificate, small.optima[loss]
+    assert proof.dual <= best * (1 + 1e-5)
+    assert proof.primal >= best * (1 - 1e-5)
+    if small.exact:
+        assert result.stopped == "tolerance"
+        assert proof.primal <= best * (1 + 2 * tol)
+    assert proof.primal == pytest.approx(primal(small.task, result.weights, C=C, loss=loss), rel=1e-9)
+    learns(result, small)
+
+
+@every_case
+def test_a_run_that_was_cut_off_goes_on_from_its_checkpoint(small, algorithm, engine, tmp_path):
+    task = small.task
+    if refuses(task, algorithm):
+        return
+    asked = options(algorithm, engine, tol=1e-12, max_iter=4)
+    with pytest.raises(Killed):
+        train(task, **asked, callbacks=[KillAfter(3)], checkpoint=Checkpoint(tmp_path, interval=0))
+    rest = train(task, **asked, checkpoint=tmp_path, resume=True)
+    if engine in ("decoupled", "shared"):  # without a barrier no two runs are alike
+        assert 0 < rest.certificate.dual <= rest.certificate.primal
+        return
+    whole = train(task, **asked)
+    assert rest.weights.tobytes() == whole.weights.tobytes()
+    assert rest.certificate == whole.certificate
+    assert predictions(task, rest.weights) == predictions(task, whole.weights)
+
+
+def predictions(task, weights):
+    return task.core.predict(weights, 1, 1)[0].tobytes()
+
+
+@every_case
+def test_wrong_numbers_of_threads_are_refused(small, algorithm, engine):
+    for count in (0, -2, 1.5, "two", True):
+        with pytest.raises(InputError, match="n_threads must be"):
+            train(small.task, **options(algorithm, engine, n_threads=count))
+
+
+@pytest.mark.parametrize(("algorithm", "engine"), [case for case in CASES if ENGINES[case[1]]().minimum_threads > 1])
+def test_too_few_threads_are_refused_by_the_name_of_the_engine(small, algorithm, engine):
+    with pytest.raises(InputError, match=f"{algorithm} needs at least 2 threads for its engine {engine}"):
+        train(small.task, **options(algorithm, engine, n_threads=1))
+
+
+def test_all_tasks_learners_and_engines_are_among_the_cases():
+    used = {(ALGORITHMS[name].learner.name, engine) for name, engine in CASES}
+    assert used == {(p.learner.name, engine) for p in ALGORITHMS.values() for engine in p.learner.engines}
+    names = {make().task.name for make in SMALL.values()}
+    assert names == {"sequence", "multiclass", "multilabel", "detection", "custom"}
+
+
+def test_the_problems_are_no_trivial_ones(small):
+    assert 0 < small.optima["hinge"] < C * len(small.oracle.X) * small.chance * 4
+    golds = {tuple(np.atleast_1d(y)) for y in small.oracle.y}
+    assert len(golds) > 2
+    assert all(a != b for a, b in itertools.pairwise(sorted(golds)))
