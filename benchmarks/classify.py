@@ -5,7 +5,7 @@ seconds is used up; they alternate, are stored in a folder, and a run that is th
 repeated. LinearSVC is trained from nothing for one tolerance after the other.
 
 Parts: `race` compares algorithms, `shares` switches on fastssvm's parts one by one, `batch` varies the size of its
-batches, and `choose` chooses the settings of ml_tmc2007_500-chosen on a held-out tenth of its training part.
+batches, and `choose` chooses the settings of ml_tmc2007_500-chosen on the last tenth of its training part.
 """
 
 from __future__ import annotations
@@ -148,15 +148,15 @@ def choose(folder: Path, session: Session, arguments: argparse.Namespace) -> Non
     """Judge the settings on held-out examples of the training part, and the best of them once on the test part."""
     data = read_labels(folder, TMC, QUICK_OTHERS if arguments.quick else None)
     judged: dict[LabelSettings, Record] = {}
-    for settings, problem in choices(data).items():
-        for record in session.run(problem, [choice_settings(problem, settings.loss, arguments.budget)]):
+    for settings, problem in choices(data):
+        for record in session.run(problem, [choice_settings(problem, arguments.budget)]):
             judged[settings] = record
     scored = {settings: record.rows[-1]["score"] for settings, record in judged.items() if record.rows}
     if not scored or session.left:
         return
     best = max(scored, key=lambda settings: scored[settings])
     problem = label_problem(f"{TMC}-test", data, best)
-    final = session.run(problem, [choice_settings(problem, best.loss, arguments.budget)])
+    final = session.run(problem, [choice_settings(problem, arguments.budget)])
     classify_tables.show_choice(list(judged.values()), final[0] if final else None, problem.score_name)
 
 

@@ -106,7 +106,7 @@ def settings_of(problem: Problem, part: str, entries: dict[str, Entry], budget: 
     ]
 
 
-def choice_settings(problem: Problem, loss: str, budget: float) -> Settings:
+def choice_settings(problem: Problem, budget: float) -> Settings:
     """Return the run by which a setting of a multilabel problem is judged."""
     return Settings(
         data=problem.name,
@@ -118,7 +118,7 @@ def choice_settings(problem: Problem, loss: str, budget: float) -> Settings:
         budget=budget,
         max_iter=1_000,
         tol=0.02,
-        loss=loss,
+        loss="hinge",
     )
 
 

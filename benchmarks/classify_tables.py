@@ -162,7 +162,7 @@ def show_batches(all_runs: Runs, clock: str) -> None:
 def show_choice(held_out: Sequence[Record], chosen: Record | None, score_name: str) -> None:
     """Print the score of every setting on the held-out examples, best first, and that of the best on the test part."""
     judged = sorted((record for record in held_out if record.rows), key=lambda record: -record.rows[-1]["score"])
-    print(f"\n{judged[0].settings.data}: settings by {score_name} on a held-out tenth of the training part\n")
+    print(f"\n{judged[0].settings.data}: settings by {score_name} on the last tenth of the training part\n")
     rows = [
         [
             str(record.settings.constraints),

@@ -1,0 +1,134 @@
+// Detection and sets of labels on every engine that has threads: the certified optimum, and under the thread sanitizer
+// nothing that two threads touch in the tasks.
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "core/random.hpp"
+#include "engines/decoupled.hpp"
+#include "engines/master_worker.hpp"
+#include "engines/shared.hpp"
+#include "learners/dcd.hpp"
+#include "learners/fsmo.hpp"
+#include "problems.hpp"
+#include "tasks/detection.hpp"
+#include "tasks/multilabel.hpp"
+#include "test.hpp"
+
+using namespace marginloom;
+
+namespace {
+
+using SharedTask = std::shared_ptr<const Task>;
+constexpr double cost = 0.3;
+
+// Images of noise with a bright window for one of two labels. The larger ones are searched by Fourier transforms.
+struct Images {
+  std::vector<float> pixels;
+  std::vector<std::uint32_t> heights, widths, gold;
+  DetectionOptions options;
+
+  Images(Random& random, std::uint32_t side, std::uint32_t window, std::size_t count) {
+    options.sizes = {{window, window}};
+    const std::size_t reach = 2 * window + 1;
+    options.loss_tables = {0, 1, 1, 0};
+    options.losses.assign(2 * reach * reach, 1.0);
+    options.losses[window * reach + window] = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      heights.push_back(side);
+      widths.push_back(side);
+      const auto label = static_cast<std::uint32_t>(random.below(2));
+      const auto top = static_cast<std::uint32_t>(random.below(side - window + 1));
+      const auto left = static_cast<std::uint32_t>(random.below(side - window + 1));
+      gold.insert(gold.end(), {label, 0, top, left});
+      for (std::uint32_t y = 0; y < side; ++y) {
+        for (std::uint32_t x = 0; x < side; ++x) {
+          const bool inside = y - top < window && x - left < window && (x + label) % 2 == 0;
+          pixels.push_back(static_cast<float>(problems::uniform(random) / 2 + (inside ? 1 : 0)));
+        }
+      }
+    }
+    pixels.resize(pixels.size() + column_alignment);
+  }
+
+  [[nodiscard]] SharedTask task() const {
+    return std::make_shared<DetectionTask>(DetectionData{pixels, heights, widths, gold, 1, 2}, options);
+  }
+};
+
+// Dense rows with random sets of labels.
+struct Sets {
+  static constexpr std::size_t rows = 24, columns = 6, labels = 5;
+  std::vector<double> values;
+  std::vector<std::uint8_t> gold;
+
+  explicit Sets(Random& random) {
+    for (std::size_t k = 0; k < rows * columns; ++k) values.push_back(problems::uniform(random));
+    for (std::size_t i = 0; i < rows; ++i) gold.push_back(static_cast<std::uint8_t>(random.below(1u << labels)));
+  }
+
+  [[nodiscard]] SharedTask task(std::vector<LabelPair> pairs) const {
+    InputData inputs;
+    inputs.row_count = rows;
+    inputs.column_count = columns;
+    inputs.dense = true;
+    inputs.doubles = values;
+    inputs.bias = 1;
+    return std::make_shared<MultilabelTask>(inputs, gold, labels, MultilabelOptions{.pairs = std::move(pairs)});
+  }
+};
+
+double gap_after(DualEngine& engine, int passes) {
+  StopRequest never;
+  double gap = 1;
+  for (int pass = 0; pass < passes && gap > 0.005; ++pass) {
+    CHECK(!engine.run_pass(never).stopped);
+    if (pass % 5 != 4) continue;
+    const auto certificate = engine.certify(2, never);
+    gap = (certificate->primal - certificate->dual) / certificate->primal;
+    CHECK(gap >= -1e-9);
+  }
+  return gap;
+}
+
+void check_all_engines(const SharedTask& task) {
+  std::vector<std::size_t> examples(task->size());
+  std::iota(examples.begin(), examples.end(), std::size_t{0});
+  const std::vector<double> costs(task->size(), cost);
+  const auto dcd = [&](Loss loss) { return std::make_shared<Dcd>(task, costs, Dcd::Parameters{.loss = loss}); };
+  for (const bool recorded : {false, true}) {
+    SharedOptions options;
+    options.threads = 3;
+    options.recorded = recorded;
+    const auto fsmo = std::make_shared<Fsmo>(task, costs, Fsmo::Parameters{.inner_stop = true, .inner_share = 0.02});
+    Shared with_fsmo(task, fsmo, examples, {.seed = 1}, options);
+    CHECK(gap_after(with_fsmo, 400) <= 0.005);
+    Shared with_dcd(task, dcd(Loss::hinge), examples, {.seed = 1}, options);
+    CHECK(gap_after(with_dcd, 400) <= 0.005);
+  }
+  for (const Loss loss : {Loss::hinge, Loss::squared_hinge}) {
+    MasterWorker master_worker(task, dcd(loss), examples, {.seed = 1}, 3);
+    CHECK(gap_after(master_worker, 400) <= 0.005);
+    DecoupledOptions options;
+    options.threads = 3;
+    Decoupled decoupled(task, dcd(loss), examples, {.seed = 1}, options);
+    CHECK(gap_after(decoupled, 800) <= 0.005);
+  }
+}
+
+}  // namespace
+
+TEST("tasks on threads: detection reaches the certified optimum on every engine") {
+  Random random(1);
+  const Images small(random, 7, 3, 16);
+  check_all_engines(small.task());
+  const Images large(random, 28, 12, 8);
+  check_all_engines(large.task());
+}
+
+TEST("tasks on threads: sets of labels reach the certified optimum on every engine") {
+  Random random(2);
+  const Sets sets(random);
+  check_all_engines(sets.task({}));
+  check_all_engines(sets.task({{0, 1}, {1, 2}, {1, 3}}));
+}
