@@ -22,7 +22,18 @@ import classify_tables
 from classify_data import Adapter, Problem, libsvm_classes, mnist
 from classify_digits import digits
 from classify_labels import TMC, TMC_C, TMC_CHOSEN, LabelSettings, choices, label_problem, labels_adapter, read_labels
-from classify_runs import ALONE, LIBLINEAR, THREADED, batch_sizes, choice_settings, perform, race, settings_of, shares
+from classify_runs import (
+    ALONE,
+    LIBLINEAR,
+    THREADED,
+    Budget,
+    batch_sizes,
+    choice_settings,
+    perform,
+    race,
+    settings_of,
+    shares,
+)
 from common import data_folder, machine
 from learners_runs import Record, Settings, Store
 
@@ -100,11 +111,11 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--share-size", type=int, default=2_000, help="examples in the part shares (default 2,000)")
     parser.add_argument("--repeat", type=int, default=1, help="times to do every run of the race")
     parser.add_argument("--limit", type=float, help="seconds after which no run is begun; 0 shows what is stored")
-    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall", help="seconds to show")
+    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall", help="seconds to show, and to budget")
     parser.add_argument("--out", help="folder for runs and pictures (default build/classify, or build/classify-quick)")
     parser.add_argument("--again", action="store_true", help="repeat runs that are stored")
     arguments = parser.parse_args()
-    arguments.budget = arguments.budget or (QUICK_BUDGET if arguments.quick else 60.0)
+    arguments.budget = Budget(arguments.budget or (QUICK_BUDGET if arguments.quick else 60.0), arguments.clock)
     return arguments
 
 

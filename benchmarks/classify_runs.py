@@ -83,7 +83,15 @@ def batch_sizes(problem: Problem, threads: int) -> dict[str, Entry]:
     return {name: Entry("fastssvm", {"batch": batch}, threads=threads) for name, batch in named.items()}
 
 
-def settings_of(problem: Problem, part: str, entries: dict[str, Entry], budget: float, repeats: int) -> list[Settings]:
+@dataclass(frozen=True)
+class Budget:
+    """Seconds of training, by a clock."""
+
+    seconds: float
+    clock: str
+
+
+def settings_of(problem: Problem, part: str, entries: dict[str, Entry], budget: Budget, repeats: int) -> list[Settings]:
     """Return the runs, in an order in which what is compared alternates."""
     return [
         Settings(
@@ -93,7 +101,8 @@ def settings_of(problem: Problem, part: str, entries: dict[str, Entry], budget: 
             name=f"{part}, {name} #{repeat}",
             algorithm=entry.algorithm,
             C=problem.C,
-            budget=budget,
+            budget=budget.seconds,
+            clock=budget.clock,
             max_iter=100_000,
             tol=0.001,
             learner=entry.learner,
@@ -106,7 +115,7 @@ def settings_of(problem: Problem, part: str, entries: dict[str, Entry], budget: 
     ]
 
 
-def choice_settings(problem: Problem, budget: float) -> Settings:
+def choice_settings(problem: Problem, budget: Budget) -> Settings:
     """Return the run by which a setting of a multilabel problem is judged."""
     return Settings(
         data=problem.name,
@@ -115,7 +124,8 @@ def choice_settings(problem: Problem, budget: float) -> Settings:
         name=f"choose, {problem.setting}",
         algorithm="dcd-ssvm",
         C=problem.C,
-        budget=budget,
+        budget=budget.seconds,
+        clock=budget.clock,
         max_iter=1_000,
         tol=0.02,
         loss="hinge",
@@ -153,7 +163,7 @@ def _run_liblinear(problem: Problem, settings: Settings) -> Record:
                 "score": trained.score,
             }
         )
-        if trained.wall > settings.budget:
+        if (trained.cpu if settings.clock == "cpu" else trained.wall) > settings.budget:
             stopped = "budget"
             break
     return Record(settings, stopped, 0.0, None, {}, rows)

@@ -31,6 +31,12 @@ def optimum(runs: Mapping[str, Sequence[Record]]) -> float:
     return min(every, default=math.nan)
 
 
+def highest_dual(runs: Mapping[str, Sequence[Record]]) -> float:
+    """Return the highest dual that any run has seen: no primal is lower."""
+    every = [row["dual"] for records in runs.values() for record in records for row in record.rows if row["dual"]]
+    return max(every, default=math.nan)
+
+
 def seconds_within(record: Record, best: float, share: float, clock: str) -> float | None:
     """Return the time at which the primal was first within that share of the optimum."""
     return next((row[clock] for row in record.rows if row["primal"] <= best * (1 + share)), None)
@@ -59,7 +65,8 @@ def show(all_runs: Runs, scores: Mapping[str, str], clock: str) -> None:
     for data, runs in all_runs.items():
         best = optimum(runs)
         peer = median_within(runs[LIBLINEAR], best, WITHIN[-1], clock) if LIBLINEAR in runs else None
-        print(f"\n{data}: lowest primal {best:,.1f}; medians of {clock} seconds over the repetitions\n")
+        bounds = f"lowest primal {best:,.1f}, highest dual {highest_dual(runs):,.1f}"
+        print(f"\n{data}: {bounds}; medians of {clock} seconds over the repetitions\n")
         within = [f"to {100 * share:g} % of it" for share in WITHIN]
         header = ["algorithm", *within, f"{LIBLINEAR} / this", "seconds", "passes", "primal", "gap"]
         rows = [_row(name, records, best, peer, clock) for name, records in runs.items()]

@@ -22,6 +22,8 @@ from marginloom.tasks.base import Task
 from marginloom.trace import Row
 from marginloom.training import Run, train
 
+#: What a clock's alarm is: the second is the process's CPU time, of all its threads.
+TIMERS = {"wall": (signal.ITIMER_REAL, signal.SIGALRM), "cpu": (signal.ITIMER_PROF, signal.SIGPROF)}
 CHOICES_OF_C = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0)
 
 
@@ -42,6 +44,7 @@ class Settings:
     loss: str | None = None
     threads: int = 1
     engine: dict[str, Any] = field(default_factory=dict)
+    clock: str = "wall"  # that of the budget
 
 
 class Scored(Protocol):
@@ -57,7 +60,7 @@ class Scored(Protocol):
 
 
 class Watch(Callback):
-    """Measure every pass from outside, and end a run that has used up its budget of training seconds.
+    """Measure every pass from outside, and end a run that has used up its budget of training seconds by its clock.
 
     As the first evaluation of a run it is called right after a pass, so that neither clock sees what is
     measured for the record alone. A pass that is still running at one and a half times the budget is interrupted and
@@ -66,34 +69,37 @@ class Watch(Callback):
 
     stop_reason = "budget"
 
-    def __init__(self, budget: float) -> None:
+    def __init__(self, budget: float, clock: str = "wall") -> None:
         self.budget = budget
+        self.clock = clock
+        self.timer, self.signal = TIMERS[clock]
         self.cpu_seconds = 0.0
         self.used_up = False
         self._started = 0.0
 
     def before_training(self, run: Run) -> None:
         """Take over the alarm."""
-        signal.signal(signal.SIGALRM, self._interrupt)
+        signal.signal(self.signal, self._interrupt)
 
     def before_iteration(self, run: Run) -> None:
         """Set the alarm and start the clock of the CPU."""
-        signal.setitimer(signal.ITIMER_REAL, max(1.5 * self.budget - run.seconds["train"], 0.01))
+        used = self.cpu_seconds if self.clock == "cpu" else run.seconds["train"]
+        signal.setitimer(self.timer, max(1.5 * self.budget - used, 0.01))
         self._started = time.process_time()
 
     def __call__(self, weights: NDArray[Any]) -> dict[str, float]:
         """Stop both, and return the CPU seconds since the start of training."""
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(self.timer, 0)
         self.cpu_seconds += time.process_time() - self._started
         return {"seconds": self.cpu_seconds}
 
     def after_iteration(self, run: Run, row: Row) -> bool:
         """Tell whether the budget is used up."""
-        return bool(row["seconds"] >= self.budget)
+        return bool((self.cpu_seconds if self.clock == "cpu" else row["seconds"]) >= self.budget)
 
     def after_training(self, run: Run) -> None:
         """Switch the alarm off."""
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(self.timer, 0)
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         self.used_up = True
@@ -125,9 +131,9 @@ class Record:
 
     def stands_for(self, settings: Settings) -> bool:
         """Tell whether a run with these settings would be this one; a budget changes only runs that it cuts short."""
-        if self.cut_short or (self.rows and self.rows[-1]["wall"] >= settings.budget):
+        if self.cut_short or (self.rows and self.rows[-1][settings.clock] >= settings.budget):
             return self.settings == settings
-        return replace(self.settings, budget=settings.budget) == settings
+        return replace(self.settings, budget=settings.budget, clock=settings.clock) == settings
 
     @classmethod
     def load(cls, path: Path) -> Record:
@@ -138,7 +144,7 @@ class Record:
 
 def run(problem: Scored, settings: Settings) -> Record:
     """Train, recording every pass; what is recorded beyond the trace is not timed."""
-    watch = Watch(settings.budget)
+    watch = Watch(settings.budget, settings.clock)
     loss = check_loss(find_algorithm(settings.algorithm).learner, settings.loss)
 
     def measure(weights: NDArray[Any]) -> dict[str, float | None]:
