@@ -139,7 +139,7 @@ TMC_CHOSEN = LabelSettings(TMC_C, length=0.5, together=50, missing=2.0, interact
 CHOICES = [
     LabelSettings(TMC_C, length, together, missing, interactions)
     for together in (None, 200, 50, 20)
-    for length in (1.0, 0.5, 0.25)
+    for length in ((1.0, 0.5, 0.25) if together is None else (0.5, 0.25))
     for missing, interactions in ((2.0, None), (1.5, "tree"), (2.0, "tree"), (2.5, "tree"))
 ]
 

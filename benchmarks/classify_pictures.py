@@ -24,12 +24,19 @@ STEPS = {
 def progress(all_runs: Runs, scores: Mapping[str, str], clock: str, folder: Path) -> list[Path]:
     """Draw primal and score against time."""
     figure, (tops, bottoms) = panels(len(all_runs), 2)
+    names = list(dict.fromkeys(name for runs in all_runs.values() for name in runs))
     for top, bottom, (data, runs) in zip(tops, bottoms, all_runs.items(), strict=True):
         best = optimum(runs)
         for name, records in runs.items():
             rows = sorted(records[0].rows, key=lambda row: row[clock])
             times = [row[clock] for row in rows]
-            style: dict[str, Any] = {"marker": ".", "lw": 1, "label": name, "ls": "--" if name == LIBLINEAR else "-"}
+            style: dict[str, Any] = {
+                "marker": ".",
+                "lw": 1,
+                "label": name,
+                "ls": "--" if name == LIBLINEAR else "-",
+                "color": _colour(names.index(name)),
+            }
             top.plot(times, [max(row["primal"] / best - 1, 1e-5) for row in rows], **style)
             bottom.plot(times, [row["score"] for row in rows], **style)
         top.axhline(WITHIN[-1], color="grey", lw=0.8)
@@ -40,6 +47,13 @@ def progress(all_runs: Runs, scores: Mapping[str, str], clock: str, folder: Path
             bottom.set_ylim(max(seen) - 0.1, max(seen) + 0.005)
     tops[0].legend(fontsize="x-small")
     return save(figure, folder / "progress")
+
+
+def _colour(number: int) -> Any:
+    """Return one of twenty colours, so that an algorithm has the same one in all panels."""
+    import matplotlib as mpl
+
+    return mpl.colormaps["tab20"](number % 20)
 
 
 def speedups(all_runs: Runs, clock: str, folder: Path) -> list[Path]:
@@ -53,6 +67,7 @@ def speedups(all_runs: Runs, clock: str, folder: Path) -> list[Path]:
         panel.barh([*reached], [slowest / value for value in reached.values()])
         panel.set(title=data, xscale="log", xlabel=f"times as fast as the slowest, to {100 * WITHIN[0]:g} %")
         panel.tick_params(axis="y", labelsize="x-small")
+        panel.xaxis.set_minor_formatter("")  # labels of ticks between the powers of ten overlap in a small panel
     return save(figure, folder / "figure4-speedups")
 
 
