@@ -135,7 +135,7 @@ TMC = "ml_tmc2007_500"
 #: The paper's C, 1,000,000 over 43,038 examples.
 TMC_C = 23.2
 #: What `--part choose` found best: see RESULTS.md.
-TMC_CHOSEN = LabelSettings(TMC_C, length=0.5, together=50, missing=2.0, interactions="tree")
+TMC_CHOSEN = LabelSettings(TMC_C, length=0.5, together=20, missing=2.0, interactions="tree")
 CHOICES = [
     LabelSettings(TMC_C, length, together, missing, interactions)
     for together in (None, 200, 50, 20)
