@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -148,7 +147,7 @@ def _run_liblinear(problem: Problem, settings: Settings) -> Record:
     stopped = "tolerance"
     for tolerance in TOLERANCES:
         try:
-            trained = problem.peer.train(settings.C, tolerance, time.perf_counter() + 1.5 * settings.budget)
+            trained = problem.peer.train(settings.C, tolerance, 1.5 * settings.budget, settings.clock)
         except OutOfTimeError:
             stopped = "interrupted"
             break
