@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -95,31 +94,29 @@ def threads(all_runs: Runs, folder: Path) -> list[Path]:
 
 
 def shares(all_runs: Runs, clock: str, folder: Path) -> list[Path]:
-    """Draw each part's share of the whole speed-up, in logarithms, as in Figure 5a."""
-    parts = {data: _logarithms(runs, clock) for data, runs in all_runs.items()}
+    """Draw how many times as fast each part makes what was there before it: Figure 5a, but for its scale.
+
+    The paper has shares of the whole speed-up, which would be negative for a part that costs time.
+    """
+    parts = {data: _factors(runs, clock) for data, runs in all_runs.items()}
     drawn = {data: found for data, found in parts.items() if found}
     if not drawn:
         return []
-    figure, ((panel,),) = panels(1, 1)
-    left = dict.fromkeys(drawn, 0.0)
-    for part in list(STEPS.values())[1:]:
-        widths = [100 * found[part] / sum(found.values()) for found in drawn.values()]
-        panel.barh([*drawn], widths, left=list(left.values()), label=part)
-        left = {data: start + width for (data, start), width in zip(left.items(), widths, strict=True)}
-    panel.set(xlabel=f"share of the speed-up in % (logarithms, {clock} seconds)")
-    panel.legend(fontsize="x-small")
+    figure, (axes,) = panels(len(drawn), 1)
+    for panel, (data, factors) in zip(axes, drawn.items(), strict=True):
+        panel.barh([*reversed(factors)], [factor - 1 for factor in reversed(factors.values())], left=1)
+        panel.axvline(1, color="grey", lw=0.8)
+        panel.set(title=data, xscale="log", xlabel=f"times as fast with it ({clock} seconds)")
+        panel.xaxis.set_minor_formatter("")
     return save(figure, folder / "figure5a-shares")
 
 
-def _logarithms(runs: Mapping[str, Any], clock: str) -> dict[str, float]:
-    """Return the logarithm of what each step brings; nothing if one of the runs did not get near the optimum."""
+def _factors(runs: Mapping[str, Any], clock: str) -> dict[str, float]:
+    """Return what each step brings; only those between runs that came near the optimum."""
     best = optimum(runs)
     times = [median_within(runs[name], best, WITHIN[0], clock) if name in runs else None for name in STEPS]
-    if None in times:
-        return {}
-    found = [value for value in times if value is not None]
-    steps = zip(list(STEPS.values())[1:], found, found[1:], strict=False)
-    return {part: math.log(before / after) for part, before, after in steps}
+    steps = zip(list(STEPS.values())[1:], times, times[1:], strict=False)
+    return {part: before / after for part, before, after in steps if before and after}
 
 
 def batches(all_runs: Runs, clock: str, folder: Path) -> list[Path]:
