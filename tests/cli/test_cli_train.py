@@ -127,6 +127,7 @@ def test_trace_has_the_settings_and_a_line_per_iteration(corpus, tmp_path):
         "inner_passes": 5,
         "shrinking": 0.0,
         "rest": 0,
+        "averaged": False,
     }
     assert (settings["C"], settings["tol"], settings["seed"], settings["threads"]) == (0.1, 0.01, 0, 1)
     assert settings["examples"] == TRAINING_SENTENCES
@@ -252,6 +253,7 @@ def test_options_of_the_learner_and_engine_reach_it(corpus, tmp_path):
         "inner_passes": 2,
         "shrinking": 0.0,
         "rest": 0,
+        "averaged": False,
     }
     assert settings["engine"] == {"name": "serial", "shuffle": False}
 

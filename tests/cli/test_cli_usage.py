@@ -49,7 +49,7 @@ def test_wrong_option_is_refused(corpus, tmp_path, options, parts):
 @pytest.mark.parametrize(
     ("algorithm", "option"),
     [
-        ("dcd-ssvm", ["--averaged"]),
+        ("dcd-ssvm", ["--loss-augmented"]),
         ("perceptron", ["--delta", "0.1"]),
         ("averaged-perceptron", ["--inner-passes", "3"]),
     ],
