@@ -19,26 +19,6 @@ namespace {
   return task.find(i, w, options, scratch, sink);
 }
 
-// Deals out runs of neighbouring examples with the same amount of predicted work: what different threads write lies
-// apart in memory. Requires as many examples as parts, or one part.
-std::vector<std::vector<std::size_t>> runs_of_equal_work(const Task& task, std::span<const std::size_t> examples,
-                                                         std::size_t parts) {
-  double total = 0;
-  for (const std::size_t i : examples) total += task.work(i);
-  std::vector<std::vector<std::size_t>> result(parts);
-  std::size_t next = 0;
-  double done = 0;
-  for (std::size_t t = 0; t < parts; ++t) {
-    const double end = total * static_cast<double>(t + 1) / static_cast<double>(parts);
-    const std::size_t last = examples.size() - (parts - t - 1);  // every part after this one gets an example
-    while (next < last && (result[t].empty() || t + 1 == parts || done + task.work(examples[next]) / 2 < end)) {
-      done += task.work(examples[next]);
-      result[t].push_back(examples[next++]);
-    }
-  }
-  return result;
-}
-
 }  // namespace
 
 Shared::Shared(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner,
@@ -49,20 +29,19 @@ Shared::Shared(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> le
           static_cast<int>(std::clamp<std::size_t>(examples_.size(), 1, static_cast<std::size_t>(parallel_.threads)))),
       parts_(static_cast<std::size_t>(team_.size())),
       rests_(task_->size(), learner_->longest_rest()) {
-  auto runs = runs_of_equal_work(*task_, examples_, parts_.size());
-  for (std::size_t t = 0; t < parts_.size(); ++t) {
-    Part& part = parts_[t];
-    part.examples = std::move(runs[t]);
+  for (Part& part : parts_) {
     part.scratch = task_->make_scratch();
-    part.lane.examples = part.examples;
-    part.lane.share =
-        static_cast<double>(part.examples.size()) / static_cast<double>(std::max<std::size_t>(examples_.size(), 1));
+    part.lane.share = 1 / static_cast<double>(parts_.size());
     if (parallel_.recorded) part.ledger.resize(weights_.size());
   }
 }
 
 void Shared::search_pass(PassReport& report, StopRequest& stop) {
   if (parallel_.recorded) before_.assign(weights_.values().begin(), weights_.values().end());
+  order_.clear();
+  std::ranges::copy_if(examples_, std::back_inserter(order_), [&](std::size_t i) { return !rests_.spares(i); });
+  order_ = pass_order(std::move(order_), options_, lane_.random);
+  taken_ = 0;
   for (Part& part : parts_) part.lane.random = Random(lane_.random.next());
   ending_ = false;
   at_work_ = parts_.size();
@@ -91,6 +70,9 @@ void Shared::search_pass(PassReport& report, StopRequest& stop) {
 
 void Shared::learn_part(Part& part, StopRequest& stop) {
   part.report = {};
+  part.examples.clear();
+  part.lane.examples = {};
+  part.next = part.end = 0;
   part.loss_sum = 0;
   part.gain = 0;
   part.lane.stop = &stop;
@@ -118,13 +100,13 @@ void Shared::search_part(Part& part, const AtomicWeights& w, StopRequest& stop) 
   });
   ThreadTime& time = report.threads.emplace_back();
   Stopwatch watch;
-  std::vector<std::size_t> order;
-  std::ranges::copy_if(part.examples, std::back_inserter(order), [&](std::size_t i) { return !rests_.spares(i); });
-  order = pass_order(std::move(order), options_, part.lane.random);
-  for (std::size_t j = 0; j < order.size(); ++j) {
-    const std::size_t i = order[j];
+  for (std::size_t j = next_example(part); j < order_.size(); j = next_example(part)) {
+    const std::size_t i = order_[j];
     if (stop.stopped() || ending_.load(std::memory_order_relaxed)) return;
-    learner_->prefetch(std::span(order).subspan(j + 1));
+    part.examples.push_back(i);
+    part.lane.examples = part.examples;
+    const std::size_t end = std::min(part.end, order_.size());  // what comes then may be another thread's
+    learner_->prefetch(std::span(order_).subspan(j + 1, end - (j + 1)));
     const std::size_t found_before = report.found;
     const double slack = find_in_live_weights(*task_, i, weights_.values(), learner_->search(i), *part.scratch, absorb);
     learner_->searched(i, slack);
@@ -138,6 +120,17 @@ void Shared::search_part(Part& part, const AtomicWeights& w, StopRequest& stop) 
     part.gain += learner_->improve(i, w, part.lane);
     time.update += watch.lap();
   }
+}
+
+// The place in the order of the example that is the thread's next, beyond the end if there is none. A thread takes some
+// neighbours at a time, so that it can fetch what comes.
+std::size_t Shared::next_example(Part& part) {
+  if (part.next == part.end) {
+    const std::size_t some = std::clamp<std::size_t>(order_.size() / (16 * parts_.size()), 1, 16);
+    part.next = taken_.fetch_add(some, std::memory_order_relaxed);
+    part.end = part.next + some;
+  }
+  return part.next++;
 }
 
 void Shared::leave() {

@@ -1,10 +1,11 @@
 // All threads search and learn on the same weights, without a barrier: FastSSVM with shared weights (fastssvm-2021,
 // section 4.2.2), for learners whose steps concern one block.
 //
-// Every thread owns a run of the examples, chosen once so that all have the same amount of predicted work. In a pass
-// it searches them, improves their blocks, goes over its blocks as often as the learner wants, and waits for the others
-// at the end of the pass only. The paper guards the weights by one lock; here single weights are read and written, in
-// one of two ways (AtomicWeights):
+// In a pass the threads take examples, in random order and as many as each gets done, and own them until its end. A
+// thread searches them, improves their blocks, goes over its blocks as often as the learner wants, and waits for the
+// others at the end of the pass only. (Were the examples dealt out once and for all, a thread that runs while the
+// others are put aside would fit the weights to its part, and another one to the next: many more passes.) The paper
+// guards the weights by one lock; here single weights are read and written, in one of two ways (AtomicWeights):
 //
 //   atomic    every change of a weight is one atomic addition
 //   recorded  changes are not atomic, so that two threads which meet at a weight may lose one; every thread also
@@ -62,6 +63,8 @@ class Shared final : public DualEngine {
   // One thread's examples and what it found out in a pass.
   struct alignas(64) Part {
     std::vector<std::size_t> examples;
+    std::size_t next = 0;  // places in the order that it has taken and not come to
+    std::size_t end = 0;
     std::unique_ptr<Scratch> scratch;
     Lane lane;
     std::vector<double> ledger;
@@ -77,6 +80,7 @@ class Shared final : public DualEngine {
 
   void learn_part(Part& part, StopRequest& stop);
   void search_part(Part& part, const AtomicWeights& w, StopRequest& stop);
+  [[nodiscard]] std::size_t next_example(Part& part);
   void wait_for_others(StopRequest& stop);
   void leave();
   void merge_ledgers();
@@ -85,7 +89,9 @@ class Shared final : public DualEngine {
   SharedOptions parallel_;
   Team team_;
   std::vector<Part> parts_;
-  Rests rests_;  // of an example, only its own thread reads and writes them
+  std::vector<std::size_t> order_;  // of the examples in this pass
+  std::atomic<std::size_t> taken_{0};
+  Rests rests_;  // during a pass, only the thread that has an example writes them
   double caution_ = 1;
   double dual_ = 0;             // after the last pass; not a number if it is not known
   std::vector<double> before_;  // the weights when the pass began, if changes are recorded

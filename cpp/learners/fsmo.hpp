@@ -101,11 +101,11 @@ class Fsmo final : public BlockLearner<Fsmo> {
   [[nodiscard]] std::size_t batch_of(const Lane& lane) const {
     return std::max<std::size_t>(static_cast<std::size_t>(static_cast<double>(batch_) * lane.share), 1);
   }
-  // The gain with which a sweep over these examples of the thread ends a solution.
-  [[nodiscard]] double least_gain(std::size_t examples, const Lane& lane) const {
+  // The gain with which a sweep over so many examples ends a solution.
+  [[nodiscard]] double least_gain(std::size_t examples) const {
     if (parameters_.as_published || parameters_.inner_share == 0) return 0;
-    return parameters_.inner_share * gap_ * lane.share * static_cast<double>(examples) /
-           static_cast<double>(lane.examples.size());
+    return parameters_.inner_share * gap_ * static_cast<double>(examples) /
+           static_cast<double>(problem_.blocks().size());
   }
 
   template <class Weights>

@@ -25,7 +25,7 @@ class Averaging;
 struct Lane {
   Random random{0};
   std::span<const std::size_t> examples = {};  // those that this thread owns: nobody else improves their blocks
-  double share = 1;                            // of all examples
+  double share = 1;                            // of the work of all threads, more or less
   std::size_t updates = 0;                     // steps that changed a weight
   std::unique_ptr<Scratch> scratch = {};       // of the learner, for differences that the task rebuilds
   BlockWorkspace block = {};

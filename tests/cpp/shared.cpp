@@ -2,6 +2,7 @@
 #include "engines/shared.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <numeric>
 #include <stdexcept>
@@ -195,6 +196,31 @@ TEST("shared: steps that overshoot together become shorter until the dual rises 
   CHECK(most <= options.threads);
   const auto certificate = engine.certify(1, never);
   CHECK_NEAR(certificate->dual, 0.5, 0.005);
+}
+
+TEST("shared: the others take what a thread that was put aside has not come to") {
+  const Problem problem = training_problem(8, 200);
+  const std::size_t examples = problem.examples().size();
+  std::atomic<std::size_t> visits{0};
+  std::atomic<bool> aside{false};
+  std::atomic<bool> alone{false};
+  const auto caller = std::this_thread::get_id();
+  SharedOptions options;
+  options.threads = 2;
+  options.at_example = [&] {
+    ++visits;
+    if (std::this_thread::get_id() == caller || aside.exchange(true)) return;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (visits < 3 * examples / 4 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    alone = visits >= 3 * examples / 4;
+  };
+  Shared engine(problem.task(), dcd(problem.task(), Loss::hinge), problem.examples(), {.seed = 1}, options);
+  StopRequest never;
+  for (int pass = 0; pass < 1000 && !aside; ++pass) {  // until the second thread has come to an example
+    visits = 0;
+    engine.run_pass(never);
+  }
+  CHECK(aside && alone && visits == examples);
 }
 
 TEST("shared: more threads than examples, and none at all") {
