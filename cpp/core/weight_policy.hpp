@@ -82,18 +82,19 @@ struct AtomicWeights {
   double* data;
   double caution = 1;
   double* ledger = nullptr;  // the thread's own changes, as many as there are weights
+  bool alone = false;        // there is no other thread: additions need not be atomic
 
   [[nodiscard]] double read(WeightIndex k) const {
     return std::atomic_ref<double>(data[k]).load(std::memory_order_relaxed);
   }
   void add(WeightIndex k, double change) const {
     const std::atomic_ref<double> weight(data[k]);
-    if (!ledger) {
+    if (!ledger && !alone) {
       weight.fetch_add(change, std::memory_order_relaxed);
-    } else {
-      weight.store(weight.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
-      ledger[k] += change;
+      return;
     }
+    weight.store(weight.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
+    if (ledger) ledger[k] += change;
   }
   [[nodiscard]] double extra_curvature(WeightIndex, double value) const { return (caution - 1) * value * value; }
   [[nodiscard]] double extra_curvature_bound(double squared_norm) const { return (caution - 1) * squared_norm; }

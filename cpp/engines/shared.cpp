@@ -77,7 +77,8 @@ void Shared::learn_part(Part& part, StopRequest& stop) {
   part.gain = 0;
   part.lane.stop = &stop;
   part.lane.waiting.clear();
-  const AtomicWeights w{weights_.values().data(), caution_, parallel_.recorded ? part.ledger.data() : nullptr};
+  const AtomicWeights w{weights_.values().data(), caution_, parallel_.recorded ? part.ledger.data() : nullptr,
+                        parts_.size() == 1};
   search_part(part, w, stop);
   Stopwatch watch;
   const bool averages = learner_->averages_sweeps() && &part == &parts_.front();
