@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/candidate.hpp"
+#include "core/prefetch.hpp"
 #include "core/working_set.hpp"
 #include "learners/block_workspace.hpp"
 
@@ -63,15 +64,8 @@ struct SentBlock {
 
   // Fetches the block itself; and the weights that it touches, once it is here.
   void prefetch() const {
-    static constexpr std::size_t line = 64;
-    static constexpr std::size_t most = 128 * line;
-    const auto fetch = [](const void* begin, std::size_t bytes) {
-      for (std::size_t k = 0; k < std::min(bytes, most); k += line) {
-        __builtin_prefetch(static_cast<const char*>(begin) + k);
-      }
-    };
-    fetch(members_.data(), members_.size() * sizeof(Stored));
-    fetch(entries_.data(), entries_.size() * sizeof(Entry));
+    prefetch_bytes(members_.data(), members_.size() * sizeof(Stored));
+    prefetch_bytes(entries_.data(), entries_.size() * sizeof(Entry));
   }
   void prefetch_weights(const double* weights) const {
     static constexpr std::size_t most = 1024;
