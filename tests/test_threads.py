@@ -12,11 +12,17 @@ from test_inference import make_task
 
 from marginloom import InputError
 from marginloom.algorithms import ALGORITHMS
+from marginloom.engines import ENGINES
 from marginloom.threads import _container_limit, available_cores, resolve_threads
 from marginloom.training import train
 
 #: Every preset as it is, and every other engine that its learner has.
-PAIRS = [(name, engine) for name, preset in ALGORITHMS.items() for engine in preset.learner.engines]
+PAIRS = [
+    (name, engine)
+    for name, preset in ALGORITHMS.items()
+    for engine in preset.learner.engines
+    if not ENGINES[engine].needs  # test_pipelined.py has those
+]
 PARALLEL = [pair for pair in PAIRS if pair[1] not in ("serial", "subsample")]
 every_pair = pytest.mark.parametrize(("algorithm", "engine"), PAIRS)
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "bindings/bindings.hpp"
-#include "tasks/input_matrix.hpp"
+#include "core/input_matrix.hpp"
 
 namespace marginloom::python {
 

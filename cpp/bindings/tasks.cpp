@@ -49,6 +49,7 @@ std::vector<std::string> capability_names(const Task& task) {
   add(can.k_best, "k-best");
   add(can.implicit, "implicit");
   add(can.lists_outputs, "lists-outputs");
+  add(can.factored, "factored");
   add(can.needs_gil, "needs-GIL");
   return names;
 }

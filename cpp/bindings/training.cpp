@@ -13,6 +13,7 @@
 #include "core/objective.hpp"
 #include "engines/decoupled.hpp"
 #include "engines/master_worker.hpp"
+#include "engines/pipelined.hpp"
 #include "engines/serial.hpp"
 #include "engines/shared.hpp"
 #include "learners/hildreth.hpp"
@@ -272,6 +273,15 @@ void bind_training(nb::module_& module) {
              new (self) Shared(std::move(task), std::move(learner), std::move(visited), {seed, shuffle}, options);
            })
       .def_prop_ro("caution", &Shared::caution);
+  nb::class_<Pipelined, Engine>(module, "Pipelined")
+      .def("__init__",
+           [](Pipelined* self, std::shared_ptr<Task> task, std::shared_ptr<DualLearner> learner,
+              const InputArray<std::uint64_t>& examples, std::uint64_t seed, bool shuffle, int threads, int scorers) {
+             if (&learner->task() != task.get()) throw std::invalid_argument("the learner belongs to another task");
+             auto visited = checked_examples(*task, examples);
+             new (self)
+                 Pipelined(std::move(task), std::move(learner), std::move(visited), {seed, shuffle}, threads, scorers);
+           });
   nb::class_<SerialOnline, Engine>(module, "SerialOnline").def("__init__", &make_serial<SerialOnline, OnlineLearner>);
   nb::class_<SerialDual, Engine>(module, "SerialDual").def("__init__", &make_serial<SerialDual, DualLearner>);
   bind_online_engines(module);

@@ -28,6 +28,12 @@ struct Kernels {
   void (*add_scaled_rows_64)(const double* rows, const std::uint32_t* row_of, const double* values, std::size_t count,
                              std::size_t stride, double* out);
 
+  // The same for rows in single precision; their stride must be a multiple of 16.
+  void (*add_scaled_singles)(const float* rows, const std::uint32_t* row_of, const float* values, std::size_t count,
+                             std::size_t stride, float* out);
+  void (*add_scaled_singles_64)(const float* rows, const std::uint32_t* row_of, const double* values, std::size_t count,
+                                std::size_t stride, float* out);
+
   // rows[row_of[j] * stride + c] += values[j] * step[c], for c < stride; a null `row_of` means 0, 1, 2, ... No row may
   // come twice.
   void (*add_to_rows)(double* rows, const std::uint32_t* row_of, const float* values, std::size_t count,
@@ -40,6 +46,11 @@ struct Kernels {
                       std::size_t stride, double* out);
   void (*add_product_64)(const double* rows, const double* values, std::size_t examples, std::size_t count,
                          std::size_t stride, double* out);
+
+  // A product in single precision: out[e * stride + c] += sum_{j < count} values[e * width + j] * rows[j * stride + c],
+  // for e < examples; stride must be a multiple of 16.
+  void (*add_singles_product)(const float* rows, const float* values, std::size_t width, std::size_t examples,
+                              std::size_t count, std::size_t stride, float* out);
 
   // One step of Viterbi's recursion: next[c] += max over p < labels of previous[p] + transitions[p * stride +
   // c].

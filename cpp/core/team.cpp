@@ -4,15 +4,6 @@
 #include <utility>
 
 namespace marginloom {
-namespace {
-
-void relax() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#endif
-}
-
-}  // namespace
 
 void Failure::capture() {
   const std::lock_guard lock(mutex_);

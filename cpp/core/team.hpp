@@ -11,6 +11,13 @@
 
 namespace marginloom {
 
+// To be called again and again by a thread that waits for another one to be done in no time.
+inline void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
+
 // Keeps the first exception of several threads.
 class Failure {
  public:

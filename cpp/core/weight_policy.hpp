@@ -36,6 +36,10 @@ struct Projection {
   double extra_curvature = 0;
 };
 
+// Policies that give access to single weights; the others serve implicit differences only.
+template <class Weights>
+concept SingleWeights = requires(const Weights& w) { w.read(WeightIndex{}); };
+
 struct PlainWeights {
   double* data;
 

@@ -92,12 +92,16 @@ void DualEngine::note_search(std::size_t i, double slack, PassReport& report) {
 void DualEngine::inner_passes(PassReport& report, StopRequest& stop) {
   const PlainWeights w{weights_.values().data()};
   Stopwatch watch;
-  sweep_blocks(*learner_, w, lane_, options_, 0, [&](std::size_t updates) {
-    if (learner_->averages_sweeps()) average_.note(w, weights_.size(), updates);
-  });
+  sweep_blocks(*learner_, lane_, options_, 0, improving(*learner_, w, lane_),
+               [&](std::size_t updates) { note_inner_pass(updates); });
   learner_->end_part(w, lane_);
   report.threads.front().update += watch.lap();
   report.stopped |= stop.stopped();
+}
+
+void DualEngine::note_inner_pass(std::size_t updates) {
+  const PlainWeights w{weights_.values().data()};
+  if (learner_->averages_sweeps()) average_.note(w, weights_.size(), updates);
 }
 
 std::optional<Certificate> DualEngine::certify(int threads, StopRequest& stop) {

@@ -32,6 +32,9 @@ class DualEngine : public Engine {
   // Passes over the blocks until the next search.
   virtual void inner_passes(PassReport& report, StopRequest& stop);
 
+  // Tells that an inner pass over all blocks has ended, and how many dual variables it changed.
+  void note_inner_pass(std::size_t updates);
+
   // The threads of the engine, null if it has but one.
   virtual Team* team() { return nullptr; }
 

@@ -86,7 +86,10 @@ void Shared::learn_part(Part& part, StopRequest& stop) {
     if (averages) average_.note(w, weights_.size(), updates * parts_.size());
   };
   const double least_gain = parts_.size() > 1 ? parallel_.least_gain : 0;
-  if (!stop.stopped() && !ending_) part.gain += sweep_blocks(*learner_, w, part.lane, options_, least_gain, after_pass);
+  if (!stop.stopped() && !ending_) {
+    part.gain +=
+        sweep_blocks(*learner_, part.lane, options_, least_gain, improving(*learner_, w, part.lane), after_pass);
+  }
   if (!stop.stopped() && !ending_) part.gain += learner_->end_part(w, part.lane);
   part.report.threads.front().update += watch.lap();
   if (stop.stopped()) ending_ = true;

@@ -25,12 +25,29 @@ class LeastGain {
   Lane& lane_;
 };
 
-// As many passes as the learner wants, or fewer if lane.stop says so. Calls after_pass(how many dual variables it has
-// changed) after each. A step that gains less than `least_gain` times what the blocks of the pass before gained on
-// average may be left for later; at most 1, so that there is always a step to be made. Returns the gain in the dual.
-template <class Weights, class AfterPass>
-double sweep_blocks(DualLearner& learner, const Weights& w, Lane& lane, const VisitOptions& options, double least_gain,
-                    AfterPass after_pass) {
+// Improves the blocks of the examples in their order under the weights of one policy: a way to make a pass for
+// sweep_blocks().
+template <class Weights>
+auto improving(DualLearner& learner, const Weights& w, Lane& lane) {
+  return [&learner, &w, &lane](std::span<const std::size_t> order, auto note) {
+    for (std::size_t j = 0; j < order.size(); ++j) {
+      if (j % 64 == 0 && lane.stop && lane.stop->stopped()) return false;
+      learner.prefetch(order.subspan(j + 1));
+      lane.foregone = 0;
+      note(j, learner.improve(order[j], w, lane));
+    }
+    return true;
+  };
+}
+
+// As many passes as the learner wants, or fewer if make_pass() says so. make_pass(order, note) improves the blocks of
+// the order, calls note(place in the order, gain) after each, and returns false if it was stopped. Calls
+// after_pass(how many dual variables have changed) after each pass. A step that gains less than `least_gain` times what
+// the blocks of the pass before gained on average may be left for later; at most 1, so that there is always a step to
+// be made. Returns the gain in the dual.
+template <class MakePass, class AfterPass>
+double sweep_blocks(DualLearner& learner, Lane& lane, const VisitOptions& options, double least_gain,
+                    MakePass make_pass, AfterPass after_pass) {
   const bool shrinks = learner.shrinking() > 0;
   if (shrinks) lane.gains.resize(learner.task().size());  // the first pass sets those that the others read
   const LeastGain reset(lane);
@@ -49,16 +66,13 @@ double sweep_blocks(DualLearner& learner, const Weights& w, Lane& lane, const Vi
     const std::size_t updates_before = lane.updates;
     double total = 0;
     lane.least_gain = least_gain * mean;
-    for (std::size_t j = 0; j < order.size(); ++j) {
-      if (j % 64 == 0 && lane.stop && lane.stop->stopped()) return sum;
-      learner.prefetch(std::span(order).subspan(j + 1));
-      lane.foregone = 0;
-      const double made = learner.improve(order[j], w, lane);
+    const auto note = [&](std::size_t j, double made) {
       const double gain = made + lane.foregone;
       sum += made;
       total += gain;
       if (shrinks) lane.gains[order[j]] = gain;
-    }
+    };
+    if (!make_pass(std::span<const std::size_t>(order), note)) break;
     after_pass(lane.updates - updates_before);
     if (!order.empty()) mean = total / static_cast<double>(order.size());
   }

@@ -23,7 +23,7 @@ class BlockLearner : public DualLearnerBase<Derived> {
   }
   void absorb(const Candidate& candidate) override { problem_.blocks().absorb(candidate); }
   bool has_candidates(std::size_t i) const override { return !problem_.blocks()[i].empty(); }
-  void prefetch(std::span<const std::size_t> coming) const override { problem_.blocks().prefetch(coming); }
+  void prefetch(std::span<const std::size_t> coming, bool inputs) const override { problem_.prefetch(coming, inputs); }
   void end_pass(const PlainWeights&, Lane&) override { problem_.blocks().trim(); }
   void note_gap(double primal, double dual) override { problem_.note_gap(primal, dual); }
   double dual(double squared_norm) const override { return problem_.dual(squared_norm); }

@@ -12,16 +12,15 @@ constexpr double mean_forgetting = 1e-4;  // of the mean gain, for every step th
 
 }  // namespace
 
-BlockProblem::BlockProblem(std::shared_ptr<const Task> task, std::vector<double> costs, Loss loss, double threshold,
-                           std::size_t memory)
+BlockProblem::BlockProblem(std::shared_ptr<const Task> task, const std::vector<double>& costs, Loss loss,
+                           double threshold, std::size_t memory)
     : blocks_(std::move(task), memory),
-      costs_(std::move(costs)),
-      sums_(blocks_.size()),
-      slacks_(blocks_.size(), 0.0),
+      accounts_(blocks_.size()),
       loss_(loss),
       asked_threshold_(threshold),
       threshold_(threshold) {
-  if (costs_.size() != blocks_.size()) throw std::invalid_argument("one cost per example is needed");
+  if (costs.size() != blocks_.size()) throw std::invalid_argument("one cost per example is needed");
+  for (std::size_t i = 0; i < costs.size(); ++i) accounts_[i].cost = costs[i];
 }
 
 bool BlockProblem::set_duals(std::size_t i, std::span<const double> duals) {
@@ -52,7 +51,7 @@ bool BlockProblem::send(std::size_t i, WeightView weights, double least_gain, La
   for (const auto& member : block.members().first(count)) {
     sent.add(member, blocks_.entries(i, member, lane.scratch), blocks_.implicit() ? block.output(member) : ByteView());
   }
-  sent.dual_sum = sums_[i].duals;
+  sent.dual_sum = accounts_[i].sums.duals;
   if (count == 0 && block.has_zero_duals()) blocks_.drop_zero_duals(i);
   return count > 0;
 }
@@ -86,8 +85,8 @@ std::size_t BlockProblem::choose_members(std::size_t i, WeightView weights, doub
   lane.overlay.clear();
   const TriedWeights w{weights, &lane.overlay};
   const auto members = blocks_[i].members();
-  const double ridge = 1 / (2 * costs_[i]);
-  double sum = sums_[i].duals;
+  const double ridge = 1 / (2 * accounts_[i].cost);
+  double sum = accounts_[i].sums.duals;
   std::size_t chosen = 0;
   for (std::size_t j = 0; j < members.size(); ++j) {
     const auto entries = blocks_.entries(i, members[j], lane.scratch);
@@ -108,7 +107,7 @@ double BlockProblem::improve_sent(std::size_t i, SentBlock& sent, const LoggedWe
 }
 
 double BlockProblem::sweep_sent(std::size_t i, SentBlock& sent, const LoggedWeights& w, Lane& lane) const {
-  const double ridge = 1 / (2 * costs_[i]);
+  const double ridge = 1 / (2 * accounts_[i].cost);
   double sum = sent.dual_sum;
   double gain = 0;
   for (std::size_t j = 0; j < sent.size(); ++j) {
@@ -177,11 +176,11 @@ void BlockProblem::take_back(std::size_t i, const SentBlock& sent) {
 void BlockProblem::refresh(std::size_t i, double largest_violation) {
   constexpr double used_up = 1 - 1e-9;
   count_duals(i);
-  const double sum = sums_[i].duals;
+  const double sum = accounts_[i].sums.duals;
   if (loss_ == Loss::squared_hinge) {
-    set_slack(i, sum / (2 * costs_[i]));
+    set_slack(i, sum / (2 * accounts_[i].cost));
   } else {
-    set_slack(i, sum >= used_up * costs_[i] ? std::max(largest_violation, 0.0) : 0.0);
+    set_slack(i, sum >= used_up * accounts_[i].cost ? std::max(largest_violation, 0.0) : 0.0);
   }
 }
 
@@ -190,9 +189,9 @@ void BlockProblem::note_gap(double primal, double dual) {
   const double allowed = share * std::max(primal - dual, 0.0);
   double cost_sum = 0;
   double slack_sum = 0;  // sum_i C_i l'(slack_i) / 2
-  for (std::size_t i = 0; i < costs_.size(); ++i) {
-    cost_sum += costs_[i];
-    slack_sum += sums_[i].duals / 2;
+  for (const Account& account : accounts_) {
+    cost_sum += account.cost;
+    slack_sum += account.sums.duals / 2;
   }
   // Hinge: sum C t = allowed. Squared: sum C (2 s t + t^2) = allowed, the positive root.
   const double root =
@@ -204,9 +203,9 @@ void BlockProblem::note_gap(double primal, double dual) {
 double BlockProblem::dual(double squared_norm) const {
   double ridge = 0;
   if (loss_ == Loss::squared_hinge) {
-    for (std::size_t i = 0; i < sums_.size(); ++i) {
-      const double sum = sums_[i].duals;
-      if (sum > 0) ridge += sum * sum / (4 * costs_[i]);
+    for (const Account& account : accounts_) {
+      const double sum = account.sums.duals;
+      if (sum > 0) ridge += sum * sum / (4 * account.cost);
     }
   }
   return weighted_loss() - squared_norm / 2 - ridge;
@@ -214,14 +213,16 @@ double BlockProblem::dual(double squared_norm) const {
 
 double BlockProblem::weighted_loss() const {
   double result = 0;
-  for (const auto& sums : sums_) result += sums.losses;
+  for (const Account& account : accounts_) result += account.sums.losses;
   return result;
 }
 
 StateArrays BlockProblem::export_state() const {
   StateArrays state = blocks_.export_state();
   state["block_threshold"] = std::vector<double>{threshold_};
-  state["block_slacks"] = slacks_;
+  std::vector<double> slacks;
+  for (const Account& account : accounts_) slacks.push_back(account.slack);
+  state["block_slacks"] = std::move(slacks);
   return state;
 }
 
@@ -231,32 +232,33 @@ bool BlockProblem::import_state(const StateArrays& state) {
     throw std::invalid_argument("'block_threshold' of the state is broken");
   }
   const auto& slacks = state_array<double>(state, "block_slacks");
-  if (slacks.size() != slacks_.size() || !all_finite(slacks)) {
+  if (slacks.size() != accounts_.size() || !all_finite(slacks)) {
     throw std::invalid_argument("'block_slacks' of the state is broken");
   }
   DualBlocks blocks = blocks_.imported(state);
-  std::vector<WorkingSet::Sums> sums(sums_.size());
+  std::vector<WorkingSet::Sums> sums(accounts_.size());
   bool as_saved = true;
   for (std::size_t i = 0; i < sums.size(); ++i) {
     if (slacks[i] < 0 || (slacks[i] > 0 && blocks[i].empty())) {
       throw std::invalid_argument("'block_slacks' of the state is broken");
     }
     sums[i] = blocks[i].sums();
-    if (sums[i].duals > 0 && !(costs_[i] > 0)) {
+    if (sums[i].duals > 0 && !(accounts_[i].cost > 0)) {
       throw std::invalid_argument("example " + std::to_string(i) + " has duals in the state but a weight of 0 here");
     }
     if (loss_ == Loss::hinge &&
-        sums[i].duals > costs_[i] * (1 + 1e-9)) {  // of a larger C: the same ray, as far as allowed
-      for (auto& member : blocks[i].members()) member.dual *= costs_[i] / sums[i].duals;
+        sums[i].duals > accounts_[i].cost * (1 + 1e-9)) {  // of a larger C: the same ray, as far as allowed
+      for (auto& member : blocks[i].members()) member.dual *= accounts_[i].cost / sums[i].duals;
       sums[i] = blocks[i].sums();
       as_saved = false;
     }
   }
   blocks_ = std::move(blocks);
-  sums_ = std::move(sums);
-  slacks_ = slacks;
-  for (std::size_t i = 0; i < sums_.size() && loss_ == Loss::squared_hinge; ++i) {
-    slacks_[i] = costs_[i] > 0 ? sums_[i].duals / (2 * costs_[i]) : 0;
+  for (std::size_t i = 0; i < accounts_.size(); ++i) {
+    Account& account = accounts_[i];
+    account.sums = sums[i];
+    account.slack = slacks[i];
+    if (loss_ == Loss::squared_hinge) account.slack = account.cost > 0 ? sums[i].duals / (2 * account.cost) : 0;
   }
   threshold_ = std::min(threshold[0], asked_threshold_);
   return as_saved;

@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "core/loss.hpp"
+#include "core/prefetch.hpp"
 #include "learners/dual_blocks.hpp"
 #include "learners/learner.hpp"
 
@@ -42,16 +43,16 @@ class BlockProblem {
   };
 
   // `costs` are the C_i; examples with a cost of 0 are never to be visited.
-  BlockProblem(std::shared_ptr<const Task> task, std::vector<double> costs, Loss loss, double threshold,
+  BlockProblem(std::shared_ptr<const Task> task, const std::vector<double>& costs, Loss loss, double threshold,
                std::size_t memory);
 
   [[nodiscard]] DualBlocks& blocks() { return blocks_; }
   [[nodiscard]] const DualBlocks& blocks() const { return blocks_; }
   [[nodiscard]] Loss loss() const { return loss_; }
-  [[nodiscard]] double cost(std::size_t i) const { return costs_[i]; }
+  [[nodiscard]] double cost(std::size_t i) const { return accounts_[i].cost; }
   // These two may be read while another thread improves the block.
   [[nodiscard]] double slack(std::size_t i) const {
-    return std::atomic_ref(slacks_[i]).load(std::memory_order_relaxed);
+    return std::atomic_ref(accounts_[i].slack).load(std::memory_order_relaxed);
   }
   [[nodiscard]] double threshold() const { return threshold_; }
 
@@ -64,6 +65,12 @@ class BlockProblem {
   }
 
   // See DualLearner.
+  void prefetch(std::span<const std::size_t> coming, bool inputs) const {
+    constexpr std::size_t near = 4;
+    blocks_.prefetch(coming, inputs);
+    if (coming.size() <= near) return;
+    prefetch_line(&accounts_[coming[near]]);
+  }
   bool send(std::size_t i, WeightView w, double least_gain, Lane& lane, double tolerance, SentBlock& sent);
   double improve_sent(std::size_t i, SentBlock& sent, const LoggedWeights& w, Lane& lane, double tolerance);
   void take_back(std::size_t i, const SentBlock& sent);
@@ -89,10 +96,14 @@ class BlockProblem {
 
  private:
   // The squared hinge has no budget, and a ridge on the square of the sum instead.
-  [[nodiscard]] double budget(std::size_t i) const { return loss_ == Loss::hinge ? costs_[i] : SimplexQp::no_budget; }
-  [[nodiscard]] double ridge(std::size_t i) const { return loss_ == Loss::hinge ? 0 : 1 / (2 * costs_[i]); }
-  void count_duals(std::size_t i) { sums_[i] = blocks_[i].sums(); }
-  void set_slack(std::size_t i, double slack) { std::atomic_ref(slacks_[i]).store(slack, std::memory_order_relaxed); }
+  [[nodiscard]] double budget(std::size_t i) const {
+    return loss_ == Loss::hinge ? accounts_[i].cost : SimplexQp::no_budget;
+  }
+  [[nodiscard]] double ridge(std::size_t i) const { return loss_ == Loss::hinge ? 0 : 1 / (2 * accounts_[i].cost); }
+  void count_duals(std::size_t i) { accounts_[i].sums = blocks_[i].sums(); }
+  void set_slack(std::size_t i, double slack) {
+    std::atomic_ref(accounts_[i].slack).store(slack, std::memory_order_relaxed);
+  }
   // improve(), but nothing is dropped.
   template <class Weights>
   Step update(std::size_t i, const Weights& w, Lane& lane, double tolerance) {
@@ -119,6 +130,12 @@ class BlockProblem {
   double sweep_sent(std::size_t i, SentBlock& sent, const LoggedWeights& w, Lane& lane) const;
   double solve_sent(std::size_t i, SentBlock& sent, const LoggedWeights& w, Lane& lane, double tolerance) const;
 
+  // What is known of a block without a look at it; half a cache line.
+  struct alignas(32) Account {
+    double cost = 0;
+    WorkingSet::Sums sums;
+    mutable double slack = 0;  // mutable for atomic loads
+  };
   // A step of one variable of the squared hinge.
   struct Move {
     double dual;  // after it
@@ -140,9 +157,7 @@ class BlockProblem {
   Step solve_block(std::size_t i, const Weights& w, Lane& lane, double tolerance, const UniformProducts* uniform);
 
   DualBlocks blocks_;
-  std::vector<double> costs_;
-  std::vector<WorkingSet::Sums> sums_;  // of each block, so that the dual takes no look at the blocks
-  mutable std::vector<double> slacks_;  // mutable for atomic loads
+  std::vector<Account> accounts_;
   Loss loss_;
   double asked_threshold_;
   double threshold_;

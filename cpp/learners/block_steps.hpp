@@ -17,8 +17,8 @@ namespace marginloom {
 template <class Weights>
 BlockProblem::Step BlockProblem::sweep_block(std::size_t i, const Weights& w, Lane& lane) {
   WorkingSet& block = blocks_[i];
-  const double ridge = 1 / (2 * costs_[i]);
-  double sum = sums_[i].duals;
+  const double ridge = 1 / (2 * accounts_[i].cost);
+  double sum = accounts_[i].sums.duals;
   Step result;
   lane.random.shuffle(block.members().subspan(1));
   for (auto& member : block.members()) {
@@ -37,7 +37,7 @@ BlockProblem::Step BlockProblem::sweep_block(std::size_t i, const Weights& w, La
     blocks_.keep(i, member, entries);
   }
   count_duals(i);
-  set_slack(i, sums_[i].duals / (2 * costs_[i]));
+  set_slack(i, accounts_[i].sums.duals / (2 * accounts_[i].cost));
   return result;
 }
 
@@ -54,7 +54,7 @@ double BlockProblem::look_at_block(std::size_t i, const Weights& w, Lane& lane) 
   for (std::size_t j = 0; j < size; ++j) {
     const auto& member = block.members()[j];
     work.duals[j] = member.dual;
-    work.gradient[j] = member.loss - work.gradient[j] - ridge(i) * sums_[i].duals;
+    work.gradient[j] = member.loss - work.gradient[j] - ridge(i) * accounts_[i].sums.duals;
   }
   return SimplexQp::residual(work.duals, work.gradient, budget(i));
 }
@@ -110,7 +110,7 @@ double BlockProblem::solve(std::span<const std::size_t> examples, const Weights&
     double gain_of_sweep = 0;
     for (std::size_t j = 0; j < unsolved.size(); ++j) {
       if (j % 64 == 0 && lane.stop && lane.stop->stopped()) return gain;
-      blocks_.prefetch(std::span(unsolved).subspan(j + 1));
+      blocks_.prefetch(std::span(unsolved).subspan(j + 1), true);
       const Step step = update(unsolved[j], w, lane, tolerance);
       gain_of_sweep += step.gain;
       if (step.residual > tolerance) unsolved[left++] = unsolved[j];

@@ -48,6 +48,9 @@ class Dcd final : public BlockLearner<Dcd> {
   int inner_passes() const override { return parameters_.inner_passes; }
   double shrinking() const override { return parameters_.shrinking; }
   bool averages_sweeps() const override { return parameters_.averaged; }
+  using BlockLearner::improve;
+  bool improves_scored() const override { return true; }
+  double improve(std::size_t i, const ScoredWeights& w, Lane& lane) override { return improve_block(i, w, lane); }
   bool sends() const override { return true; }
   bool send(std::size_t i, WeightView w, double least_gain, Lane& lane, SentBlock& block) override {
     return problem_.send(i, w, least_gain, lane, tolerance(), block);

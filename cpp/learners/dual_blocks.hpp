@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "core/factored_task.hpp"
 #include "core/state.hpp"
 #include "core/task.hpp"
 #include "core/working_set.hpp"
@@ -72,7 +73,9 @@ class DualBlocks {
   template <class Weights>
   [[nodiscard]] Projection project(std::size_t i, const WorkingSet::Member& member, std::span<const Entry> entries,
                                    const Weights& w) const {
-    if (!implicit_) return marginloom::project(entries, w);
+    if constexpr (SingleWeights<Weights>) {
+      if (!implicit_) return marginloom::project(entries, w);
+    }
     return {dot_implicit(*task_, i, sets_[i].output(member), w), w.extra_curvature_bound(member.squared_norm)};
   }
 
@@ -80,11 +83,10 @@ class DualBlocks {
   template <class Weights>
   void add(std::size_t i, const WorkingSet::Member& member, std::span<const Entry> entries, double step,
            const Weights& w) const {
-    if (implicit_) {
-      add_implicit(*task_, i, sets_[i].output(member), step, w);
-    } else {
-      add_scaled(entries, step, w);
+    if constexpr (SingleWeights<Weights>) {
+      if (!implicit_) return add_scaled(entries, step, w);
     }
+    add_implicit(*task_, i, sets_[i].output(member), step, w);
   }
 
   // The same for a member that was sent.
@@ -106,26 +108,30 @@ class DualBlocks {
   template <class Weights>
   void project_all(std::size_t i, const BlockWorkspace& work, const Weights& w, std::span<double> dots) const {
     if (implicit_) return dot_all_implicit(*task_, i, work.outputs, w, dots);
-    for (std::size_t j = 0; j < dots.size(); ++j) dots[j] = marginloom::project(work.differences[j], w).dot;
+    if constexpr (SingleWeights<Weights>) {
+      for (std::size_t j = 0; j < dots.size(); ++j) dots[j] = marginloom::project(work.differences[j], w).dot;
+    }
   }
 
   // w += sum of the workspace's steps times d.
   template <class Weights>
   void add_all(std::size_t i, const BlockWorkspace& work, const Weights& w) const {
     if (implicit_) return add_all_implicit(*task_, i, work.outputs, work.steps, w);
-    for (std::size_t j = 0; j < work.steps.size(); ++j) {
-      if (work.steps[j] != 0) add_scaled(work.differences[j], work.steps[j], w);
+    if constexpr (SingleWeights<Weights>) {
+      for (std::size_t j = 0; j < work.steps.size(); ++j) {
+        if (work.steps[j] != 0) add_scaled(work.differences[j], work.steps[j], w);
+      }
     }
   }
 
   // Fetches the memory of blocks that come soon: first where it is, some blocks later the memory itself.
-  void prefetch(std::span<const std::size_t> coming) const {
+  void prefetch(std::span<const std::size_t> coming, bool inputs) const {
     constexpr std::size_t near = 3;
     constexpr std::size_t far = 8;
-    if (coming.size() > far) __builtin_prefetch(&sets_[coming[far]]);
+    if (coming.size() > far) prefetch_bytes(&sets_[coming[far]], sizeof(WorkingSet));
     if (coming.size() <= near) return;
     sets_[coming[near]].prefetch();
-    if (implicit_) task_->prefetch(coming[near]);
+    if (implicit_ && inputs) task_->prefetch(coming[near]);
   }
 
   void write_weights(std::span<double> w) const;  // w = sum of dual * difference

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/candidate.hpp"
+#include "core/factored_task.hpp"
 #include "core/loss.hpp"
 #include "core/parallel.hpp"
 #include "core/random.hpp"
@@ -95,6 +96,11 @@ class DualLearner {
   virtual double improve(std::size_t i, const AtomicWeights& w, Lane& lane) = 0;
   virtual double improve(std::size_t i, const PrivateWeights& w, Lane& lane) = 0;
 
+  // The same for engines that know the scores of an example and apply the change of
+  // the weights later. Only if improves_scored().
+  [[nodiscard]] virtual bool improves_scored() const { return false; }
+  virtual double improve(std::size_t, const ScoredWeights&, Lane&) { return 0; }
+
   // Ends a thread's part of a pass, for learners that solve over the blocks of all its examples at once; returns the
   // gain.
   virtual double end_part(const PlainWeights&, Lane&) { return 0; }
@@ -110,8 +116,9 @@ class DualLearner {
   virtual double improve_sent(std::size_t, SentBlock&, const LoggedWeights&, Lane&) { return 0; }
   virtual void take_back(std::size_t, const SentBlock&) {}
 
-  // Tells which examples will be improved next, so that their memory can be fetched meanwhile.
-  virtual void prefetch(std::span<const std::size_t>) const {}
+  // Tells which examples will be improved next, so that their memory can be fetched meanwhile: their blocks, and their
+  // inputs unless they are improved from scores.
+  virtual void prefetch(std::span<const std::size_t>, [[maybe_unused]] bool inputs = true) const {}
 
   // How often an engine should improve all blocks between two passes of inference.
   [[nodiscard]] virtual int inner_passes() const { return 0; }
@@ -164,6 +171,7 @@ class DualLearner {
 template <class Derived>
 class DualLearnerBase : public DualLearner {
  public:
+  using DualLearner::improve;
   double improve(std::size_t i, const PlainWeights& w, Lane& lane) final {
     return static_cast<Derived*>(this)->improve_block(i, w, lane);
   }

@@ -70,7 +70,7 @@ struct SentBlock {
   void prefetch_weights(const double* weights) const {
     static constexpr std::size_t most = 1024;
     for (const Entry& entry : std::span(entries_).first(std::min(entries_.size(), most))) {
-      __builtin_prefetch(weights + entry.index, 1);
+      prefetch_line(weights + entry.index);
     }
   }
 

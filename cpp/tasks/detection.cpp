@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "tasks/common.hpp"
+#include "core/common.hpp"
 #include "tasks/detection_buffers.hpp"
 
 namespace marginloom {

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "tasks/common.hpp"
+#include "core/common.hpp"
 
 namespace marginloom {
 
@@ -62,7 +62,7 @@ MulticlassTask::MulticlassTask(const InputData& inputs, std::span<const ClassInd
 }
 
 Capabilities MulticlassTask::capabilities() const {
-  return {.gold = !gold_.empty(), .k_best = true, .implicit = true, .lists_outputs = true};
+  return {.gold = !gold_.empty(), .k_best = true, .implicit = true, .lists_outputs = true, .factored = true};
 }
 
 std::unique_ptr<Scratch> MulticlassTask::make_scratch() const {
@@ -119,6 +119,32 @@ void MulticlassTask::find_batch(std::span<const std::size_t> examples, WeightVie
   for (std::size_t j = 0; j < examples.size(); ++j) {
     bounds[j] = find_from(examples[j], buffers.scores.data() + j * stride_, options[j], buffers, sink);
   }
+}
+
+double MulticlassTask::find_scored(std::size_t i, const double* scores, const FindOptions& options, Scratch& scratch,
+                                   CandidateSink& sink) const {
+  return find_from(i, scores, options, static_cast<Buffers&>(scratch), sink);
+}
+
+void MulticlassTask::dot_scored(std::size_t i, std::span<const ByteView> outputs, const double* scores,
+                                std::span<double> dots) const {
+  const double right = scores[gold_[i]];
+  for (std::size_t j = 0; j < outputs.size(); ++j) dots[j] = right - scores[decode(outputs[j])];
+}
+
+void MulticlassTask::add_scored(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
+                                double* scores, std::vector<ColumnChange>& changes) const {
+  const double norm = inputs_.squared_norm(i);
+  double sum = 0;
+  for (std::size_t j = 0; j < outputs.size(); ++j) {
+    if (steps[j] == 0) continue;
+    const ClassIndex wrong = decode(outputs[j]);
+    scores[wrong] -= norm * steps[j];
+    changes.push_back({wrong, -steps[j]});
+    sum += steps[j];
+  }
+  scores[gold_[i]] += norm * sum;
+  changes.push_back({gold_[i], sum});
 }
 
 // The k best outputs, of which gold may be one, or every wrong one, down to min_violation.

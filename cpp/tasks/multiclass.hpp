@@ -16,15 +16,17 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/factored_task.hpp"
 #include "core/implicit_task.hpp"
+#include "core/input_matrix.hpp"
 #include "core/kernels.hpp"
-#include "tasks/input_matrix.hpp"
+#include "core/prefetch.hpp"
 
 namespace marginloom {
 
 using ClassIndex = std::uint32_t;
 
-class MulticlassTask final : public ImplicitTask<MulticlassTask> {
+class MulticlassTask final : public ImplicitTask<MulticlassTask>, public FactoredTask {
  public:
   // `gold` has one class per row of the inputs, or is empty: nothing to learn from. `costs` is the loss of class y
   // where class g is right, costs[g * class_count + y], or empty: 1 for every wrong class. The memory of `inputs` and
@@ -70,7 +72,19 @@ class MulticlassTask final : public ImplicitTask<MulticlassTask> {
   void add_outputs(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
                    const Weights& w) const;
 
-  [[nodiscard]] std::size_t stride() const { return stride_; }
+  const InputMatrix& inputs() const override { return inputs_; }
+  std::size_t stride() const override { return stride_; }
+  void prefetch_scored(std::size_t i) const override {
+    inputs_.prefetch_norm(i);
+    prefetch_line(&gold_[i]);
+  }
+  double find_scored(std::size_t i, const double* scores, const FindOptions& options, Scratch& scratch,
+                     CandidateSink& sink) const override;
+  void dot_scored(std::size_t i, std::span<const ByteView> outputs, const double* scores,
+                  std::span<double> dots) const override;
+  void add_scored(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps, double* scores,
+                  std::vector<ColumnChange>& changes) const override;
+
   [[nodiscard]] std::size_t class_count() const { return class_count_; }
 
  private:

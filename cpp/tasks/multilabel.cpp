@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "tasks/common.hpp"
+#include "core/common.hpp"
 #include "tasks/k_best_sets.hpp"
 
 namespace marginloom {

@@ -26,8 +26,8 @@
 #include <vector>
 
 #include "core/implicit_task.hpp"
+#include "core/input_matrix.hpp"
 #include "core/kernels.hpp"
-#include "tasks/input_matrix.hpp"
 #include "tasks/label_pairs.hpp"
 #include "tasks/label_sets.hpp"
 

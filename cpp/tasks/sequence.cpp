@@ -1,6 +1,6 @@
 #include "tasks/sequence.hpp"
 
-#include "tasks/common.hpp"
+#include "core/common.hpp"
 #include "tasks/k_best.hpp"
 
 #include <algorithm>

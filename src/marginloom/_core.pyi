@@ -313,6 +313,18 @@ class Shared(Engine):
     @property
     def caution(self) -> float: ...
 
+class Pipelined(Engine):
+    def __init__(
+        self,
+        task: Task,
+        learner: DualLearner,
+        examples: UInt64,
+        seed: int,
+        shuffle: bool,
+        threads: int,
+        scorers: int,
+    ) -> None: ...
+
 class SerialOnline(Engine):
     def __init__(self, task: Task, learner: OnlineLearner, examples: UInt64, seed: int, shuffle: bool) -> None: ...
 

@@ -116,6 +116,63 @@ Results run_naively(const Inputs& in) {
   return results;
 }
 
+// The kernels for rows in single precision, on the same inputs.
+using SingleResults = std::vector<std::vector<float>>;
+
+struct SingleInputs {
+  std::size_t stride;
+  std::vector<float> rows;
+  std::vector<float> start;
+
+  explicit SingleInputs(const Inputs& in) : stride(2 * in.stride) {
+    for (std::size_t k = 0; k < in.row_count * stride; ++k)
+      rows.push_back(in.values[k % in.values.size()] + 0.1F * static_cast<float>(k % 17));
+    for (std::size_t c = 0; c < stride; ++c) start.push_back(static_cast<float>(in.start[c / 2]));
+  }
+  [[nodiscard]] std::vector<float> repeated_start(std::size_t times) const {
+    std::vector<float> result;
+    for (std::size_t e = 0; e < times; ++e) result.insert(result.end(), start.begin(), start.end());
+    return result;
+  }
+};
+
+SingleResults run_singles(const Kernels& kernels, const Inputs& in, const SingleInputs& single) {
+  const std::vector<double> values(in.values.begin(), in.values.end());
+  const std::size_t examples = in.matrix.size() / in.row_count;
+  SingleResults results(2, single.start);
+  kernels.add_scaled_singles(single.rows.data(), in.row_of.data(), in.values.data(), in.row_of.size(), single.stride,
+                             results[0].data());
+  kernels.add_scaled_singles_64(single.rows.data(), nullptr, values.data(), in.row_count, single.stride,
+                                results[1].data());
+  for (const std::size_t count : {std::size_t{0}, in.row_count / 2, in.row_count}) {
+    results.push_back(single.repeated_start(examples));
+    kernels.add_singles_product(single.rows.data(), in.matrix.data(), in.row_count, examples, count, single.stride,
+                                results.back().data());
+  }
+  return results;
+}
+
+SingleResults run_singles_naively(const Inputs& in, const SingleInputs& single) {
+  SingleResults results(2, single.start);
+  const auto row = [&](std::size_t j, std::size_t c) { return single.rows[j * single.stride + c]; };
+  for (std::size_t c = 0; c < single.stride; ++c) {
+    for (std::size_t j = 0; j < in.row_of.size(); ++j) results[0][c] += in.values[j] * row(in.row_of[j], c);
+    for (std::size_t j = 0; j < in.row_count; ++j) results[1][c] += in.values[j] * row(j, c);
+  }
+  const std::size_t examples = in.matrix.size() / in.row_count;
+  for (const std::size_t count : {std::size_t{0}, in.row_count / 2, in.row_count}) {
+    auto& sums = results.emplace_back(single.repeated_start(examples));
+    for (std::size_t e = 0; e < examples; ++e) {
+      for (std::size_t c = 0; c < single.stride; ++c) {
+        for (std::size_t j = 0; j < count; ++j) {
+          sums[e * single.stride + c] += in.matrix[e * in.row_count + j] * row(j, c);
+        }
+      }
+    }
+  }
+  return results;
+}
+
 const Kernels& named(std::string_view name) {
   CHECK(marginloom::select_kernels(name));
   CHECK(marginloom::kernels().name == name);
@@ -143,6 +200,8 @@ TEST("kernels: baseline does what naive loops do") {
     const Results expected = run_naively(inputs);
     for (std::size_t k = 0; k < found.size(); ++k) CHECK(k == 4 || same_bits(found[k], expected[k]));
     for (std::size_t k = 0; k < 4; ++k) CHECK_NEAR(found[4][k], expected[4][k], 1e-12 * expected[4][k]);
+    const SingleInputs single(inputs);
+    CHECK(run_singles(baseline, inputs, single) == run_singles_naively(inputs, single));
   }
 }
 
@@ -154,9 +213,12 @@ TEST("kernels: every instruction set gives the bits of the baseline") {
     for (std::size_t labels = 1; labels <= 130; ++labels) {
       const Inputs inputs(labels, random);
       const Results expected = run(named("baseline"), inputs);
+      const SingleInputs single(inputs);
+      const SingleResults singles = run_singles(named("baseline"), inputs, single);
       for (const auto name : marginloom::available_kernels()) {
         const Results found = run(named(name), inputs);
         for (std::size_t k = 0; k < found.size(); ++k) CHECK(same_bits(found[k], expected[k]));
+        CHECK(run_singles(named(name), inputs, single) == singles);
       }
     }
   }

@@ -193,8 +193,9 @@ TEST("sweeps: steps that gain little are left for later, and only those that wer
     for (const std::size_t i : examples) task->find(i, w, learner->search(i), *scratch, absorb);
     marginloom::Lane lane{.random = Random(1), .examples = examples};
     int passes = 0;
-    const double gain = marginloom::sweep_blocks(*learner, PlainWeights{w.data()}, lane, {}, least_gain,
-                                                 [&](std::size_t) { ++passes; });
+    const PlainWeights weights{w.data()};
+    const double gain = marginloom::sweep_blocks(
+        *learner, lane, {}, least_gain, marginloom::improving(*learner, weights, lane), [&](std::size_t) { ++passes; });
     CHECK(passes == 6);
     CHECK(lane.least_gain == 0);
     CHECK_NEAR(gain, learner->dual(marginloom::kernels().squared_norm(w.data(), w.size())), 1e-9);

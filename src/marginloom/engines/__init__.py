@@ -5,12 +5,13 @@ from marginloom.engines.decoupled import Decoupled
 from marginloom.engines.master_worker import MasterWorker
 from marginloom.engines.minibatch import Minibatch
 from marginloom.engines.mixing import Mixing, Subsample
+from marginloom.engines.pipelined import Pipelined
 from marginloom.engines.serial import Serial
 from marginloom.engines.shared import Shared
 
 #: All engines, by name.
 ENGINES: dict[str, type[Engine]] = {
-    engine.name: engine for engine in (Serial, Minibatch, Mixing, Subsample, MasterWorker, Decoupled, Shared)
+    engine.name: engine for engine in (Serial, Minibatch, Mixing, Subsample, MasterWorker, Decoupled, Shared, Pipelined)
 }
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "MasterWorker",
     "Minibatch",
     "Mixing",
+    "Pipelined",
     "Serial",
     "Shared",
     "Subsample",

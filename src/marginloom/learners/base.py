@@ -18,6 +18,7 @@ NEEDS = {
     "gold": "examples with their right output",
     "loss-augmented": "loss-augmented inference",
     "k-best": "k-best inference",
+    "factored": "joint features that are products of an input's features and an output's columns",
 }
 
 

@@ -39,7 +39,8 @@ class DCD(Dual):
     rest: int = parameter(
         0,
         "count",
-        "inferences that an example without candidates is spared at most while they find nothing (engine serial)",
+        "inferences that an example without candidates is spared at most while they find nothing "
+        "(engines serial, shared and pipelined)",
     )
     averaged: bool = parameter(
         False,
@@ -48,7 +49,7 @@ class DCD(Dual):
     )
 
     name = "dcd"
-    engines = ("serial", "master-worker", "decoupled", "shared")
+    engines = ("serial", "master-worker", "decoupled", "shared", "pipelined")
     losses = ("squared_hinge", "hinge")
     update = (
         "a <- max(0, a + (loss - w.d - sum(a) / 2C) / (|d|^2 + 1/2C)), w += change of a * d; "

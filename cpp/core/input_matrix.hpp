@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "core/prefetch.hpp"
 #include "core/types.hpp"
 
 namespace marginloom {
@@ -23,6 +24,20 @@ struct InputData {
   std::span<const float> singles;
   std::span<const double> doubles;
   double bias = 0;  // 0: none
+};
+
+// Consecutive columns, the bias among them, and for every row of a sparse matrix where its entries in them are.
+struct ColumnRange {
+  struct Segment {
+    std::size_t first = 0;  // of all entries of the matrix
+    std::size_t count = 0;
+  };
+
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  std::vector<Segment> segments;  // none: of a dense matrix
+
+  [[nodiscard]] bool contains(std::size_t column) const { return begin <= column && column < end; }
 };
 
 class InputMatrix {
@@ -50,6 +65,7 @@ class InputMatrix {
 
   // Asks for the memory of a row, so that it has arrived when it is visited.
   void prefetch(std::size_t i) const;
+  void prefetch_norm(std::size_t i) const { prefetch_line(&squared_norms_[i]); }
 
   // scores[c] = sum_f x_f rows[f * stride + c], for c < stride.
   void scores(std::size_t i, const double* rows, std::size_t stride, double* scores) const;
@@ -58,8 +74,21 @@ class InputMatrix {
   // matrices.
   void scores(std::span<const std::size_t> examples, const double* rows, std::size_t stride, double* scores) const;
 
+  // scores[c] += the same sum for rows in single precision; stride must be a multiple of 16.
+  void add_scores(std::size_t i, const float* rows, std::size_t stride, float* scores) const;
+
   // rows[f * stride + c] += x_f step[c].
   void add_to_rows(std::size_t i, const double* step, std::size_t stride, double* rows) const;
+
+  // The same for the part of a row that lies in a range of columns: other rows of weights are not touched. scores()
+  // adds nothing to what another range gave, it replaces it.
+  void scores(std::size_t i, const ColumnRange& range, const double* rows, std::size_t stride, double* scores) const;
+  void add_to_rows(std::size_t i, const ColumnRange& range, const double* step, std::size_t stride, double* rows) const;
+
+  void prefetch(std::span<const std::size_t> coming, const ColumnRange& range) const;
+
+  // Divides the columns into ranges with about the same number of entries.
+  [[nodiscard]] std::vector<ColumnRange> divided(std::size_t count) const;
 
  private:
   template <class Value, class Visit>
@@ -77,7 +106,12 @@ class InputMatrix {
     if (data_.bias != 0) visit(data_.column_count, data_.bias);
   }
   template <class Call>
+  void with_values(Call call) const;
+  template <class Call>
   void with_row(std::size_t i, Call call) const;
+  template <class Call>
+  void with_entries(std::size_t i, const ColumnRange& range, Call call) const;
+  [[nodiscard]] std::vector<std::size_t> boundaries(std::size_t count) const;
   [[nodiscard]] const std::uint32_t* columns_of(std::size_t i) const {
     return data_.dense ? nullptr : data_.columns.data() + data_.offsets[i];
   }

@@ -1,0 +1,100 @@
+#include "engines/pipelined.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <stdexcept>
+#include <utility>
+
+#include "core/common.hpp"
+#include "engines/sweeps.hpp"
+
+namespace marginloom {
+namespace {
+
+const FactoredTask& factored(const Task& task, const DualLearner& learner) {
+  const auto* result = dynamic_cast<const FactoredTask*>(&task);
+  require(result != nullptr, "the engine needs a task whose joint features are products of input and output");
+  require(learner.improves_scored(), "the learner cannot improve a block from its scores alone");
+  return *result;
+}
+
+int checked_threads(int threads) {
+  require(threads >= Pipelined::fewest_threads, "the engine needs at least three threads");
+  return threads;
+}
+
+// Six of sixteen threads: found by trying.
+std::size_t scorer_count(int threads, int asked) {
+  const int count = asked > 0 ? asked : threads * 3 / 8;
+  return static_cast<std::size_t>(std::clamp(count, 1, threads - 2));
+}
+
+}  // namespace
+
+Pipelined::Pipelined(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner,
+                     std::vector<std::size_t> examples, VisitOptions visiting, int threads, int scorers)
+    : DualEngine(std::move(task), std::move(learner), std::move(examples), visiting),
+      factored_(&factored(*task_, *learner_)),
+      team_(checked_threads(threads)),
+      pipeline_(*factored_, weights_.values(), team_, scorer_count(threads, scorers)),
+      scratch_(task_->make_scratch()),
+      rests_(task_->size(), learner_->longest_rest()) {}
+
+void Pipelined::search_pass(PassReport& report, StopRequest& stop) {
+  FunctionSink absorb([&](const Candidate& candidate) {
+    learner_->absorb(candidate);
+    ++report.found;
+  });
+  report.threads.resize(static_cast<std::size_t>(team_.size()));
+  std::vector<std::size_t> order;
+  std::ranges::copy_if(examples_, std::back_inserter(order), [&](std::size_t i) { return !rests_.spares(i); });
+  order = pass_order(std::move(order), options_, lane_.random);
+  const auto step = [&](std::size_t j, const ScoredWeights& w) {
+    const std::size_t i = order[j];
+    prefetch(std::span(order).subspan(j + 1));
+    const std::size_t found_before = report.found;
+    note_search(i, factored_->find_scored(i, w.scores, learner_->search(i), *scratch_, absorb), report);
+    report.wrong += report.found > found_before ? 1 : 0;
+    rests_.note(i, report.found == found_before && !learner_->has_candidates(i));
+    learner_->improve(i, w, lane_);
+  };
+  report.stopped = !pipeline_.run(order, step, report.threads, stop);
+  report.accepted = report.found;
+}
+
+void Pipelined::prefetch(std::span<const std::size_t> coming) const {
+  constexpr std::size_t near = 4;
+  learner_->prefetch(coming, false);
+  if (coming.size() > near) factored_->prefetch_scored(coming[near]);
+}
+
+void Pipelined::inner_passes(PassReport& report, StopRequest& stop) {
+  const auto make_pass = [&](std::span<const std::size_t> order, auto note) {
+    const auto step = [&](std::size_t j, const ScoredWeights& w) {
+      prefetch(order.subspan(j + 1));
+      lane_.foregone = 0;
+      note(j, learner_->improve(order[j], w, lane_));
+    };
+    return pipeline_.run(order, step, report.threads, stop);
+  };
+  sweep_blocks(*learner_, lane_, options_, 0, make_pass, [&](std::size_t updates) { note_inner_pass(updates); });
+  report.stopped |= stop.stopped();
+}
+
+std::optional<Certificate> Pipelined::certify(int threads, StopRequest& stop) {
+  rests_.end_all();
+  return DualEngine::certify(threads, stop);
+}
+
+StateArrays Pipelined::export_state() const {
+  StateArrays state = DualEngine::export_state();
+  rests_.add_to(state);
+  return state;
+}
+
+void Pipelined::import_state(const StateArrays& state) {
+  DualEngine::import_state(state);
+  rests_.take_from(state);
+}
+
+}  // namespace marginloom

@@ -1,0 +1,46 @@
+// One thread makes all steps, one after the other as a serial engine does, and is spared everything that touches the
+// weights: the others compute scores for it, apply its steps and multiply inputs (visit_pipeline.hpp). For learners
+// that can improve a block from its scores, on tasks whose joint features are products.
+//
+// Where all weights are hot, as those of a few classes are, threads that share weights spend their time on moving cache
+// lines; here no weight ever leaves the core that owns it. Every step uses the scores that all steps before it have led
+// to, so it takes as many passes as with one thread, and the same seed and number of threads give the same bits.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/team.hpp"
+#include "engines/dual_engine.hpp"
+#include "engines/rests.hpp"
+#include "engines/visit_pipeline.hpp"
+
+namespace marginloom {
+
+class Pipelined final : public DualEngine {
+ public:
+  static constexpr int fewest_threads = 3;
+
+  // `scorers`: threads that own weights; 0 for a number that suits `threads`. Throws std::invalid_argument if there are
+  // too few threads, or if the task or the learner cannot be used.
+  Pipelined(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner, std::vector<std::size_t> examples,
+            VisitOptions visiting, int threads, int scorers);
+
+  std::optional<Certificate> certify(int threads, StopRequest& stop) override;
+  StateArrays export_state() const override;
+  void import_state(const StateArrays& state) override;
+
+ private:
+  Team* team() override { return &team_; }
+  void search_pass(PassReport& report, StopRequest& stop) override;
+  void inner_passes(PassReport& report, StopRequest& stop) override;
+  void prefetch(std::span<const std::size_t> coming) const;
+
+  const FactoredTask* factored_;
+  Team team_;
+  VisitPipeline pipeline_;
+  std::unique_ptr<Scratch> scratch_;
+  Rests rests_;
+};
+
+}  // namespace marginloom

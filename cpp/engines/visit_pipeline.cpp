@@ -1,0 +1,258 @@
+#include "engines/visit_pipeline.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include "core/kernels.hpp"
+#include "core/stopwatch.hpp"
+
+namespace marginloom {
+namespace {
+
+constexpr std::size_t ahead = 4;  // visits that memory is fetched before its use
+
+}  // namespace
+
+VisitPipeline::VisitPipeline(const FactoredTask& task, std::span<double> weights, Team& team, std::size_t scorers)
+    : task_(task),
+      weights_(weights),
+      team_(team),
+      stride_(task.stride()),
+      single_stride_(2 * padded((stride_ + 1) / 2)),
+      ring_(2 * static_cast<std::size_t>(team.size()) + near),
+      scorers_(scorers),
+      changes_(near * group_size * stride_),
+      products_(ring_ * (lag + 1) * group_size * group_size),
+      multiplied_(ring_),
+      scores_(group_size * stride_),
+      corrections_(group_size * single_stride_),
+      moves_(near * group_size * single_stride_),
+      steps_(group_size) {
+  auto ranges = task_.inputs().divided(scorers);
+  for (std::size_t s = 0; s < scorers; ++s) {
+    scorers_[s].range = std::move(ranges[s]);
+    scorers_[s].scores.resize(near * group_size * stride_);
+  }
+  const std::size_t multipliers = static_cast<std::size_t>(team_.size()) - 1 - scorers;
+  multipliers_.reserve(multipliers);
+  for (std::size_t m = 0; m < multipliers; ++m) multipliers_.emplace_back(task_.inputs(), group_size);
+}
+
+bool VisitPipeline::run(std::span<const std::size_t> order, const Step& step, std::span<ThreadTime> times,
+                        StopRequest& stop) {
+  begin(order);
+  team_.run([&](int thread) {
+    const auto t = static_cast<std::size_t>(thread);
+    try {
+      if (t == 0) {
+        solve(step, times[t], stop);
+      } else if (t <= scorers_.size()) {
+        score(scorers_[t - 1], times[t]);
+      } else {
+        multiply(multipliers_[t - 1 - scorers_.size()], times[t]);
+      }
+    } catch (...) {
+      ending_ = true;
+      throw;
+    }
+  });
+  return !ending_;
+}
+
+void VisitPipeline::begin(std::span<const std::size_t> order) {
+  order_ = order;
+  next_.value = 0;
+  solved_.value = 0;
+  ending_ = false;
+  for (Counter& counter : multiplied_) counter.value = 0;
+  for (Scorer& scorer : scorers_) {
+    scorer.applied = 0;
+    scorer.scored = 0;
+  }
+}
+
+std::span<const std::size_t> VisitPipeline::group(std::size_t g) const {
+  const std::size_t begin = g * group_size;
+  return order_.subspan(begin, std::min(group_size, order_.size() - begin));
+}
+
+double* VisitPipeline::changes(std::size_t g, std::size_t place) {
+  return changes_.data() + (g % near * group_size + place) * stride_;
+}
+
+// Of the visits of a group, row by row, with those of the group so many places before it.
+float* VisitPipeline::products(std::size_t g, std::size_t back) {
+  return products_.data() + (g % ring_ * (lag + 1) + back) * group_size * group_size;
+}
+
+// False if the others are told to end first.
+template <class Ready>
+bool VisitPipeline::wait_until(Ready ready) const {
+  constexpr int spins = 2000;
+  for (int spin = 0; !ready(); ++spin) {
+    if (ending_.load(std::memory_order_acquire)) return ready();
+    if (spin < spins) {
+      relax();
+    } else {
+      std::this_thread::yield();
+    }
+  }
+  return true;
+}
+
+// The solver.
+
+void VisitPipeline::solve(const Step& step, ThreadTime& time, StopRequest& stop) {
+  Stopwatch watch;
+  for (std::size_t g = 0; g < group_count(); ++g) {
+    if (stop.stopped()) ending_ = true;
+    if (ending_) return;
+    watch.lap();
+    if (!wait_for_group(g)) return;
+    watch.lap();
+    solve_group(g, step);
+    time.update += watch.lap();
+  }
+}
+
+bool VisitPipeline::wait_for_group(std::size_t g) const {
+  for (std::size_t from = g - std::min(g, lag); from <= g; ++from) {
+    const auto& multiplied = multiplied_[from % ring_].value;
+    if (!wait_until([&] { return multiplied.load(std::memory_order_acquire) > from; })) return false;
+  }
+  return std::ranges::all_of(scorers_, [&](const Scorer& scorer) {
+    return wait_until([&] { return scorer.scored.load(std::memory_order_acquire) > g; });
+  });
+}
+
+// Also if a step throws: what was done before it counts.
+void VisitPipeline::solve_group(std::size_t g, const Step& step) {
+  gather_scores(g);
+  for (auto& changes : steps_) changes.clear();
+  std::fill_n(moves(g), group_size * single_stride_, 0.0F);
+  try {
+    for (std::size_t place = 0; place < group(g).size(); ++place) {
+      correct_scores(g, place);
+      step(g * group_size + place, {&task_, scores_.data() + place * stride_, &steps_[place]});
+      float* move = moves(g) + place * single_stride_;
+      for (const auto [column, value] : steps_[place]) move[column] += static_cast<float>(value);
+    }
+  } catch (...) {
+    publish_changes(g);
+    throw;
+  }
+  publish_changes(g);
+}
+
+// All at once: the solver would wait for its own writes to memory that scorers have read.
+void VisitPipeline::publish_changes(std::size_t g) {
+  std::fill_n(changes(g, 0), group_size * stride_, 0.0);
+  for (std::size_t place = 0; place < group_size; ++place) {
+    double* change = changes(g, place);
+    for (const auto [column, value] : steps_[place]) change[column] += value;
+  }
+  solved_.value.store(g + 1, std::memory_order_release);
+}
+
+// The scores of all visits of a group as the scorers know them, and what the groups that they do not know of add.
+void VisitPipeline::gather_scores(std::size_t g) {
+  const std::size_t first = g % near * group_size * stride_;
+  std::copy_n(scorers_.front().scores.begin() + static_cast<std::ptrdiff_t>(first), scores_.size(), scores_.begin());
+  for (const Scorer& scorer : std::span(scorers_).subspan(1)) {
+    for (std::size_t k = 0; k < scores_.size(); ++k) scores_[k] += scorer.scores[first + k];
+  }
+  std::ranges::fill(corrections_, 0.0F);
+  for (std::size_t back = std::min(g, lag); back > 0; --back) {
+    kernels().add_singles_product(moves(g - back), products(g, back), group_size, group(g).size(), group_size,
+                                  single_stride_, corrections_.data());
+  }
+}
+
+// Adds what the visits before it in the group did: for some visits at a time what those before them did, and for each
+// of them the rest, column by column (rows that were written just now cannot be read with wide registers yet).
+void VisitPipeline::correct_scores(std::size_t g, std::size_t place) {
+  constexpr std::size_t some = 8;
+  const float* products = this->products(g, 0) + place * group_size;
+  float* corrections = corrections_.data() + place * single_stride_;
+  if (place % some == 0) {
+    kernels().add_singles_product(moves(g), products, group_size, some, place, single_stride_, corrections);
+  }
+  double* scores = scores_.data() + place * stride_;
+  for (std::size_t c = 0; c < stride_; ++c) scores[c] += corrections[c];
+  for (std::size_t before = place - place % some; before < place; ++before) {
+    for (const auto [column, value] : steps_[before]) scores[column] += products[before] * value;
+  }
+}
+
+// Scorers.
+
+void VisitPipeline::score(Scorer& scorer, ThreadTime& time) {
+  Stopwatch watch;
+  for (std::size_t g = 0; g < group_count(); ++g) {
+    const std::size_t known = g - std::min(g, lag);
+    watch.lap();
+    if (!wait_until([&] { return solved_.value.load(std::memory_order_acquire) >= known; })) break;
+    watch.lap();
+    while (scorer.applied < known) apply_group(scorer, scorer.applied++);
+    time.update += watch.lap();
+    score_group(scorer, g);
+    scorer.scored.store(g + 1, std::memory_order_release);
+    time.inference += watch.lap();
+  }
+  (void)wait_until([&] { return solved_.value.load(std::memory_order_acquire) == group_count(); });
+  watch.lap();
+  const std::size_t solved = solved_.value.load(std::memory_order_acquire);
+  while (scorer.applied < solved) apply_group(scorer, scorer.applied++);
+  time.update += watch.lap();
+}
+
+void VisitPipeline::apply_group(Scorer& scorer, std::size_t g) {
+  const auto examples = group(g);
+  for (std::size_t place = 0; place < examples.size(); ++place) {
+    task_.inputs().prefetch(examples.subspan(place + 1), scorer.range);
+    const double* change = changes(g, place);
+    if (std::all_of(change, change + stride_, [](double value) { return value == 0; })) continue;
+    task_.inputs().add_to_rows(examples[place], scorer.range, change, stride_, weights_.data());
+  }
+}
+
+void VisitPipeline::score_group(Scorer& scorer, std::size_t g) {
+  const auto examples = group(g);
+  double* scores = scorer.scores.data() + g % near * group_size * stride_;
+  for (std::size_t place = 0; place < examples.size(); ++place) {
+    task_.inputs().prefetch(examples.subspan(place + 1), scorer.range);
+    task_.inputs().scores(examples[place], scorer.range, weights_.data(), stride_, scores + place * stride_);
+  }
+}
+
+// Multipliers.
+
+void VisitPipeline::multiply(InputProducts& products, ThreadTime& time) {
+  Stopwatch watch;
+  for (;;) {
+    const std::size_t g = next_.value.fetch_add(1, std::memory_order_relaxed);
+    if (g >= group_count()) return;
+    const auto room = [&] { return solved_.value.load(std::memory_order_acquire) + ring_ > g + lag; };
+    watch.lap();
+    if (!wait_until(room)) return;
+    watch.lap();
+    multiply_group(products, g);
+    multiplied_[g % ring_].value.store(g + 1, std::memory_order_release);
+    time.inference += watch.lap();
+  }
+}
+
+// The products of a group with itself and with those that follow.
+void VisitPipeline::multiply_group(InputProducts& inputs, std::size_t g) {
+  inputs.set_group(group(g));
+  for (std::size_t later = 0; later <= lag && g + later < group_count(); ++later) {
+    const auto examples = group(g + later);
+    for (std::size_t place = 0; place < examples.size(); ++place) {
+      if (place + ahead < examples.size()) task_.inputs().prefetch(examples[place + ahead]);
+      const std::size_t count = later == 0 ? place : group_size;
+      inputs.multiply(examples[place], {products(g + later, later) + place * group_size, count});
+    }
+  }
+}
+
+}  // namespace marginloom

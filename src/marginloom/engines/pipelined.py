@@ -1,0 +1,43 @@
+"""One thread makes the steps, the others own the weights; the engine is in cpp/engines/pipelined.hpp."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from marginloom import _core
+from marginloom.engines.base import Engine, Job
+from marginloom.parameters import parameter
+
+
+@dataclasses.dataclass(frozen=True)
+class Pipelined(Engine):
+    """One thread makes all steps in turn while others compute scores and apply the steps; for classes.
+
+    Takes as many passes as one thread, and the same seed and number of threads give the same bits.
+
+    Examples
+    --------
+    >>> Pipelined().minimum_threads
+    3
+    """
+
+    scorers: int = parameter(
+        0,
+        "count",
+        "threads that own a part of the weights each; 0: three in eight; one of the others learns, the rest multiply",
+    )
+    shuffle: bool = parameter(True, "switch", "visit the examples in a new random order in every pass")
+
+    name = "pipelined"
+    kinds = frozenset({"dual"})
+    needs = frozenset({"factored"})
+    minimum_threads = 3
+
+    def weight_copies(self, n_threads: int) -> int:
+        """Return the room that inputs take while they are multiplied."""
+        return 2 * (n_threads - 2)
+
+    def build(self, job: Job) -> _core.Engine:
+        """Make the native engine."""
+        assert isinstance(job.learner, _core.DualLearner)
+        return _core.Pipelined(job.task, job.learner, job.examples, job.seed, self.shuffle, job.n_threads, self.scorers)

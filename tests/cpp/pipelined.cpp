@@ -1,0 +1,208 @@
+// The pipeline makes the steps of one thread: whatever the threads, the same duals up to rounding, and weights that are
+// what the duals say, also after passes that were cut short.
+#include "engines/pipelined.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <stdexcept>
+#include <vector>
+
+#include "core/random.hpp"
+#include "engines/serial.hpp"
+#include "learners/dcd.hpp"
+#include "learners/fsmo.hpp"
+#include "problems.hpp"
+#include "tasks/multiclass.hpp"
+#include "test.hpp"
+
+using namespace marginloom;
+
+namespace {
+
+// Classes with a column of their own each, noise, an empty row and equal rows.
+struct Classes {
+  static constexpr std::size_t rows = 150, columns = 30;
+  std::size_t classes;
+  bool dense;
+  std::vector<std::uint64_t> offsets{0};
+  std::vector<std::uint32_t> indices;
+  std::vector<double> values;
+  std::vector<ClassIndex> gold;
+
+  Classes(std::size_t classes, bool dense, Random& random) : classes(classes), dense(dense) {
+    for (std::size_t i = 0; i < rows; ++i) {
+      gold.push_back(static_cast<ClassIndex>(random.below(classes)));
+      for (std::size_t f = 0; f < columns; ++f) {
+        double value = random.below(3) == 0 ? problems::uniform(random) : 0;
+        if (f == gold[i] % columns) value += 0.5;
+        if (i == 3) value = 0;
+        if (!dense && value == 0) continue;
+        indices.push_back(static_cast<std::uint32_t>(f));
+        values.push_back(value);
+      }
+      offsets.push_back(indices.size());
+    }
+  }
+  [[nodiscard]] std::shared_ptr<const MulticlassTask> task(double bias = 0) const {
+    InputData data;
+    data.row_count = rows;
+    data.column_count = columns;
+    data.dense = dense;
+    data.offsets = offsets;
+    data.columns = indices;
+    data.doubles = values;
+    data.bias = bias;
+    return std::make_shared<const MulticlassTask>(data, gold, classes, std::vector<double>{});
+  }
+};
+
+std::shared_ptr<DualLearner> learner(const std::shared_ptr<const Task>& task, Loss loss) {
+  Dcd::Parameters parameters;
+  parameters.loss = loss;
+  parameters.inner_passes = 4;
+  parameters.shrinking = 0.01;
+  parameters.rest = 3;
+  return std::make_shared<Dcd>(task, std::vector<double>(task->size(), 0.3), parameters);
+}
+
+std::vector<std::size_t> everything(const Task& task) {
+  std::vector<std::size_t> examples(task.size());
+  std::iota(examples.begin(), examples.end(), std::size_t{0});
+  return examples;
+}
+
+double distance_from_duals(const DualEngine& engine, const DualLearner& learner) {
+  const auto w = engine.weights()->values();
+  std::vector<double> expected(w.size());
+  learner.write_weights(expected);
+  double result = 0;
+  for (std::size_t k = 0; k < w.size(); ++k) result = std::max(result, std::abs(w[k] - expected[k]));
+  return result;
+}
+
+}  // namespace
+
+TEST("pipelined: the steps of one thread, and weights that are what the duals say") {
+  Random random(1);
+  for (const bool dense : {false, true}) {
+    for (const std::size_t classes : {2U, 5U, 19U}) {
+      for (const Loss loss : {Loss::hinge, Loss::squared_hinge}) {
+        const Classes data(classes, dense, random);
+        const auto task = data.task(dense ? 0.5 : 0);
+        for (const int threads : {3, 4, 7}) {
+          const auto alone = learner(task, loss), together = learner(task, loss);
+          SerialDual serial(task, alone, everything(*task), {});
+          Pipelined pipelined(task, together, everything(*task), {}, threads, 0);
+          StopRequest stop;
+          for (int pass = 0; pass < 3; ++pass) {
+            const auto expected = serial.run_pass(stop), found = pipelined.run_pass(stop);
+            CHECK(found.inferences == expected.inferences && found.found == expected.found);
+            CHECK(found.threads.size() == static_cast<std::size_t>(threads));
+            CHECK_NEAR(*found.dual, *expected.dual, 1e-5 * *expected.dual);
+            CHECK_NEAR(distance_from_duals(pipelined, *together), 0, 1e-12);
+          }
+          for (int pass = 0; pass < 40; ++pass) (void)pipelined.run_pass(stop);
+          const auto proof = pipelined.certify(1, stop);
+          CHECK(proof->primal - proof->dual <= 1e-3 * proof->primal);
+        }
+      }
+    }
+  }
+}
+
+TEST("pipelined: two runs agree to the bit") {
+  Random random(2);
+  const Classes data(6, false, random);
+  std::vector<std::vector<double>> results;
+  for (int run = 0; run < 2; ++run) {
+    const auto task = data.task();
+    Pipelined engine(task, learner(task, Loss::hinge), everything(*task), {}, 6, 3);
+    StopRequest stop;
+    for (int pass = 0; pass < 5; ++pass) (void)engine.run_pass(stop);
+    const auto w = engine.weights()->values();
+    results.emplace_back(w.begin(), w.end());
+  }
+  CHECK(problems::same_bits(results[0], results[1]));
+}
+
+TEST("pipelined: a stop and an exception leave weights that are what the duals say") {
+  Random random(3);
+  const Classes data(6, false, random);
+  const auto task = data.task();
+  const auto dcd = learner(task, Loss::hinge);
+  Pipelined engine(task, dcd, everything(*task), {}, 4, 0);
+  StopRequest at_once([] { return true; });
+  StopRequest never;
+  while (!at_once.stopped()) {
+  }
+  (void)engine.run_pass(never);
+  CHECK(engine.run_pass(at_once).stopped);
+  CHECK_NEAR(distance_from_duals(engine, *dcd), 0, 1e-12);
+
+  Team team(4);
+  std::vector<double> weights(task->dimension());
+  VisitPipeline pipeline(*task, weights, team, 2);
+  std::vector<ThreadTime> times(4);
+  const auto order = everything(*task);
+  for (const std::size_t last : {0U, 31U, 32U, 70U, 149U}) {
+    std::ranges::fill(weights, 0.0);
+    std::vector<double> expected(weights.size());
+    const auto step = [&](std::size_t j, const ScoredWeights& w) {
+      if (j == last) throw std::runtime_error("no more");
+      w.changes->push_back({j % 6, 0.25});
+      std::vector<double> change(task->stride());
+      change[j % 6] = 0.25;
+      task->inputs().add_to_rows(order[j], change.data(), task->stride(), expected.data());
+    };
+    CHECK_THROWS(std::runtime_error, pipeline.run(order, step, times, never), "no more");
+    for (std::size_t k = 0; k < weights.size(); ++k) CHECK_NEAR(weights[k], expected[k], 1e-12);
+  }
+}
+
+TEST("pipelined: every visit sees the scores that the visits before it have led to") {
+  Random random(4);
+  for (const bool dense : {false, true}) {
+    const Classes data(6, dense, random);
+    const auto task = data.task(0.25);
+    const std::size_t stride = task->stride();
+    for (const int threads : {3, 5, 9}) {
+      Team team(threads);
+      std::vector<double> weights(task->dimension()), expected(task->dimension());
+      VisitPipeline pipeline(*task, weights, team, static_cast<std::size_t>(threads) / 2);
+      std::vector<ThreadTime> times(static_cast<std::size_t>(threads));
+      StopRequest never;
+      for (const std::size_t count : {0U, 1U, 31U, 32U, 33U, 64U, 150U}) {
+        auto order = everything(*task);
+        random.shuffle(std::span(order));
+        order.resize(count);
+        std::size_t visits = 0;
+        const auto step = [&](std::size_t j, const ScoredWeights& w) {
+          CHECK(j == visits++);
+          std::vector<double> scores(stride), change(stride);
+          task->inputs().scores(order[j], expected.data(), stride, scores.data());
+          for (std::size_t c = 0; c < 6; ++c) CHECK_NEAR(w.scores[c], scores[c], 1e-5);
+          for (const std::size_t c : {j % 6, j % 5}) {
+            const double value = problems::uniform(random) / 8;
+            w.changes->push_back({c, value});
+            change[c] += value;
+          }
+          task->inputs().add_to_rows(order[j], change.data(), stride, expected.data());
+        };
+        CHECK(pipeline.run(order, step, times, never));
+        CHECK(visits == count);
+        for (std::size_t k = 0; k < weights.size(); ++k) CHECK_NEAR(weights[k], expected[k], 1e-12);
+      }
+    }
+  }
+}
+
+TEST("pipelined: what it cannot drive is refused") {
+  Random random(5);
+  const Classes data(3, false, random);
+  const auto task = data.task();
+  const auto examples = everything(*task);
+  CHECK_THROWS(std::invalid_argument, Pipelined(task, learner(task, Loss::hinge), examples, {}, 2, 0), "three threads");
+  const auto fsmo = std::make_shared<Fsmo>(task, std::vector<double>(task->size(), 0.3), Fsmo::Parameters{});
+  CHECK_THROWS(std::invalid_argument, Pipelined(task, fsmo, examples, {}, 3, 0), "from its scores");
+}
