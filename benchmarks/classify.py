@@ -148,7 +148,7 @@ def _do(part: str, problem: Problem, session: Session, arguments: argparse.Names
     most = max(arguments.threads)
     repeats = 1
     if part == "race":
-        entries = race(arguments.threads, arguments.algorithm, problem.peer is not None)
+        entries = race(arguments.threads, arguments.algorithm, problem)
         repeats = arguments.repeat
     else:
         entries = shares(most) if part == "shares" else batch_sizes(problem, most)

@@ -11,6 +11,8 @@ from classify_peers import OutOfTimeError
 from learners_runs import Record, Settings
 from learners_runs import run as run_ours
 
+from marginloom.algorithms import find_algorithm
+
 LIBLINEAR = "LinearSVC"
 PUBLISHED = "fsmo as published"
 
@@ -39,6 +41,7 @@ ALONE = {
 THREADED = {
     "fastssvm": Entry("fastssvm"),
     "fastssvm recorded": Entry("fastssvm", engine={"updates": "recorded"}),
+    "shrinking-dcd pipelined": Entry("shrinking-dcd", engine={"name": "pipelined"}),
 }
 TOLERANCES = (10.0, 3.0, 1.0, 0.5, 0.3, 0.2, 0.1, 0.05, 0.03, 0.02, 0.01)
 
@@ -46,13 +49,20 @@ TOLERANCES = (10.0, 3.0, 1.0, 0.5, 0.3, 0.2, 0.1, 0.05, 0.03, 0.02, 0.01)
 BATCHES = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
 
 
-def race(threads: Sequence[int], only: Sequence[str] | None, with_peer: bool) -> dict[str, Entry]:
+def race(threads: Sequence[int], only: Sequence[str] | None, problem: Problem) -> dict[str, Entry]:
     """Return what runs against each other, the peer first."""
-    wanted = {LIBLINEAR: Entry(LIBLINEAR)} if with_peer else {}
+    wanted = {LIBLINEAR: Entry(LIBLINEAR)} if problem.peer is not None else {}
     wanted |= ALONE
     for name, entry in THREADED.items():
-        wanted |= {f"{name}, {count} threads": replace(entry, threads=count) for count in threads}
+        counted = {f"{name}, {count} threads": replace(entry, threads=count) for count in threads}
+        wanted |= {label: entry for label, entry in counted.items() if _can_run(entry, problem)}
     return {name: entry for name, entry in wanted.items() if only is None or {name, name.split(", ")[0]} & set(only)}
+
+
+def _can_run(entry: Entry, problem: Problem) -> bool:
+    """Say whether the engine has enough threads, and the task what it needs."""
+    engine = find_algorithm(entry.algorithm, engine=entry.engine or None).engine
+    return entry.threads >= engine.minimum_threads and engine.needs <= set(problem.task.core.capabilities)
 
 
 def shares(threads: int) -> dict[str, Entry]:
