@@ -23,7 +23,8 @@ class FactoredTask {
   virtual ~FactoredTask() = default;
 
   [[nodiscard]] virtual const InputMatrix& inputs() const = 0;
-  [[nodiscard]] virtual std::size_t stride() const = 0;  // columns of W, padding counted; W is all of the weights
+  [[nodiscard]] virtual std::size_t columns() const = 0;  // of W, which is all of the weights
+  [[nodiscard]] virtual std::size_t stride() const = 0;   // and with the padding of its rows
 
   // Tells that example i is looked at soon by the functions below.
   virtual void prefetch_scored(std::size_t) const {}

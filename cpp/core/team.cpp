@@ -14,8 +14,7 @@ void Failure::rethrow() {
   if (const auto first = std::exchange(first_, nullptr)) std::rethrow_exception(first);
 }
 
-Team::Team(int threads) {
-  constexpr int spins = 2000;  // some tens of microseconds: a sentence is decoded in as many
+Team::Team(int threads, int spins) {
   const auto cores = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1U));
   spins_ = threads <= cores ? spins : 0;
   helpers_.reserve(static_cast<std::size_t>(std::max(threads - 1, 0)));

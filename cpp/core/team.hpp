@@ -31,8 +31,9 @@ class Failure {
 
 class Team {
  public:
-  // `threads` in all, of which the one that calls run() is number 0.
-  explicit Team(int threads);
+  // `threads` in all, of which the one that calls run() is number 0. Threads that wait spin so many times before they
+  // sleep, some tens of microseconds if nothing else is said: a sentence is decoded in as many.
+  explicit Team(int threads, int spins = 2000);
   ~Team();
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
@@ -40,8 +41,7 @@ class Team {
   [[nodiscard]] int size() const { return static_cast<int>(helpers_.size()) + 1; }
 
   // Calls work(thread) once on every thread and returns when all have ended. The first exception is rethrown here.
-  // Threads that wait for each other spin for some microseconds, as long as there is a core for each of them, and then
-  // sleep.
+  // Threads that wait for each other spin only as long as there is a core for each of them.
   void run(const std::function<void(int)>& work);
 
   // The same for work whose pieces are taken from a common counter: threads that have not begun when the caller has

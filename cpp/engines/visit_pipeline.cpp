@@ -1,6 +1,7 @@
 #include "engines/visit_pipeline.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <thread>
 
 #include "core/kernels.hpp"
@@ -17,9 +18,10 @@ VisitPipeline::VisitPipeline(const FactoredTask& task, std::span<double> weights
     : task_(task),
       weights_(weights),
       team_(team),
+      columns_(task.columns()),
       stride_(task.stride()),
       single_stride_(2 * padded((stride_ + 1) / 2)),
-      ring_(2 * static_cast<std::size_t>(team.size()) + near),
+      ring_(3 * static_cast<std::size_t>(team.size()) + near),
       scorers_(scorers),
       changes_(near * group_size * stride_),
       products_(ring_ * (lag + 1) * group_size * group_size),
@@ -31,7 +33,8 @@ VisitPipeline::VisitPipeline(const FactoredTask& task, std::span<double> weights
   auto ranges = task_.inputs().divided(scorers);
   for (std::size_t s = 0; s < scorers; ++s) {
     scorers_[s].range = std::move(ranges[s]);
-    scorers_[s].scores.resize(near * group_size * stride_);
+    scorers_[s].scores.resize(near * group_size * columns_);
+    scorers_[s].row.resize(stride_);
   }
   const std::size_t multipliers = static_cast<std::size_t>(team_.size()) - 1 - scorers;
   multipliers_.reserve(multipliers);
@@ -156,10 +159,13 @@ void VisitPipeline::publish_changes(std::size_t g) {
 
 // The scores of all visits of a group as the scorers know them, and what the groups that they do not know of add.
 void VisitPipeline::gather_scores(std::size_t g) {
-  const std::size_t first = g % near * group_size * stride_;
-  std::copy_n(scorers_.front().scores.begin() + static_cast<std::ptrdiff_t>(first), scores_.size(), scores_.begin());
-  for (const Scorer& scorer : std::span(scorers_).subspan(1)) {
-    for (std::size_t k = 0; k < scores_.size(); ++k) scores_[k] += scorer.scores[first + k];
+  std::ranges::fill(scores_, 0.0);
+  for (const Scorer& scorer : scorers_) {
+    const double* part = scorer.scores.data() + g % near * group_size * columns_;
+    for (std::size_t place = 0; place < group(g).size(); ++place) {
+      double* scores = scores_.data() + place * stride_;
+      for (std::size_t c = 0; c < columns_; ++c) scores[c] += part[place * columns_ + c];
+    }
   }
   std::ranges::fill(corrections_, 0.0F);
   for (std::size_t back = std::min(g, lag); back > 0; --back) {
@@ -178,7 +184,7 @@ void VisitPipeline::correct_scores(std::size_t g, std::size_t place) {
     kernels().add_singles_product(moves(g), products, group_size, some, place, single_stride_, corrections);
   }
   double* scores = scores_.data() + place * stride_;
-  for (std::size_t c = 0; c < stride_; ++c) scores[c] += corrections[c];
+  for (std::size_t c = 0; c < columns_; ++c) scores[c] += corrections[c];
   for (std::size_t before = place - place % some; before < place; ++before) {
     for (const auto [column, value] : steps_[before]) scores[column] += products[before] * value;
   }
@@ -218,10 +224,11 @@ void VisitPipeline::apply_group(Scorer& scorer, std::size_t g) {
 
 void VisitPipeline::score_group(Scorer& scorer, std::size_t g) {
   const auto examples = group(g);
-  double* scores = scorer.scores.data() + g % near * group_size * stride_;
+  double* scores = scorer.scores.data() + g % near * group_size * columns_;
   for (std::size_t place = 0; place < examples.size(); ++place) {
     task_.inputs().prefetch(examples.subspan(place + 1), scorer.range);
-    task_.inputs().scores(examples[place], scorer.range, weights_.data(), stride_, scores + place * stride_);
+    task_.inputs().scores(examples[place], scorer.range, weights_.data(), stride_, scorer.row.data());
+    std::copy_n(scorer.row.begin(), columns_, scores + place * columns_);
   }
 }
 
@@ -234,7 +241,11 @@ void VisitPipeline::multiply(InputProducts& products, ThreadTime& time) {
     if (g >= group_count()) return;
     const auto room = [&] { return solved_.value.load(std::memory_order_acquire) + ring_ > g + lag; };
     watch.lap();
-    if (!wait_until(room)) return;
+    // Multipliers are far ahead and have time. A thread that spins takes much of its core from one that shares it.
+    while (!room()) {
+      if (ending_.load(std::memory_order_acquire)) return;
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
     watch.lap();
     multiply_group(products, g);
     multiplied_[g % ring_].value.store(g + 1, std::memory_order_release);

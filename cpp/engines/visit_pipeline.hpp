@@ -50,7 +50,8 @@ class VisitPipeline {
   };
   struct alignas(64) Scorer {
     ColumnRange range;
-    std::vector<double> scores;  // of the groups that are near
+    std::vector<double> scores;  // of the groups that are near, without padding: less to send
+    std::vector<double> row;     // scores of one visit, with it
     std::size_t applied = 0;     // groups whose changes the range has
     std::atomic<std::size_t> scored{0};
   };
@@ -81,6 +82,7 @@ class VisitPipeline {
   const FactoredTask& task_;
   std::span<double> weights_;
   Team& team_;
+  std::size_t columns_;
   std::size_t stride_;
   std::size_t single_stride_;  // of rows in single precision
   std::size_t ring_;           // groups whose products are kept at a time

@@ -73,6 +73,7 @@ class MulticlassTask final : public ImplicitTask<MulticlassTask>, public Factore
                    const Weights& w) const;
 
   const InputMatrix& inputs() const override { return inputs_; }
+  std::size_t columns() const override { return class_count_; }
   std::size_t stride() const override { return stride_; }
   void prefetch_scored(std::size_t i) const override {
     inputs_.prefetch_norm(i);

@@ -24,7 +24,7 @@ class Pipelined(Engine):
     scorers: int = parameter(
         0,
         "count",
-        "threads that own a part of the weights each; 0: three in eight; one of the others learns, the rest multiply",
+        "threads that own a part of the weights each; 0: a third; one of the others learns, the rest multiply",
     )
     shuffle: bool = parameter(True, "switch", "visit the examples in a new random order in every pass")
 
