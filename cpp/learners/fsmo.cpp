@@ -43,7 +43,7 @@ void Fsmo::import_state(const StateArrays& state) {
 template <class Weights>
 double Fsmo::solve(std::span<const std::size_t> examples, const Weights& w, Lane& lane) {
   if (examples.empty()) return 0;
-  Patience patience(parameters_, least_gain(examples.size()));
+  Patience patience(parameters_, least_gain(examples.size()), lane.share == 1);
   const double gain =
       parameters_.as_published
           ? solve_as_published(examples, w, lane, patience)

@@ -15,7 +15,9 @@
 //   - `inner_share`: once a sweep brought less than that share of the gap that was last seen, and after one sweep as
 //     long as none was. What a sweep over few blocks must bring is less, in proportion to their number.
 //
-// With several threads each has its part of a batch and solves over its own blocks (Lane::examples).
+// With several threads each has its part of a batch and solves over its own blocks (Lane::examples). As long as the
+// others move the weights, steps that overshoot undo each other and no block is ever settled; a solution then ends when
+// what a sweep seems to gain no longer falls.
 //
 // `as_published` is Algorithm 2 to the letter. Equation 3 has 0 where xi_i is meant, and its steps change one variable
 // at a time, clipped to the bound on the sum: once an example's sum is at C_i no other of its variables can rise, so it
@@ -81,8 +83,13 @@ class Fsmo final : public BlockLearner<Fsmo> {
   // Says after a sweep whether the solution may end.
   class Patience {
    public:
-    Patience(const Parameters& parameters, double least_gain) : parameters_(parameters), least_gain_(least_gain) {}
+    Patience(const Parameters& parameters, double least_gain, bool alone)
+        : parameters_(parameters), least_gain_(least_gain), alone_(alone) {}
     [[nodiscard]] bool exhausted(double gain) {
+      constexpr int enough = 3;
+      vain_sweeps_ = gain < lowest_gain_ ? 0 : vain_sweeps_ + 1;
+      lowest_gain_ = std::min(lowest_gain_, gain);
+      if (!alone_ && vain_sweeps_ >= enough) return true;
       if (!parameters_.inner_stop) return false;
       if (gain < least_gain_) return true;
       if (++sweeps_ <= parameters_.inner_iterations) return false;
@@ -93,6 +100,9 @@ class Fsmo final : public BlockLearner<Fsmo> {
    private:
     const Parameters& parameters_;
     double least_gain_;
+    bool alone_;
+    double lowest_gain_ = unknown;
+    int vain_sweeps_ = 0;  // since one gained less than any before
     std::size_t sweeps_ = 0;
     std::size_t small_changes_ = 0;
   };

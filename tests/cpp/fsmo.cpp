@@ -1,6 +1,13 @@
 // FSMO: its state, and being stopped.
 #include "learners/fsmo.hpp"
 
+#include <atomic>
+#include <memory>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "core/random.hpp"
 #include "dual_states.hpp"
 
 using dual_states::array;
@@ -45,4 +52,32 @@ TEST("fsmo: as published a block never goes beyond its bound, and the gain is th
     for (const double sum : sums) CHECK(sum <= dual_states::cost * (1 + 1e-12));
   }
   CHECK(last > 0);
+}
+
+TEST("fsmo: a solution ends although another thread keeps moving the weights") {
+  using namespace marginloom;
+  const auto small = dual_states::problem();
+  const auto task = small.task();
+  for (const bool as_published : {false, true}) {
+    Fsmo learner(task, std::vector<double>(task->size(), dual_states::cost),
+                 {.epsilon = 1e-9, .batch = 1000, .as_published = as_published});
+    std::vector<double> w(task->dimension(), 0.0);
+    std::vector<std::size_t> examples(task->size());
+    std::iota(examples.begin(), examples.end(), std::size_t{0});
+    const auto scratch = task->make_scratch();
+    FunctionSink absorb([&](const Candidate& candidate) { learner.absorb(candidate); });
+    for (const std::size_t i : examples) (void)task->find(i, w, learner.search(i), *scratch, absorb);
+    Lane lane{.examples = examples, .share = 0.5};
+    std::atomic<bool> moved{false};
+    std::jthread other([&](const std::stop_token& stop) {
+      for (Random random(1); !stop.stop_requested();) {
+        std::atomic_ref(w[random.below(w.size())]).store(4 * problems::uniform(random));
+        moved = true;
+      }
+    });
+    while (!moved) std::this_thread::yield();
+    (void)learner.end_part(AtomicWeights{w.data()}, lane);
+    CHECK(lane.updates > 0);
+    CHECK(lane.updates < 1'000 * examples.size());
+  }
 }
