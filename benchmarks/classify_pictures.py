@@ -44,7 +44,8 @@ def progress(all_runs: Runs, scores: Mapping[str, str], clock: str, folder: Path
         bottom.set(xscale="log", xlabel=f"training seconds ({clock})", ylabel=f"test {scores[data]}")
         if seen:
             bottom.set_ylim(max(seen) - 0.1, max(seen) + 0.005)
-    tops[0].legend(fontsize="x-small")
+    lines = {line.get_label(): line for top in tops for line in top.get_lines() if line.get_label() in names}
+    figure.legend(lines.values(), lines, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=min(len(lines), 6))
     return save(figure, folder / "progress")
 
 

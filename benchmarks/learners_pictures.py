@@ -85,5 +85,5 @@ def save(figure: Any, path: Path) -> list[Path]:
     figure.tight_layout()
     paths = [path.with_suffix(ending) for ending in (".png", ".svg")]
     for target in paths:
-        figure.savefig(target, dpi=120)
+        figure.savefig(target, dpi=120, bbox_inches="tight")
     return paths
