@@ -20,6 +20,9 @@ from marginloom.tasks.multiclass import MulticlassTask
 from marginloom.threads import resolve_threads
 from marginloom.training import Result
 
+#: An inference takes a microsecond or so; training on a handful of examples makes as many in no time.
+LEAST_INFERENCES = 2_000
+
 ClassWeight: TypeAlias = "str | Mapping[Any, float] | None"
 CostMatrix: TypeAlias = "ArrayLike | Mapping[tuple[Any, Any], float] | None"
 
@@ -175,7 +178,7 @@ def train_classifier(
         n_features = int(np.shape(training.X)[1])
         return Classifier(labels=labels, n_features=n_features, bias=bias, costs=costs, settings=settings), task
 
-    return fit_model(prepare, sample_weight=weights, **options)
+    return fit_model(prepare, sample_weight=weights, least_inferences=LEAST_INFERENCES, **options)
 
 
 def _class_factors(labels: LabelSet, gold: NDArray[np.uint16], given: ClassWeight) -> NDArray[np.float64] | None:

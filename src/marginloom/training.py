@@ -29,6 +29,9 @@ from marginloom.trace import Row, Trace
 
 Evaluation = Callable[[NDArray[np.float64]], dict[str, Any]]
 
+#: The relative gap beyond which no run goes on for its own sake.
+CLOSEST = 1e-9
+
 
 @dataclasses.dataclass(frozen=True)
 class Certificate:
@@ -93,6 +96,7 @@ class Run:
         *,
         max_iter: int,
         tol: float,
+        least_inferences: int,
         n_threads: int,
         evaluations: Mapping[str, Evaluation],
         trace: Trace,
@@ -103,6 +107,7 @@ class Run:
         self.algorithm = algorithm
         self.max_iter = max_iter
         self.tol = tol
+        self.least_inferences = least_inferences
         self.n_threads = n_threads
         self.trace = trace
         self.iteration = 0
@@ -189,7 +194,7 @@ class Run:
                 if row is None:
                     return "interrupted"
                 stopping = [callback for callback in callbacks if callback.after_iteration(self, row)]
-                if self.within_tolerance():
+                if self.within_tolerance() and self._has_done_enough():
                     return "tolerance"
                 if reason := self.algorithm.learner.converged(self.trace.rows):
                     return reason
@@ -285,6 +290,11 @@ class Run:
         """Tell whether the current weights are certified to be close enough to the optimum."""
         return self.certificate is not None and self.certificate.gap <= self.tol
 
+    def _has_done_enough(self) -> bool:
+        """Tell whether to stop within the tolerance, or to go on because that costs nothing."""
+        assert self.certificate is not None
+        return self.inferences >= self.least_inferences or self.certificate.gap <= CLOSEST
+
     @contextmanager
     def _clock(self, name: str) -> Iterator[None]:
         start = time.perf_counter()
@@ -301,6 +311,7 @@ def train(
     C: float = 0.1,
     loss: str | None = None,
     tol: float = 0.01,
+    least_inferences: int = 0,
     max_iter: int | None = None,
     n_threads: int = 1,
     memory: int | str | None = None,
@@ -330,6 +341,9 @@ def train(
         Loss of the slack; by default the learner's own.
     tol : float
         Certified relative gap at which a learner with a dual stops.
+    least_inferences : int
+        Before so many it stops at a gap of 1e-9 only: in a small problem that takes no time, and the solution then
+        hardly depends on the order of the examples.
     max_iter : int, optional
         Passes at most; by default 100 for learners with a dual and 10 for the others.
     n_threads : int
@@ -376,6 +390,7 @@ def train(
     loss = check_loss(chosen.learner, loss)
     C = checked("C", C, "positive")
     tol = checked("tol", tol, "positive")
+    least_inferences = checked("least_inferences", least_inferences, "count")
     passes = checked("max_iter", chosen.learner.default_max_iter if max_iter is None else max_iter, "positive count")
     seed = checked("random_state", random_state, "seed")
     threads = check_threads(chosen, n_threads)
@@ -415,6 +430,7 @@ def train(
             native_engine,
             max_iter=passes,
             tol=tol,
+            least_inferences=least_inferences,
             n_threads=threads,
             evaluations=evaluations,
             trace=trace,
