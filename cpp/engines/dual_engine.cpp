@@ -33,7 +33,8 @@ DualEngine::DualEngine(std::shared_ptr<const Task> task, std::shared_ptr<DualLea
       learner_(std::move(learner)),
       examples_(std::move(examples)),
       options_(options),
-      lane_{.random = Random(options.seed), .examples = examples_} {}
+      lane_{.random = Random(options.seed), .examples = examples_},
+      rests_(task_->size(), learner_->longest_rest()) {}
 
 PassReport DualEngine::do_pass(StopRequest& stop) {
   PassReport report;
@@ -105,6 +106,7 @@ void DualEngine::note_inner_pass(std::size_t updates) {
 }
 
 std::optional<Certificate> DualEngine::certify(int threads, StopRequest& stop) {
+  rests_.end_all();
   learner_->write_weights(weights_.values());
   std::vector<double> average(weights_are_final() ? 0 : weights_.size());
   if (!average.empty()) final_weights(average);
@@ -126,6 +128,7 @@ void DualEngine::final_weights(std::span<double> result) const {
 StateArrays DualEngine::export_state() const {
   StateArrays state = with_engine_state(learner_->export_state(), weights_.values(), lane_.random);
   average_.add_to(state);
+  rests_.add_to(state);
   return state;
 }
 
@@ -137,8 +140,11 @@ void DualEngine::import_state(const StateArrays& state) {
   const auto& saved = state_array<double>(state, "weights");
   SweepAverage average;
   if (learner_->averages_sweeps()) average.take_from(state, weights_.size());
+  Rests rests = rests_;
+  rests.take_from(state);
   learner_->import_state(state);
   average_ = std::move(average);
+  rests_ = std::move(rests);
   lane_.random = random;
   const auto w = weights_.values();
   learner_->write_weights(w);

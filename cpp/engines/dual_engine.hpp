@@ -6,6 +6,7 @@
 
 #include "core/team.hpp"
 #include "engines/engine.hpp"
+#include "engines/rests.hpp"
 #include "engines/sweep_average.hpp"
 #include "engines/visiting.hpp"
 #include "learners/learner.hpp"
@@ -49,6 +50,7 @@ class DualEngine : public Engine {
   VisitOptions options_;
   Lane lane_;
   SweepAverage average_;  // of the last pass, if the learner wants it
+  Rests rests_;           // of the engines that spare examples searches
   double loss_sum_ = 0;   // sum_i C_i l(slack_i) as this pass met them
 
  private:

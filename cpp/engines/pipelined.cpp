@@ -39,8 +39,7 @@ Pipelined::Pipelined(std::shared_ptr<const Task> task, std::shared_ptr<DualLearn
       factored_(&factored(*task_, *learner_)),
       team_(checked_threads(threads), spins_between_passes),
       pipeline_(*factored_, weights_.values(), team_, scorer_count(threads, scorers)),
-      scratch_(task_->make_scratch()),
-      rests_(task_->size(), learner_->longest_rest()) {}
+      scratch_(task_->make_scratch()) {}
 
 void Pipelined::search_pass(PassReport& report, StopRequest& stop) {
   FunctionSink absorb([&](const Candidate& candidate) {
@@ -81,22 +80,6 @@ void Pipelined::inner_passes(PassReport& report, StopRequest& stop) {
   };
   sweep_blocks(*learner_, lane_, options_, 0, make_pass, [&](std::size_t updates) { note_inner_pass(updates); });
   report.stopped |= stop.stopped();
-}
-
-std::optional<Certificate> Pipelined::certify(int threads, StopRequest& stop) {
-  rests_.end_all();
-  return DualEngine::certify(threads, stop);
-}
-
-StateArrays Pipelined::export_state() const {
-  StateArrays state = DualEngine::export_state();
-  rests_.add_to(state);
-  return state;
-}
-
-void Pipelined::import_state(const StateArrays& state) {
-  DualEngine::import_state(state);
-  rests_.take_from(state);
 }
 
 }  // namespace marginloom

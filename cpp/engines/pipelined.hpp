@@ -12,7 +12,6 @@
 
 #include "core/team.hpp"
 #include "engines/dual_engine.hpp"
-#include "engines/rests.hpp"
 #include "engines/visit_pipeline.hpp"
 
 namespace marginloom {
@@ -26,10 +25,6 @@ class Pipelined final : public DualEngine {
   Pipelined(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner, std::vector<std::size_t> examples,
             VisitOptions visiting, int threads, int scorers);
 
-  std::optional<Certificate> certify(int threads, StopRequest& stop) override;
-  StateArrays export_state() const override;
-  void import_state(const StateArrays& state) override;
-
  private:
   Team* team() override { return &team_; }
   void search_pass(PassReport& report, StopRequest& stop) override;
@@ -40,7 +35,6 @@ class Pipelined final : public DualEngine {
   Team team_;
   VisitPipeline pipeline_;
   std::unique_ptr<Scratch> scratch_;
-  Rests rests_;
 };
 
 }  // namespace marginloom

@@ -75,25 +75,7 @@ void SerialOnline::import_state(const StateArrays& state) {
 
 SerialDual::SerialDual(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner,
                        std::vector<std::size_t> examples, VisitOptions options)
-    : DualEngine(std::move(task), std::move(learner), std::move(examples), options),
-      scratch_(task_->make_scratch()),
-      rests_(task_->size(), learner_->longest_rest()) {}
-
-std::optional<Certificate> SerialDual::certify(int threads, StopRequest& stop) {
-  rests_.end_all();
-  return DualEngine::certify(threads, stop);
-}
-
-StateArrays SerialDual::export_state() const {
-  StateArrays state = DualEngine::export_state();
-  rests_.add_to(state);
-  return state;
-}
-
-void SerialDual::import_state(const StateArrays& state) {
-  DualEngine::import_state(state);
-  rests_.take_from(state);
-}
+    : DualEngine(std::move(task), std::move(learner), std::move(examples), options), scratch_(task_->make_scratch()) {}
 
 void SerialDual::search_pass(PassReport& report, StopRequest& stop) {
   const PlainWeights w{weights_.values().data()};

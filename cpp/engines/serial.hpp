@@ -6,7 +6,6 @@
 
 #include "engines/dual_engine.hpp"
 #include "engines/engine.hpp"
-#include "engines/rests.hpp"
 #include "engines/visiting.hpp"
 #include "learners/learner.hpp"
 
@@ -42,15 +41,10 @@ class SerialDual final : public DualEngine {
   SerialDual(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner, std::vector<std::size_t> examples,
              VisitOptions options);
 
-  std::optional<Certificate> certify(int threads, StopRequest& stop) override;
-  StateArrays export_state() const override;
-  void import_state(const StateArrays& state) override;
-
  private:
   void search_pass(PassReport& report, StopRequest& stop) override;
 
   std::unique_ptr<Scratch> scratch_;
-  Rests rests_;
 };
 
 }  // namespace marginloom

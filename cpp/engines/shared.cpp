@@ -27,8 +27,7 @@ Shared::Shared(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> le
       parallel_(std::move(options)),
       team_(
           static_cast<int>(std::clamp<std::size_t>(examples_.size(), 1, static_cast<std::size_t>(parallel_.threads)))),
-      parts_(static_cast<std::size_t>(team_.size())),
-      rests_(task_->size(), learner_->longest_rest()) {
+      parts_(static_cast<std::size_t>(team_.size())) {
   for (Part& part : parts_) {
     part.scratch = task_->make_scratch();
     part.lane.share = 1 / static_cast<double>(parts_.size());
@@ -195,20 +194,8 @@ void Shared::note_dual(double dual, bool whole_pass) {
   }
 }
 
-std::optional<Certificate> Shared::certify(int threads, StopRequest& stop) {
-  rests_.end_all();
-  return DualEngine::certify(threads, stop);
-}
-
-StateArrays Shared::export_state() const {
-  StateArrays state = DualEngine::export_state();
-  rests_.add_to(state);
-  return state;
-}
-
 void Shared::import_state(const StateArrays& state) {
   DualEngine::import_state(state);
-  rests_.take_from(state);
   dual_ = std::numeric_limits<double>::quiet_NaN();
 }
 

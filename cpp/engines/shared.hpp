@@ -37,7 +37,6 @@
 
 #include "core/team.hpp"
 #include "engines/dual_engine.hpp"
-#include "engines/rests.hpp"
 
 namespace marginloom {
 
@@ -53,8 +52,6 @@ class Shared final : public DualEngine {
   Shared(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner, std::vector<std::size_t> examples,
          VisitOptions visiting, SharedOptions options);
 
-  std::optional<Certificate> certify(int threads, StopRequest& stop) override;
-  StateArrays export_state() const override;
   void import_state(const StateArrays& state) override;
 
   [[nodiscard]] double caution() const { return caution_; }
@@ -91,7 +88,6 @@ class Shared final : public DualEngine {
   std::vector<Part> parts_;
   std::vector<std::size_t> order_;  // of the examples in this pass
   std::atomic<std::size_t> taken_{0};
-  Rests rests_;  // during a pass, only the thread that has an example writes them
   double caution_ = 1;
   double dual_ = 0;             // after the last pass; not a number if it is not known
   std::vector<double> before_;  // the weights when the pass began, if changes are recorded
