@@ -41,10 +41,14 @@ class States(Callback):
     """Keeps the state after every pass."""
 
     def __init__(self):
-        self.arrays = []
+        self.states = []
 
     def after_iteration(self, run, row):
-        self.arrays.append(run.state().arrays)
+        self.states.append(run.state())
+
+    @property
+    def arrays(self):
+        return [state.arrays for state in self.states]
 
 
 def differences(chains, i, labels):

@@ -10,7 +10,6 @@ from test_inference import make_task
 
 from marginloom import InputError
 from marginloom.algorithms import ALGORITHMS
-from marginloom.state import State
 
 CHAINS = TinyChains(6, sentences=14, max_length=3, integers=False)
 #: Features of very different sizes, so that sums of them depend on their order.
@@ -142,7 +141,6 @@ def test_a_state_goes_on_bit_for_bit(case, representation):
     states = States()
     options = {"C": 0.2, "tol": 1e-9, **named(*case)}
     whole = train(task, max_iter=7, callbacks=[states], **options)
-    half = State(whole.algorithm.learner.name, task.fingerprint, 4, states.arrays[3])
-    rest = train(task, max_iter=3, warm_start=half, **options)
+    rest = train(task, max_iter=3, warm_start=states.states[3], **options)
     assert rest.certificate == whole.certificate
     assert rest.weights.tobytes() == whole.weights.tobytes()

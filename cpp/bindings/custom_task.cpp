@@ -168,15 +168,17 @@ double CustomTask::find(std::size_t i, WeightView w, const FindOptions& options,
   return bound;
 }
 
-void CustomTask::candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const {
+bool CustomTask::candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const {
   auto& buffers = static_cast<Buffers&>(scratch);
   buffers.found.clear();
   {
     const nb::gil_scoped_acquire gil;
     const nb::object rebuilt = call("rebuild", nb::make_tuple(i, nb::bytes(output.data(), output.size())));
+    if (rebuilt.is_none()) return false;
     buffers.found.push_back(build(i, output, nb::cast<double>(rebuilt[0]), rebuilt[1], rebuilt[2], buffers));
   }
   buffers.found.front().hand_over(i, sink);
+  return true;
 }
 
 void CustomTask::predict(std::size_t i, WeightView w, int k, Scratch&, std::vector<Output>& outputs) const {

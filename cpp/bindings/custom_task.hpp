@@ -46,7 +46,7 @@ class CustomTask final : public Task {
   void predict(std::size_t i, WeightView w, int k, Scratch& scratch, std::vector<Output>& outputs) const override;
   double find(std::size_t i, WeightView w, const FindOptions& options, Scratch& scratch,
               CandidateSink& sink) const override;
-  void candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const override;
+  bool candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const override;
 
   // phi of the right output, computed once. Call with the GIL held.
   [[nodiscard]] const Vector& gold_features(std::size_t i) const;

@@ -144,8 +144,7 @@ nb::object candidate(const Task& task, std::size_t i, const nb::bytes& output) {
   nb::object result;
   FunctionSink sink([&](const Candidate& candidate) { result = to_dict(candidate); });
   const ByteView bytes(static_cast<const std::uint8_t*>(output.data()), output.size());
-  task.candidate(i, bytes, *task.make_scratch(), sink);
-  return result;
+  return task.candidate(i, bytes, *task.make_scratch(), sink) ? result : nb::none();
 }
 
 }  // namespace

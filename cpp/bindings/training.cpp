@@ -236,6 +236,11 @@ void bind_training(nb::module_& module) {
       .def("finish", &finish)
       .def("export_state", &export_state)
       .def("import_state", &import_state)
+      .def("forget_averages",
+           [](Engine& engine) {
+             const Hold hold(engine);
+             engine.forget_averages();
+           })
       .def_prop_ro("weights_are_final", &Engine::weights_are_final)
       .def_prop_ro("descriptor", [](const Engine& self) { return self.weights()->descriptor(); })
       .def_prop_ro("weights", &weights);

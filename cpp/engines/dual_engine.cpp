@@ -132,6 +132,11 @@ StateArrays DualEngine::export_state() const {
   return state;
 }
 
+void DualEngine::forget_averages() {
+  average_.begin();
+  learner_->forget_average();
+}
+
 // The weights are what the duals say. Saved weights are the same up to rounding, and taken for their last
 // bits, so that a resumed run repeats an uninterrupted one; if they differ by more they belong to other
 // features.

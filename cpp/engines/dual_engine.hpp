@@ -24,6 +24,7 @@ class DualEngine : public Engine {
   void final_weights(std::span<double> result) const override;
   StateArrays export_state() const override;
   void import_state(const StateArrays& state) override;
+  void forget_averages() override;
 
  protected:
   // Searches every example once, absorbs what is found and improves blocks with it; fills in what it knows of the

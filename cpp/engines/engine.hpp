@@ -74,6 +74,9 @@ class Engine {
   // Everything that the next pass depends on.
   [[nodiscard]] virtual StateArrays export_state() const = 0;
   virtual void import_state(const StateArrays& state) = 0;
+  // Says that the state is of another problem, with other features or losses: what follows from its duals was computed
+  // anew, and averages over duals that are not there any more are not to be had.
+  virtual void forget_averages() {}
 
  protected:
   // Engines time what a thread does; the rest of a thread's time is filled in by run_pass().

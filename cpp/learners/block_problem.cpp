@@ -236,10 +236,13 @@ bool BlockProblem::import_state(const StateArrays& state) {
     throw std::invalid_argument("'block_slacks' of the state is broken");
   }
   DualBlocks blocks = blocks_.imported(state);
+  const auto& examples = state_array<std::uint64_t>(state, "dual_examples");
+  std::vector<bool> had_duals(accounts_.size());
+  for (const std::uint64_t i : examples) had_duals[i] = true;
   std::vector<WorkingSet::Sums> sums(accounts_.size());
-  bool as_saved = true;
+  bool as_saved = blocks.active() == examples.size();
   for (std::size_t i = 0; i < sums.size(); ++i) {
-    if (slacks[i] < 0 || (slacks[i] > 0 && blocks[i].empty())) {
+    if (slacks[i] < 0 || (slacks[i] > 0 && !had_duals[i])) {
       throw std::invalid_argument("'block_slacks' of the state is broken");
     }
     sums[i] = blocks[i].sums();
@@ -257,7 +260,7 @@ bool BlockProblem::import_state(const StateArrays& state) {
   for (std::size_t i = 0; i < accounts_.size(); ++i) {
     Account& account = accounts_[i];
     account.sums = sums[i];
-    account.slack = slacks[i];
+    account.slack = blocks_[i].empty() ? 0 : slacks[i];
     if (loss_ == Loss::squared_hinge) account.slack = account.cost > 0 ? sums[i].duals / (2 * account.cost) : 0;
   }
   threshold_ = std::min(threshold[0], asked_threshold_);

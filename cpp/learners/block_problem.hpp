@@ -91,7 +91,8 @@ class BlockProblem {
   [[nodiscard]] double dual(double squared_norm) const;
   [[nodiscard]] double weighted_loss() const;  // sum of dual * loss
   [[nodiscard]] StateArrays export_state() const;
-  // False if duals had to be scaled down because they are beyond the bounds that the costs set here.
+  // False if the duals are not those of the state: beyond the bounds that the costs set here they are scaled down, and
+  // those of outputs that the task does not allow are dropped.
   bool import_state(const StateArrays& state);
 
  private:

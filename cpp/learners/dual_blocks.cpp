@@ -53,7 +53,9 @@ std::span<const Entry> DualBlocks::rebuilt(std::size_t i, const WorkingSet::Memb
   if (!scratch) scratch = task_->make_scratch();
   std::span<const Entry> entries;
   FunctionSink sink([&](const Candidate& candidate) { entries = candidate.difference; });
-  task_->candidate(i, sets_[i].output(member), *scratch, sink);
+  if (!task_->candidate(i, sets_[i].output(member), *scratch, sink)) {
+    throw std::logic_error("a candidate that is held is not allowed");
+  }
   return entries;
 }
 
@@ -177,16 +179,14 @@ DualBlocks DualBlocks::imported(const StateArrays& state) const {
       throw std::invalid_argument("dual variable " + std::to_string(j) + " of the state is not one of this task");
     }
     FunctionSink sink([&](const Candidate& candidate) {
-      if (candidate.loss == 0 && candidate.squared_norm == 0) {
-        throw std::invalid_argument("dual variable " + std::to_string(j) + " of the state is of a right output");
-      }
+      if (candidate.loss == 0 && candidate.squared_norm == 0) return;
       WorkingSet& set = sets[candidate.example];
       if (set.contains(candidate.key)) throw std::invalid_argument("the state holds an output twice");
       const bool store = result.has_room(WorkingSet::memory_of(candidate), result.budget_);
       result.change(set, [&](WorkingSet& changed) { changed.append(candidate, store).dual = duals[j]; });
     });
     const ByteView output = ByteView(outputs).subspan(offsets[j], offsets[j + 1] - offsets[j]);
-    task_->candidate(examples[j], output, *scratch, sink);
+    (void)task_->candidate(examples[j], output, *scratch, sink);
   }
   result.budget_ = budget_;
   return result;

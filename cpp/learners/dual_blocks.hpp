@@ -139,6 +139,7 @@ class DualBlocks {
   [[nodiscard]] std::size_t memory() const { return std::atomic_ref(held_).load(std::memory_order_relaxed); }
 
   // The duals with the outputs they belong to, and blocks made of them: every candidate is rebuilt through the task.
+  // Outputs that the task does not allow, and those that no longer differ from gold in loss or features, are left out.
   [[nodiscard]] StateArrays export_state() const;
   [[nodiscard]] DualBlocks imported(const StateArrays& state) const;
 

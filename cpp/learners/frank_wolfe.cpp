@@ -158,10 +158,16 @@ void FrankWolfe::import_state(const StateArrays& state) {
   }
   begin_pass();
   gap_of_last_pass_ = sums[1];
-  // An average over duals of which some are now beyond their bound is no dual point: it starts again from here.
-  late_ = as_saved ? late : std::vector<double>(late.size(), 0.0);
-  late_loss_ = as_saved ? sums[0] : 0;
-  clock_ = as_saved ? clock[0] : 0;
+  late_ = late;
+  late_loss_ = sums[0];
+  clock_ = clock[0];
+  if (!as_saved) forget_average();  // over duals that are no dual point here
+}
+
+void FrankWolfe::forget_average() {
+  std::ranges::fill(late_, 0.0);
+  late_loss_ = 0;
+  clock_ = 0;
 }
 
 std::vector<SparseSum> FrankWolfe::sums_of_duals() {

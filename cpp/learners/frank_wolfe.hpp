@@ -46,6 +46,7 @@ class FrankWolfe final : public BlockLearner<FrankWolfe> {
   std::optional<double> gap_estimate() const override { return gap_of_last_pass_; }
   bool averages() const override { return !late_.empty(); }
   void average(std::span<double> w) const override;
+  void forget_average() override;
   double averaged_dual(double squared_norm) const override;
   std::size_t memory() const override;
   StateArrays export_state() const override;

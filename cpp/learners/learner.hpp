@@ -147,6 +147,8 @@ class DualLearner {
   // Learners that average their dual points predict with the average: average() turns the current weights into it.
   [[nodiscard]] virtual bool averages() const { return false; }
   virtual void average(std::span<double>) const {}
+  // Starts the average again from the current point: what it holds so far is of another problem.
+  virtual void forget_average() {}
   [[nodiscard]] virtual double averaged_dual(double squared_norm) const { return dual(squared_norm); }
 
   // Wants the model to have the mean of the weights over the inner passes of the last iteration; engines without inner

@@ -294,7 +294,7 @@ void DetectionTask::emit(std::size_t i, const Window& window, CandidateSink& sin
   sink.accept(result);
 }
 
-void DetectionTask::candidate(std::size_t i, ByteView output, Scratch&, CandidateSink& sink) const {
+bool DetectionTask::candidate(std::size_t i, ByteView output, Scratch&, CandidateSink& sink) const {
   const std::string where = "an output of image " + std::to_string(i);
   require(output.size() == window_bytes, where + " has the wrong length");
   const Window window = decode_window(output);
@@ -303,6 +303,7 @@ void DetectionTask::candidate(std::size_t i, ByteView output, Scratch&, Candidat
               window.left + options_.sizes[window.size].width <= data_.widths[i],
           where + " is not one of its windows");
   emit(i, window, sink);
+  return true;
 }
 
 }  // namespace marginloom

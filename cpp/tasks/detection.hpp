@@ -58,7 +58,7 @@ class DetectionTask final : public ImplicitTask<DetectionTask> {
   void predict(std::size_t i, WeightView w, int k, Scratch& scratch, std::vector<Output>& outputs) const override;
   double find(std::size_t i, WeightView w, const FindOptions& options, Scratch& scratch,
               CandidateSink& sink) const override;
-  void candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const override;
+  bool candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const override;
   double work(std::size_t i) const override { return double{1} * data_.heights[i] * data_.widths[i]; }
 
   // Products of windows of the image, where they lie in the same block.

@@ -186,7 +186,7 @@ void MulticlassTask::emit(std::size_t i, ClassIndex wrong, CandidateSink& sink) 
                .implicit = true});
 }
 
-void MulticlassTask::candidate(std::size_t i, ByteView output, Scratch&, CandidateSink& sink) const {
+bool MulticlassTask::candidate(std::size_t i, ByteView output, Scratch&, CandidateSink& sink) const {
   if (output.size() != sizeof(ClassIndex)) {
     throw std::invalid_argument("an output of example " + std::to_string(i) + " has the wrong length");
   }
@@ -196,6 +196,7 @@ void MulticlassTask::candidate(std::size_t i, ByteView output, Scratch&, Candida
                                 " of " + std::to_string(class_count_));
   }
   emit(i, y, sink);
+  return true;
 }
 
 void MulticlassTask::scores(std::span<const std::size_t> examples, WeightView w, Scratch& scratch,

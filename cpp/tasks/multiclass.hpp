@@ -41,7 +41,7 @@ class MulticlassTask final : public ImplicitTask<MulticlassTask>, public Factore
   void predict(std::size_t i, WeightView w, int k, Scratch& scratch, std::vector<Output>& outputs) const override;
   double find(std::size_t i, WeightView w, const FindOptions& options, Scratch& scratch,
               CandidateSink& sink) const override;
-  void candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const override;
+  bool candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const override;
   double work(std::size_t i) const override { return static_cast<double>(inputs_.entry_count(i)) + 1; }
   void predict_batch(std::span<const std::size_t> examples, WeightView w, int k, Scratch& scratch,
                      std::span<std::vector<Output>> outputs) const override;

@@ -173,7 +173,7 @@ void MultilabelTask::emit(std::size_t i, Buffers& buffers, CandidateSink& sink) 
   sink.accept(result);
 }
 
-void MultilabelTask::candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const {
+bool MultilabelTask::candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const {
   auto& buffers = static_cast<Buffers&>(scratch);
   if (output.size() != bytes_per_output() || !is_set(i, output)) {
     throw std::invalid_argument("an output of example " + std::to_string(i) + " is not a set of " +
@@ -181,6 +181,7 @@ void MultilabelTask::candidate(std::size_t i, ByteView output, Scratch& scratch,
   }
   std::ranges::copy(output, buffers.set.begin());
   emit(i, buffers, sink);
+  return true;
 }
 
 // A label that differs from gold in both sets does so with the same sign.

@@ -55,7 +55,7 @@ class MultilabelTask final : public ImplicitTask<MultilabelTask> {
   void predict(std::size_t i, WeightView w, int k, Scratch& scratch, std::vector<Output>& outputs) const override;
   double find(std::size_t i, WeightView w, const FindOptions& options, Scratch& scratch,
               CandidateSink& sink) const override;
-  void candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const override;
+  bool candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const override;
   double work(std::size_t i) const override { return static_cast<double>(inputs_.entry_count(row_of(i))) + 1; }
   bool products(std::size_t i, std::span<const ByteView> outputs, std::span<double> matrix) const override;
 

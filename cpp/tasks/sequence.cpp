@@ -92,26 +92,29 @@ SequenceTask::SequenceTask(const SequenceData& data, SequenceOptions options)
     };
     require(known(from) && known(to), "a forbidden pair has a label beyond the number of labels");
   }
-  check_gold();
+  note_forbidden();
+  if (data_.gold.empty()) return;
+  for (std::size_t i = 0; i < size(); ++i) require(allows(gold(i)), "the gold labels break the constraints");
 }
 
-void SequenceTask::check_gold() const {
-  if (data_.gold.empty() || options_.forbidden.empty()) return;
+void SequenceTask::note_forbidden() {
+  if (options_.forbidden.empty()) return;
   const std::size_t side = data_.label_count + 1;
-  const auto place = [&](std::uint32_t from, std::uint32_t to) {
-    return std::min<std::size_t>(from, side - 1) * side + std::min<std::size_t>(to, side - 1);
-  };
-  std::vector<bool> table(side * side);
-  for (const auto& [from, to] : options_.forbidden) table[place(from, to)] = true;
-  const auto forbidden = [&](std::uint32_t from, std::uint32_t to) { return table[place(from, to)]; };
-  for (std::size_t i = 0; i < size(); ++i) {
-    std::uint32_t previous = SequenceOptions::boundary;
-    for (const LabelIndex label : gold(i)) {
-      require(!forbidden(previous, label), "the gold labels break the constraints");
-      previous = label;
-    }
-    require(length(i) == 0 || !forbidden(previous, SequenceOptions::boundary), "the gold labels break the constraints");
+  const auto place = [&](std::uint32_t label) { return std::min<std::size_t>(label, side - 1); };
+  forbidden_.resize(side * side);
+  for (const auto& [from, to] : options_.forbidden) forbidden_[place(from) * side + place(to)] = true;
+}
+
+bool SequenceTask::allows(std::span<const LabelIndex> labels) const {
+  if (forbidden_.empty() || labels.empty()) return true;
+  const std::size_t boundary = data_.label_count;
+  const std::size_t side = boundary + 1;
+  std::size_t previous = boundary;
+  for (const LabelIndex label : labels) {
+    if (forbidden_[previous * side + label]) return false;
+    previous = label;
   }
+  return !forbidden_[previous * side + boundary];
 }
 
 Capabilities SequenceTask::capabilities() const {
@@ -329,7 +332,7 @@ void SequenceTask::emit(std::size_t i, Buffers& buffers, CandidateSink& sink) co
   sink.accept(result);
 }
 
-void SequenceTask::candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const {
+bool SequenceTask::candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const {
   auto& buffers = static_cast<Buffers&>(scratch);
   if (output.size() != length(i) * bytes_per_label()) {
     throw std::invalid_argument("an output of sentence " + std::to_string(i) + " has the wrong length");
@@ -343,7 +346,9 @@ void SequenceTask::candidate(std::size_t i, ByteView output, Scratch& scratch, C
     }
     buffers.labels[t] = static_cast<LabelIndex>(label);
   }
+  if (!allows(buffers.labels)) return false;
   emit(i, buffers, sink);
+  return true;
 }
 
 }  // namespace marginloom

@@ -53,7 +53,7 @@ class SequenceTask final : public ImplicitTask<SequenceTask> {
   void predict(std::size_t i, WeightView w, int k, Scratch& scratch, std::vector<Output>& outputs) const override;
   double find(std::size_t i, WeightView w, const FindOptions& options, Scratch& scratch,
               CandidateSink& sink) const override;
-  void candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const override;
+  bool candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const override;
   double work(std::size_t i) const override { return static_cast<double>(length(i)) + 1; }
 
   template <class Visit>
@@ -83,7 +83,8 @@ class SequenceTask final : public ImplicitTask<SequenceTask> {
   double decode(std::size_t i, WeightView w, Buffers& buffers) const;
   template <class Take>
   double decode_best(std::size_t i, WeightView w, int k, Buffers& buffers, Take take) const;
-  void check_gold() const;
+  void note_forbidden();
+  [[nodiscard]] bool allows(std::span<const LabelIndex> labels) const;
   [[nodiscard]] double gold_score(std::size_t i, WeightView w, const Buffers& buffers) const;
   void emit(std::size_t i, Buffers& buffers, CandidateSink& sink) const;
   template <class Visit>
@@ -92,6 +93,7 @@ class SequenceTask final : public ImplicitTask<SequenceTask> {
   SequenceData data_;
   SequenceOptions options_;
   std::size_t stride_;
+  std::vector<bool> forbidden_;  // pairs of neighbours, the boundary after the last label; empty if all are allowed
 };
 
 template <class Visit>

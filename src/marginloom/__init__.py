@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from marginloom.algorithms import ALGORITHMS, find_algorithm
     from marginloom.callbacks import Callback, EarlyStopping, ProgressBar
+    from marginloom.certificate import Certificate
     from marginloom.checkpoint import Checkpoint
     from marginloom.datasets import make_tagging
     from marginloom.digits import make_digit_detection, read_mnist
@@ -24,12 +25,12 @@ if TYPE_CHECKING:
     from marginloom.learners import DCD, MIRA, SGD, PassiveAggressive, Perceptron
     from marginloom.state import State
     from marginloom.tasks.custom import CustomTask
-    from marginloom.training import Certificate, Result, train
+    from marginloom.training import Result, train
 
 _HOMES = {
     "ALGORITHMS": "algorithms",
     "Callback": "callbacks",
-    "Certificate": "training",
+    "Certificate": "certificate",
     "Checkpoint": "checkpoint",
     "CustomTask": "tasks.custom",
     "DCD": "learners",

@@ -9,5 +9,9 @@ class InputError(MarginloomError, ValueError):
     """An argument, a file or a data set is not what it has to be."""
 
 
+class CertificateError(RuntimeError):
+    """A certificate contradicts itself: a mistake of marginloom's own, never of its input."""
+
+
 class ModelFileError(MarginloomError, ValueError):
     """A model or checkpoint file cannot be read."""

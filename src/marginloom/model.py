@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom import _core
+from marginloom.certificate import Certificate
 from marginloom.errors import ModelFileError
 from marginloom.io.files import StrPath
 from marginloom.io.model import Tensors, load_model, save_model
 from marginloom.state import State
 from marginloom.tasks.base import Task
-from marginloom.training import Certificate, Result, train
+from marginloom.training import Result, train
 
 
 class Evaluator(Protocol):

@@ -25,16 +25,25 @@ class State:
         Passes done.
     arrays : dict
         Weights, duals with the outputs they belong to, random state, and what else the learner has.
+    problem : str
+        Of everything that the objective depends on: features, losses, constraints and costs. A state of another problem
+        may be a start; what does not follow from its duals is then forgotten. Empty if it is not known.
     """
 
     learner: str
     fingerprint: str
     iteration: int
     arrays: dict[str, NDArray[Any]]
+    problem: str = ""
 
     def header(self) -> dict[str, Any]:
         """Return what is not an array, as a file's header has it."""
-        return {"learner": self.learner, "fingerprint": self.fingerprint, "iteration": self.iteration}
+        return {
+            "learner": self.learner,
+            "fingerprint": self.fingerprint,
+            "iteration": self.iteration,
+            "problem": self.problem,
+        }
 
     def tensors(self, prefix: str) -> dict[str, NDArray[Any]]:
         """Return the arrays under the names that they have in a file."""

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import hashlib
+import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -13,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from marginloom.algorithms import Algorithm, find_algorithm
 from marginloom.callbacks import Callback
+from marginloom.certificate import Certificate, checked_certificate
 from marginloom.checkpoint import Checkpoint, Identity, Saver, Snapshot, as_checkpoint
 from marginloom.checks import check_loss, check_needs, check_threads, checked_sample_weight
 from marginloom.engines import Engine, Job
@@ -31,16 +35,6 @@ Evaluation = Callable[[NDArray[np.float64]], dict[str, Any]]
 
 #: The relative gap beyond which no run goes on for its own sake.
 CLOSEST = 1e-9
-
-
-@dataclasses.dataclass(frozen=True)
-class Certificate:
-    """How far from the optimum the returned weights can be at most: gap = (primal - dual) / primal."""
-
-    primal: float
-    dual: float
-    gap: float
-    exact: bool
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,8 +96,10 @@ class Run:
         trace: Trace,
         memory: MemoryPlan,
         interrupts: Interrupts,
+        objective: Objective,
     ) -> None:
         self.task = task
+        self.objective = objective
         self.algorithm = algorithm
         self.max_iter = max_iter
         self.tol = tol
@@ -149,7 +145,21 @@ class Run:
 
     def state(self) -> State:
         """Return the state after the last iteration."""
-        return State(self.algorithm.learner.name, self.task.fingerprint, self.iteration, self._engine.export_state())
+        return State(
+            self.algorithm.learner.name,
+            self.task.fingerprint,
+            self.iteration,
+            self._engine.export_state(),
+            self._problem,
+        )
+
+    @functools.cached_property
+    def _problem(self) -> str:
+        """Identify everything that the objective depends on."""
+        digest = hashlib.sha256(json.dumps(self.task.fingerprints, sort_keys=True).encode())
+        digest.update(f"{self.objective.loss} {self.objective.C!r}".encode())
+        digest.update(self.objective.instance_weights.tobytes())
+        return digest.hexdigest()
 
     def restore(self, state: State) -> None:
         """Go back, or on, to a state of this learner on these examples."""
@@ -158,6 +168,8 @@ class Run:
             self._engine.import_state(state.arrays)
         except ValueError as error:
             raise InputError(f"the state to start from does not fit: {error}") from error
+        if state.problem != self._problem:
+            self._engine.forget_averages()
         self.certificate = None
 
     def progress(self) -> dict[str, Any]:
@@ -173,7 +185,8 @@ class Run:
 
     def resume(self, snapshot: Snapshot) -> None:
         """Go on where a checkpoint was made."""
-        self.restore(snapshot.state)
+        # Whether it is the same problem was found out before; checkpoints of earlier versions do not say it themselves.
+        self.restore(dataclasses.replace(snapshot.state, problem=self._problem))
         self.iteration = snapshot.progress["iteration"]
         self.inferences = snapshot.progress["inferences"]
         self.updates = snapshot.progress["updates"]
@@ -281,9 +294,7 @@ class Run:
             found = self._engine.certify(self.n_threads, self._interrupts.stop)
         if not found["complete"]:
             raise KeyboardInterrupt
-        gap = relative_gap(found["primal"], found["dual"])
-        assert gap is not None
-        self.certificate = Certificate(found["primal"], found["dual"], gap, found["exact"])
+        self.certificate = checked_certificate(self.task, found)
         return self.certificate
 
     def within_tolerance(self) -> bool:
@@ -436,6 +447,7 @@ def train(
             trace=trace,
             memory=plan,
             interrupts=interrupts,
+            objective=objective,
         )
         if snapshot is not None:
             run.resume(snapshot)

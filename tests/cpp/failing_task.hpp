@@ -35,9 +35,9 @@ class FailingTask final : public marginloom::Task {
     if (--left_ == 0) action_();
     return task_->find(i, w, options, scratch, sink);
   }
-  void candidate(std::size_t i, marginloom::ByteView output, marginloom::Scratch& scratch,
+  bool candidate(std::size_t i, marginloom::ByteView output, marginloom::Scratch& scratch,
                  marginloom::CandidateSink& sink) const override {
-    task_->candidate(i, output, scratch, sink);
+    return task_->candidate(i, output, scratch, sink);
   }
 
  private:

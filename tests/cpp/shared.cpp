@@ -64,10 +64,11 @@ class Alike final : public marginloom::Task {
     if (violation >= options.min_violation) candidate(i, {}, scratch, sink);
     return std::max(violation, 0.0);
   }
-  void candidate(std::size_t i, marginloom::ByteView, marginloom::Scratch&,
+  bool candidate(std::size_t i, marginloom::ByteView, marginloom::Scratch&,
                  marginloom::CandidateSink& sink) const override {
     sink.accept(
         {.example = i, .loss = 1, .squared_norm = 1, .key = 1, .output = {}, .difference = {}, .implicit = true});
+    return true;
   }
   double dot(std::size_t, marginloom::ByteView, const marginloom::AtomicWeights& w) const override {
     const double read = w.read(0);

@@ -11,13 +11,14 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from marginloom.callbacks import Callback, ProgressBar
+from marginloom.certificate import Certificate
 from marginloom.checkpoint import Checkpoint, as_checkpoint
 from marginloom.engines import Engine
 from marginloom.interrupts import watch_ctrl_c
 from marginloom.io.files import StrPath
 from marginloom.learners import Learner
 from marginloom.model import Model
-from marginloom.training import Certificate, Result
+from marginloom.training import Result
 
 #: Texts that stand for their names in braces, alone on a line, in the documentation of estimators and their `fit`.
 SHARED_TEXTS = {

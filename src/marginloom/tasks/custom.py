@@ -30,7 +30,9 @@ class CustomTask(Task):
 
     Optional methods: `argmax_k_best(x, w, k)` and `argmax_augmented_k_best(x, gold, w, k)` return lists of up to k
     different outputs, best first, for algorithms that use several. `outputs(x)` returns every output of a small
-    example, for `check_task` only.
+    example, for `check_task` only. `allows(x, y)` tells whether y is an output of x at all, for tasks whose outputs can
+    be restricted: a warm start then drops what was learnt from the others. Without it, restrict outputs in a class of
+    another name, from which no warm start is possible.
 
     Parameters
     ----------
@@ -149,8 +151,8 @@ class CustomTask(Task):
 
     @property
     def fingerprint(self) -> str:
-        """Identify the right outputs and their order."""
-        digest = hashlib.sha256(f"{len(self.X)} {self.dimension}".encode())
+        """Identify the class, the right outputs and their order."""
+        digest = hashlib.sha256(f"{type(self).__qualname__} {len(self.X)} {self.dimension}".encode())
         for encoded in self._oracle.encoded_golds:
             digest.update(f" {len(encoded)} ".encode() + encoded)
         return digest.hexdigest()
@@ -162,7 +164,7 @@ class CustomTask(Task):
         for i in range(len(self._oracle.encoded_golds)):
             indices, values = self.core.gold_features(i)
             digest.update(f" {indices.size} ".encode() + indices.tobytes() + values.tobytes())
-        return {"examples": self.fingerprint, "class": type(self).__qualname__, "features": digest.hexdigest()}
+        return {"class": type(self).__qualname__, "examples": self.fingerprint, "features": digest.hexdigest()}
 
     @property
     def memory(self) -> int:

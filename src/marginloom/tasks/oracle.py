@@ -95,11 +95,13 @@ class Oracle:
                 found.append((encoded, self.loss(i, y), *self.features(i, y)))
         return found
 
-    def rebuild(self, i: int, encoded: bytes) -> tuple[float, NDArray[np.int64], NDArray[np.float64]]:
-        """Return loss, indices and values of an output that was encoded earlier."""
+    def rebuild(self, i: int, encoded: bytes) -> tuple[float, NDArray[np.int64], NDArray[np.float64]] | None:
+        """Return loss, indices and values of an output that was encoded earlier, or None if it is not allowed now."""
         y = self.call(i, "decode", encoded)
         if self.encode(i, y) != encoded:
             raise InputError(f"{self._name('decode')}, example {i}: bytes that were decoded must encode to the same")
+        if hasattr(self._task, "allows") and not self.call(i, "allows", self._input(i), y):
+            return None
         return (self.loss(i, y), *self.features(i, y))
 
     def predict(self, i: int, w: Weights, k: int) -> list[tuple[bytes, float]]:
