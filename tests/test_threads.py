@@ -16,12 +16,19 @@ from marginloom.engines import ENGINES
 from marginloom.threads import _container_limit, available_cores, resolve_threads
 from marginloom.training import train
 
+
+def asks_in_vain(learner, engine):
+    """Tell whether the learner has options that the engine does not honour; test_honoured_options.py has those."""
+    return any(getattr(learner, option.name) != option.neutral for option in ENGINES[engine].loses(learner))
+
+
 #: Every preset as it is, and every other engine that its learner has.
 PAIRS = [
     (name, engine)
     for name, preset in ALGORITHMS.items()
     for engine in preset.learner.engines
     if not ENGINES[engine].needs  # test_pipelined.py has those
+    if not asks_in_vain(preset.learner, engine)
 ]
 PARALLEL = [pair for pair in PAIRS if pair[1] not in ("serial", "subsample")]
 every_pair = pytest.mark.parametrize(("algorithm", "engine"), PAIRS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from marginloom.engines import ENGINES, Decoupled, Engine, MasterWorker, Minibatch, Mixing, Serial, Shared, Subsample
@@ -22,7 +22,7 @@ from marginloom.learners import (
     PassiveAggressive,
     Perceptron,
 )
-from marginloom.parameters import Configured
+from marginloom.parameters import Configured, option_text
 
 AnyConfigured = TypeVar("AnyConfigured", bound=Configured)
 
@@ -143,6 +143,36 @@ def find_algorithm(
     >>> find_algorithm("bcfw", engine="master-worker").engine
     MasterWorker(shuffle=True)
     """
+    algorithm = _put_together(name, learner, engine)
+    _check_options(algorithm)
+    return algorithm
+
+
+def find_preset(name: str, engine: str | None = None) -> Algorithm:
+    """Return a preset on its own or another engine, to be shown or completed: the engine may not honour its options.
+
+    Examples
+    --------
+    >>> find_preset("shrinking-dcd", "master-worker").learner.rest
+    15
+    """
+    return _put_together(name, None, engine)
+
+
+def engines_that_lose(learner: Learner | type[Learner], parameter: str) -> list[str]:
+    """Return the engines that a learner can have and that do not honour this parameter of it.
+
+    Examples
+    --------
+    >>> engines_that_lose(DCD, "rest")
+    ['master-worker', 'decoupled']
+    """
+    return [name for name in learner.engines if parameter in (lost.name for lost in ENGINES[name].loses(learner))]
+
+
+def _put_together(
+    name: str, learner: Mapping[str, Any] | Learner | None, engine: str | Mapping[str, Any] | Engine | None
+) -> Algorithm:
     if name not in ALGORITHMS:
         raise InputError(
             f"there is no algorithm {name!r}{_suggestion(name, ALGORITHMS)}; there are: {', '.join(ALGORITHMS)}"
@@ -161,6 +191,34 @@ def find_algorithm(
             f"the learner {learner.name} has no engine {engine.name}; its engines are: {', '.join(learner.engines)}"
         )
     return dataclasses.replace(preset, learner=learner, engine=engine)
+
+
+def _check_options(algorithm: Algorithm) -> None:
+    """Refuse what the learner asks of an engine that does not honour it."""
+    learner, engine = algorithm.learner, algorithm.engine
+    given = dataclasses.asdict(learner)
+    lost = {p.name: p.neutral for p in engine.loses(learner) if given[p.name] != p.neutral}
+    if not lost:
+        return
+    values = _listed([f"{name}={given[name]}" for name in lost])
+    options = " ".join(option_text(name, neutral) for name, neutral in lost.items())
+    others = [name for name in learner.engines if not lost.keys() & {p.name for p in ENGINES[name].loses(learner)}]
+    raise InputError(
+        f"the engine {engine.name} does not honour {values} of the learner {learner.name}{_brought(algorithm, lost)}; "
+        f"give {options} (learner={lost} in Python), or take an engine that does: {', '.join(others)}"
+    )
+
+
+def _brought(algorithm: Algorithm, names: Iterable[str]) -> str:
+    """Say which of these parameters have the preset's values, so that nobody looks for them among what was given."""
+    preset = ALGORITHMS[algorithm.name].learner
+    brought = [name for name in names if getattr(preset, name) == getattr(algorithm.learner, name)]
+    verb = "comes" if len(brought) == 1 else "come"
+    return f" ({_listed(brought)} {verb} with {algorithm.name})" if brought else ""
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _chosen_engine(algorithm: str, preset: Engine, given: str | Mapping[str, Any] | None) -> Engine:

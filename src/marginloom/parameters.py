@@ -24,12 +24,20 @@ class Kind:
 
 @dataclasses.dataclass(frozen=True)
 class Parameter:
-    """One parameter of a learner or engine, as users see it."""
+    """One parameter of a learner or engine, as users see it.
+
+    Attributes
+    ----------
+    neutral : object, optional
+        Of a parameter by which a learner asks its engine for something: the value that asks for nothing. Engines name
+        those that they honour. None for all others, which their owner sees to by itself.
+    """
 
     name: str
     default: Any
     help: str
     kind: str
+    neutral: Any = None
 
     @property
     def wanted(self) -> str:
@@ -65,9 +73,33 @@ KINDS = {
 }
 
 
-def parameter(default: Any, kind: str, help: str) -> Any:
-    """Declare a field of a `Configured` dataclass, with what it accepts (a key of `KINDS`) and its help text."""
-    return dataclasses.field(default=default, metadata={"kind": kind, "help": help})
+def parameter(default: Any, kind: str, help: str, neutral: Any = None) -> Any:
+    """Declare a field of a `Configured` dataclass; the arguments are those of `Parameter`, `kind` a key of `KINDS`."""
+    return dataclasses.field(default=default, metadata={"kind": kind, "help": help, "neutral": neutral})
+
+
+def option_name(parameter: str) -> str:
+    """Return the option that sets a parameter.
+
+    Examples
+    --------
+    >>> option_name("inner_passes")
+    '--inner-passes'
+    """
+    return f"--{parameter.replace('_', '-')}"
+
+
+def option_text(name: str, value: Any) -> str:
+    """Return what gives a parameter that value on the command line.
+
+    Examples
+    --------
+    >>> option_text("inner_passes", 2), option_text("averaged", False)
+    ('--inner-passes 2', '--no-averaged')
+    """
+    if isinstance(value, bool):
+        return option_name(name) if value else option_name(f"no_{name}")
+    return f"{option_name(name)} {value:g}" if isinstance(value, float) else f"{option_name(name)} {value}"
 
 
 def checked(name: str, value: Any, kind: str) -> Any:
@@ -98,4 +130,4 @@ class Configured:
     def parameters(cls) -> Iterator[Parameter]:
         """Yield the declared parameters in order."""
         for field in dataclasses.fields(cls):
-            yield Parameter(field.name, field.default, field.metadata["help"], field.metadata["kind"])
+            yield Parameter(field.name, field.default, **field.metadata)

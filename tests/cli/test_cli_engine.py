@@ -3,6 +3,7 @@
 import pytest
 from program import json_lines, last_json, refuses, run
 
+from marginloom import InputError, find_algorithm
 from marginloom.tagging import Tagger
 
 
@@ -64,6 +65,39 @@ def test_options_are_those_of_the_chosen_engine(corpus, tmp_path):
 )
 def test_what_does_not_go_together_is_refused_before_files_are_read(tmp_path, options, message):
     assert message in refuses("train", "tag", tmp_path / "none", "--model", tmp_path / "m", *options)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "engine", "given", "learner"),
+    [
+        ("shrinking-dcd", "master-worker", (), {}),
+        ("ms-dcd", "master-worker", ("--rest", "3"), {"rest": 3}),
+        ("demi-dcd", "decoupled", ("--averaged", "--shrinking", "0.1"), {"averaged": True, "shrinking": 0.1}),
+    ],
+)
+def test_an_option_that_the_engine_loses_is_refused_in_the_words_of_python(tmp_path, algorithm, engine, given, learner):
+    with pytest.raises(InputError) as caught:
+        find_algorithm(algorithm, learner, engine)
+    chosen = ("--algorithm", algorithm, "--engine", engine, "--threads", "2")
+    assert str(caught.value) in refuses("train", "tag", tmp_path / "none", "--model", tmp_path / "m", *chosen, *given)
+
+
+def test_a_preset_runs_on_an_engine_without_the_option_that_is_lost(corpus, tmp_path):
+    arguments = ("train", "tag", corpus / "train.conll", "--model", tmp_path / "m", "--features", "words", "--json")
+    done = run(*arguments, "--algorithm", "shrinking-dcd", "--engine", "master-worker", "--rest", "0")
+    assert last_json(done)["engine"] == "master-worker"
+
+
+def test_algorithms_and_help_show_which_options_an_engine_honours():
+    shown = run("algorithms", "shrinking-dcd", "--engine", "decoupled").stdout
+    honoured = (
+        "every option by serial, shared, pipelined; all but --rest by master-worker; all but --shrinking, --rest, "
+    )
+    assert f"honoured   {honoured}--averaged by decoupled\n" in shown
+    assert "here 15, but the engine decoupled takes --rest 0 only" in shown
+    assert "takes" not in run("algorithms", "shrinking-dcd").stdout
+    assert "honoured   every option by serial, master-worker\n" in run("algorithms", "bcfw").stdout
+    assert "[dcd; not on master-worker and decoupled]" in " ".join(run("train", "tag", "--help").stdout.split())
 
 
 def test_all_of_one_core_are_too_few_for_decoupled_training(corpus, tmp_path):

@@ -6,10 +6,13 @@ from typing import Annotated
 
 import typer
 
-from marginloom.algorithms import ALGORITHMS, Algorithm, find_algorithm
+from marginloom.algorithms import ALGORITHMS, Algorithm, find_preset
 from marginloom.cli.common import usage_error
+from marginloom.engines import ENGINES
 from marginloom.errors import InputError
+from marginloom.learners import Learner
 from marginloom.learners.base import NEEDS
+from marginloom.parameters import option_name, option_text
 
 
 def algorithms(
@@ -32,7 +35,7 @@ def algorithms(
             )
         return
     try:
-        _show(find_algorithm(name, engine=engine))
+        _show(find_preset(name, engine))
     except InputError as error:
         raise usage_error(str(error)) from error
 
@@ -43,13 +46,26 @@ def _show(algorithm: Algorithm) -> None:
     print(f"learner    {learner.name} ({learner.kind})")
     print(f"engine     {engine.name}")
     print(f"engines    {', '.join(learner.engines)} (that the learner {learner.name} has; --engine chooses one)")
+    print(f"honoured   {_honoured(learner)}")
     print(f"objective  {learner.objective}")
     print(f"losses     {', '.join(learner.losses) or 'none'}")
     print(f"update     {learner.update}")
     print(f"needs      {', '.join(NEEDS[need] for need in sorted(learner.all_needs() | engine.needs))}")
     print(f"paper      {'; '.join(filter(None, (learner.paper, engine.paper)))}")
     print("parameters")
+    lost = [parameter.name for parameter in engine.loses(learner)]
     for owner in (learner, engine):
         for parameter in owner.parameters():
-            option = f"--{parameter.name.replace('_', '-')}"
-            print(f"  {option:<16} {parameter.help} ({parameter.wanted}; here {getattr(owner, parameter.name)})")
+            here = f"here {getattr(owner, parameter.name)}"
+            if owner is learner and parameter.name in lost:
+                here += f", but the engine {engine.name} takes {option_text(parameter.name, parameter.neutral)} only"
+            print(f"  {option_name(parameter.name):<16} {parameter.help} ({parameter.wanted}; {here})")
+
+
+def _honoured(learner: Learner) -> str:
+    """Tell which of the learner's options each of its engines honours."""
+    engines_of: dict[str, list[str]] = {}
+    for name in learner.engines:
+        lost = ", ".join(option_name(parameter.name) for parameter in ENGINES[name].loses(learner))
+        engines_of.setdefault(f"all but {lost}" if lost else "every option", []).append(name)
+    return "; ".join(f"{options} by {', '.join(engines)}" for options, engines in engines_of.items())

@@ -10,23 +10,13 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from marginloom.algorithms import ALGORITHMS, Algorithm, find_algorithm
+from marginloom.algorithms import ALGORITHMS, Algorithm, engines_that_lose, find_algorithm, find_preset
 from marginloom.errors import InputError
-from marginloom.parameters import KINDS, Configured, Parameter
+from marginloom.learners import Learner
+from marginloom.parameters import KINDS, Configured, Parameter, option_name
 
 #: Parameters that are common options: ignored with a word, not refused, where an algorithm has none of that name.
 COMMON = frozenset({"k_best"})
-
-
-def option_name(parameter: str) -> str:
-    """Return the option that sets a parameter.
-
-    Examples
-    --------
-    >>> option_name("inner_passes")
-    '--inner-passes'
-    """
-    return f"--{parameter.replace('_', '-')}"
 
 
 def with_options(command: Callable[..., None], declaration: type[Any], specific: str = "") -> Callable[..., None]:
@@ -74,7 +64,7 @@ def _default(field: dataclasses.Field[Any]) -> Any:
 
 def choose(name: str, specific: dict[str, Any], ignored: Callable[[str], None], engine: str | None = None) -> Algorithm:
     """Find the algorithm with its own options set; refuse options of others, and tell common ones that it has not."""
-    preset = find_algorithm(name, engine=engine)
+    preset = find_preset(name, engine)
     learner_has = {parameter.name for parameter in preset.learner.parameters()}
     engine_has = {parameter.name for parameter in preset.engine.parameters()}
     for key in specific.keys() - learner_has - engine_has:
@@ -105,7 +95,7 @@ def _option(name: str, owners: list[tuple[type[Configured], Parameter]]) -> Any:
     first = owners[0][1]
     by_help: dict[str, list[str]] = {}
     for owner, parameter in owners:
-        by_help.setdefault(parameter.help, []).append(owner.name)
+        by_help.setdefault(parameter.help, []).append(_owner_text(owner, name))
     text = " ".join(f"{said[0].upper()}{said[1:]}. [{', '.join(names)}]" for said, names in by_help.items())
     convert = KINDS[first.kind].convert
     if convert is bool:
@@ -113,3 +103,8 @@ def _option(name: str, owners: list[tuple[type[Configured], Parameter]]) -> Any:
         return Annotated[bool | None, typer.Option(switch, help=text)]
     metavar = {float: "X", int: "N"}.get(convert, "WORD")
     return Annotated[convert | None, typer.Option(option_name(name), metavar=metavar, help=text)]
+
+
+def _owner_text(owner: type[Configured], parameter: str) -> str:
+    lost = engines_that_lose(owner, parameter) if issubclass(owner, Learner) else []
+    return f"{owner.name}; not on {' and '.join(lost)}" if lost else owner.name

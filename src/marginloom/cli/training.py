@@ -24,13 +24,13 @@ from marginloom.cli.common import (
     usage_error,
     usage_errors,
 )
-from marginloom.cli.parameters import choose, option_name, with_options
+from marginloom.cli.parameters import choose, with_options
 from marginloom.errors import InputError
 from marginloom.interrupts import watch_ctrl_c
 from marginloom.io.files import check_writable_target
 from marginloom.memory import MB, parse_size
 from marginloom.model import Model
-from marginloom.parameters import checked
+from marginloom.parameters import checked, option_name
 from marginloom.state import State
 from marginloom.training import Result, Run
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom import _core
-from marginloom.parameters import Configured
+from marginloom.parameters import Configured, Parameter
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,12 +30,27 @@ class Engine(Configured):
 
     kinds: ClassVar[frozenset[str]]  # of learner that it can drive: "online", "dual"
     needs: ClassVar[frozenset[str]]  # of the task, keys of marginloom.learners.base.NEEDS
+    honours: ClassVar[frozenset[str]]  # of the parameters by which learners ask for something, see Parameter.neutral
     minimum_threads: ClassVar[int]
     paper: ClassVar[str] = ""  # that it comes from, if it has one of its own
 
     def weight_copies(self, n_threads: int) -> int:
         """Return how many vectors as large as the weights it keeps beside them, at most."""
         return 0
+
+    @classmethod
+    def loses(cls, learner: Configured | type[Configured]) -> list[Parameter]:
+        """Return the parameters of a learner that it does not honour.
+
+        Examples
+        --------
+        >>> from marginloom.engines import MasterWorker
+        >>> from marginloom.learners import DCD
+        >>> [parameter.name for parameter in MasterWorker.loses(DCD())]
+        ['rest']
+        """
+        asking = (parameter for parameter in learner.parameters() if parameter.neutral is not None)
+        return [parameter for parameter in asking if parameter.name not in cls.honours]
 
     @abstractmethod
     def build(self, job: Job) -> _core.Engine:

@@ -32,6 +32,7 @@ class Decoupled(Engine):
     name = "decoupled"
     kinds = frozenset({"dual"})
     needs = frozenset[str]()
+    honours = frozenset({"inner_passes"})
     minimum_threads = 2
     paper = "Chang, Srikumar and Roth 2013, Algorithms 1 and 2"
 

@@ -24,6 +24,7 @@ class MasterWorker(Engine):
     name = "master-worker"
     kinds = frozenset({"dual"})
     needs = frozenset[str]()
+    honours = frozenset({"inner_passes", "shrinking", "averaged"})
     minimum_threads = 1
     paper = "Chang, Srikumar and Roth 2013, section 4"
 

@@ -28,6 +28,7 @@ class Minibatch(Engine):
     name = "minibatch"
     kinds = frozenset({"online"})
     needs = frozenset[str]()
+    honours = frozenset[str]()
     minimum_threads = 1
     paper = "Zhao and Huang 2013, Algorithm 5"
 

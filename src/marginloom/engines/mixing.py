@@ -38,6 +38,7 @@ class Mixing(Engine):
     name = "mixing"
     kinds = frozenset({"online"})
     needs = frozenset[str]()
+    honours = frozenset[str]()
     minimum_threads = 1
     paper = "McDonald, Hall and Mann 2010, section 4, Figures 2 and 3"
 
@@ -74,6 +75,7 @@ class Subsample(Engine):
     name = "subsample"
     kinds = frozenset({"online"})
     needs = frozenset[str]()
+    honours = frozenset[str]()
     minimum_threads = 1
     paper = "McDonald, Hall and Mann 2010, section 5"
 

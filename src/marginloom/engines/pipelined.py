@@ -31,6 +31,7 @@ class Pipelined(Engine):
     name = "pipelined"
     kinds = frozenset({"dual"})
     needs = frozenset({"factored"})
+    honours = frozenset({"inner_passes", "shrinking", "rest", "averaged"})
     minimum_threads = 3
 
     def weight_copies(self, n_threads: int) -> int:

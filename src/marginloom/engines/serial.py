@@ -24,6 +24,7 @@ class Serial(Engine):
     name = "serial"
     kinds = frozenset({"online", "dual"})
     needs = frozenset[str]()
+    honours = frozenset({"inner_passes", "shrinking", "rest", "averaged"})
     minimum_threads = 1
 
     def build(self, job: Job) -> _core.Engine:

@@ -35,6 +35,7 @@ class Shared(Engine):
     name = "shared"
     kinds = frozenset({"dual"})
     needs = frozenset[str]()
+    honours = frozenset({"inner_passes", "shrinking", "rest", "averaged"})
     minimum_threads = 1
     paper = "Jiang et al. 2021, section 4.2.2"
 

@@ -29,23 +29,25 @@ class DCD(Dual):
         "candidates that one inference may bring; 0 for every violated one if the task can list its outputs, else 1",
     )
     inner_passes: int = parameter(
-        5, "count", "passes over the kept candidates between two passes of inference (the paper's r)"
+        5, "count", "passes over the kept candidates between two passes of inference (the paper's r)", neutral=0
     )
     shrinking: float = parameter(
         0.0,
         "not negative",
         "share of the mean gain below which an example is left out of the remaining inner passes of an iteration",
+        neutral=0.0,
     )
     rest: int = parameter(
         0,
         "count",
-        "inferences that an example without candidates is spared at most while they find nothing "
-        "(engines serial, shared and pipelined)",
+        "inferences that an example without candidates is spared at most while they find nothing",
+        neutral=0,
     )
     averaged: bool = parameter(
         False,
         "switch",
-        "predict with the mean of the weights over the inner passes of the last iteration (not engine decoupled)",
+        "predict with the mean of the weights over the inner passes of the last iteration",
+        neutral=False,
     )
 
     name = "dcd"

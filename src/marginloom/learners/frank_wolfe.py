@@ -21,7 +21,7 @@ class FrankWolfe(Dual):
     """
 
     inner_passes: int = parameter(
-        0, "count", "passes over cached candidates between two passes of inference; 0 has no cache"
+        0, "count", "passes over cached candidates between two passes of inference; 0 has no cache", neutral=0
     )
     averaged: bool = parameter(False, "switch", "predict with the average over all steps, later ones counting more")
 
