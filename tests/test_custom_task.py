@@ -124,13 +124,31 @@ def test_threads_give_the_same_certificate_and_predictions(n_threads):
     assert task.predict(one.weights, n_threads=n_threads) == task.predict(one.weights)
 
 
-def test_inexact_inference_gives_a_certificate_that_says_so():
-    class Greedy(Majority):
-        exact = False
+class Greedy(Majority):
+    """May miss the maximum, as far as it says."""
 
-    X, Y = votes()
-    assert not train(Greedy(X, Y)).certificate.exact
-    assert not {"exact", "bounded"} & set(Greedy(X, Y).core.capabilities)
+    exact = False
+
+
+def test_inexact_inference_gives_estimates_and_nothing_that_is_called_certified():
+    result = train(Greedy(*votes()), C=C, tol=0.01)
+    assert not {"exact", "bounded"} & set(Greedy(*votes()).core.capabilities)
+    assert (result.exact, result.bounded, result.certificate.exact, result.certificate.bounded) == (False,) * 4
+    assert result.certificate.gap <= 0.01
+    assert result.stopped == "estimate"
+    assert [row["certified"] for row in result.trace.rows] == [False] * result.iterations
+    assert result.trace.rows[-1]["gap"] == result.certificate.gap
+    assert "certified" not in str(result.certificate)
+    assert "about" in str(result.certificate)
+
+
+def test_an_estimate_within_the_tolerance_after_the_last_pass_is_no_tolerance_either():
+    passes = train(Greedy(*votes()), C=C, tol=0.01).iterations
+    estimated = train(Greedy(*votes()), C=C, tol=0.01, max_iter=passes)
+    assert estimated.stopped == "estimate"
+    exact = train(Majority(*votes()), C=C, tol=0.01)
+    assert exact.stopped == "tolerance"
+    assert exact.weights.tobytes() == estimated.weights.tobytes()
 
 
 def test_weights_are_a_read_only_view_that_stays_safe_when_kept():

@@ -63,7 +63,11 @@ def test_certificates_of_a_relaxed_search_hold():
     optimum, _ = WholeDual(sets, np.full(6, 1.0)).solve("hinge")
     task = sets.task(sweeps=2)
     result = train(task, C=1.0, loss="hinge", tol=1e-3, max_iter=200)
-    assert result.certificate.exact  # certified by bounds
+    assert (result.certificate.bounded, result.certificate.exact) == (True, False)
+    assert (result.bounded, result.exact) == (True, False)
+    assert result.trace.rows[-1]["certified"]
+    assert str(result.certificate).startswith(f"primal at most {result.primal:.6g}, dual")
+    assert str(result.certificate).endswith("certified by bounds of an inexact inference")
     w = sets.from_core(result.weights, task)
     slack = sum(
         max(sets.loss(i, y) - w @ (sets.phi(i, sets.y[i]) - sets.phi(i, y)) for y in sets.outputs(i)) for i in range(6)

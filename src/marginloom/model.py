@@ -51,7 +51,7 @@ class Model(ABC):
     settings : dict
         How it was trained, and what its task wants to remember.
     certificate : Certificate or None
-        How far from the optimum the weights can be.
+        How far from the optimum the weights can be, and whether that is exact or a bound.
     state : State or None
         Where training can go on, if it was kept.
     """
@@ -199,6 +199,7 @@ def _load_certificate(stored: dict[str, Any] | None) -> Certificate | None:
         return None
     certificate = Certificate(**stored)
     numbers = (certificate.primal, certificate.dual, certificate.gap)
-    if not all(isinstance(number, float) for number in numbers) or not isinstance(certificate.exact, bool):
+    known = (certificate.exact, certificate.bounded)
+    if not all(isinstance(number, float) for number in numbers) or not all(isinstance(flag, bool) for flag in known):
         raise ValueError("the certificate does not hold numbers")
     return certificate

@@ -47,7 +47,8 @@ def primal(
     Returns
     -------
     float
-        The objective; an upper bound of it if inference is inexact and has one.
+        The objective; an upper bound of it if inference is inexact but bounded; an estimate, which may be too low, if
+        it is neither.
 
     Examples
     --------

@@ -17,9 +17,16 @@ Row = dict[str, Any]
 class Trace:
     """Settings of a run and its rows.
 
+    A row says what was true after its own pass. If the model has the weights of an earlier pass than the last, because
+    early stopping went back to it, the certificate that training ends with is in the row of that pass, which
+    `marginloom.training.Result.weights_iteration` names; the rows after it stay as they were. Weights that no whole
+    pass of the run has left behind have their certificate in the result alone.
+
     A row has the keys ``iteration``, ``seconds`` (since the start of training), ``primal``, ``dual``, ``gap`` (null
-    where the learner has none), ``certified`` (whether those three are a certificate or an estimate from the slacks
-    as the pass met them; a learner without a dual has a primal in the last row only), ``wrong`` (examples for which
+    where the learner has none), ``certified`` (true if those three are a certificate, whose primal and gap are upper
+    bounds where inference is inexact but bounded; false if they are estimates, from the slacks as the pass met them or
+    from an inference that is inexact without bounds; a learner without a dual has a primal in the row of the model's
+    weights only), ``wrong`` (examples for which
     the pass found a violated candidate), ``training_loss`` (mean over the examples: the loss of the predictions, or
     the slack where the search is loss-augmented), ``inferences`` and ``updates`` (since the start), ``active``
     (candidates held), ``working_set_mb`` (memory that they take), ``candidates`` (``found`` by searches, ``accepted``
@@ -60,11 +67,15 @@ class Trace:
         if self._file is not None:
             self._write(row)
 
-    def amend(self, values: Mapping[str, Any]) -> None:
-        """Change the last row, in the file too."""
-        if not self.rows:
-            return
-        self.rows[-1].update(values)
+    def row(self, iteration: int) -> Row | None:
+        """Return the row of an iteration, or None if there is none."""
+        return next((row for row in reversed(self.rows) if row["iteration"] == iteration), None)
+
+    def amend(self, iteration: int, values: Mapping[str, Any]) -> None:
+        """Change the row of an iteration, in the file too."""
+        row = self.row(iteration)
+        assert row is not None
+        row.update(values)
         if self._file is not None:
             self._file.seek(0)
             self._file.truncate()

@@ -46,16 +46,26 @@ class Result:
     weights : array
         The weights to predict with.
     certificate : Certificate or None
-        For exactly these weights; None for learners without a dual, and if an interruption came before it.
+        For exactly these weights; None for learners without a dual, and if an interruption came before it. Where
+        inference is neither exact nor bounded it holds estimates and certifies nothing.
     stopped : str
-        Why it ended: ``tolerance``, ``iterations``, ``separated``, ``unchanged``, ``early``, ``callback`` or
-        ``interrupted``.
+        Why it ended: ``tolerance`` (the certified gap is within `tol`), ``estimate`` (the gap is, but inference is
+        inexact and without bounds, so that it is only an estimate), ``iterations``, ``separated``, ``unchanged``,
+        ``early``, ``callback`` or ``interrupted``.
+    iterations : int
+        Passes that were made.
+    weights_iteration : int or None
+        Pass after which the weights were these: the last one, or an earlier one if a callback such as `EarlyStopping`
+        went back to it. Its row of the trace has the certificate. None if they are those of no whole pass of this run.
     memory : MemoryPlan
         What it was expected to need.
     working_set_mb : float
         What the candidates that a dual learner keeps took in the end.
     primal : float or None
-        The objective of exactly these weights; None for learners without one, and if an interruption came before it.
+        The objective of exactly these weights if inference is `exact`, else an upper bound of it if inference is
+        `bounded`, else an estimate. None for learners without one, and if an interruption came before it.
+    exact, bounded : bool
+        Whether the task's inference finds the largest violation, and whether it at least gives an upper bound of it.
     chosen : dict
         Parameters that the learner has chosen by itself, such as the first step of SGD.
     """
@@ -67,6 +77,7 @@ class Result:
     trace: Trace
     stopped: str
     iterations: int
+    weights_iteration: int | None
     n_threads: int
     seconds: dict[str, float]
     inferences: int
@@ -76,6 +87,8 @@ class Result:
     memory: MemoryPlan
     working_set_mb: float
     primal: float | None
+    exact: bool
+    bounded: bool
     chosen: dict[str, float]
 
 
@@ -107,6 +120,7 @@ class Run:
         self.n_threads = n_threads
         self.trace = trace
         self.iteration = 0
+        self.weights_iteration: int | None = None
         self.inferences = 0
         self.updates = 0
         self.active = 0
@@ -115,6 +129,9 @@ class Run:
         self.certificate: Certificate | None = None
         self.primal: float | None = None
         self.seconds = {"train": 0.0, "certify": 0.0}
+        self.exact = "exact" in task.core.capabilities
+        self.bounded = "bounded" in task.core.capabilities
+        self._reason_within_tolerance = "tolerance" if self.bounded else "estimate"
         self._engine = engine
         self._interrupts = interrupts
         self._evaluations = dict(evaluations)
@@ -171,6 +188,10 @@ class Run:
         if state.problem != self._problem:
             self._engine.forget_averages()
         self.certificate = None
+        row = self.trace.row(state.iteration) if state.problem == self._problem else None
+        self.weights_iteration = None if row is None else state.iteration
+        if row is not None:
+            self.active, self.working_set_mb = row["active"], row["working_set_mb"]
 
     def progress(self) -> dict[str, Any]:
         """Return the counters, as a checkpoint holds them."""
@@ -194,6 +215,7 @@ class Run:
         self.seconds["train"] = snapshot.progress["seconds"]
         self._expected_ratio = snapshot.progress["expected_ratio"]
         self.trace.rows = list(snapshot.rows)
+        self.weights_iteration = self.iteration
 
     def train(self, callbacks: Sequence[Callback], saver: Saver | None = None) -> str:
         """Iterate until something says stop, and return what it was."""
@@ -208,7 +230,7 @@ class Run:
                     return "interrupted"
                 stopping = [callback for callback in callbacks if callback.after_iteration(self, row)]
                 if self.within_tolerance() and self._has_done_enough():
-                    return "tolerance"
+                    return self._reason_within_tolerance
                 if reason := self.algorithm.learner.converged(self.trace.rows):
                     return reason
                 if stopping:
@@ -239,6 +261,7 @@ class Run:
     def _iterate(self) -> Row | None:
         """Do one pass and record it; None if it was interrupted."""
         self.certificate = None
+        self.weights_iteration = None
         with self._clock("train"):
             report = self._engine.run_pass(self._interrupts.stop)
         self.inferences += report["inferences"]
@@ -248,6 +271,7 @@ class Run:
         if report["stopped"]:
             return None
         self.iteration += 1
+        self.weights_iteration = self.iteration
         row: Row = {
             "iteration": self.iteration,
             "seconds": self.seconds["train"],
@@ -280,7 +304,7 @@ class Run:
         """Check a promising estimate, and learn from it when the next one is worth checking."""
         estimate = row["gap"]
         certificate = self._certify()
-        row.update(primal=certificate.primal, dual=certificate.dual, gap=certificate.gap, certified=True)
+        row.update(certificate.values())
         if not self.within_tolerance():  # an ordinary part of training, then
             self.seconds["train"] += self.seconds["certify"]
             self.seconds["certify"] = 0.0
@@ -298,8 +322,16 @@ class Run:
         return self.certificate
 
     def within_tolerance(self) -> bool:
-        """Tell whether the current weights are certified to be close enough to the optimum."""
+        """Tell whether the current weights are close enough to the optimum, by all that is known of them."""
         return self.certificate is not None and self.certificate.gap <= self.tol
+
+    def reason(self, stopped: str) -> str:
+        """Return why the run has ended, given why its passes have, once the certificate of its weights is known."""
+        if stopped == "iterations" and self.within_tolerance():
+            return self._reason_within_tolerance
+        if stopped == self._reason_within_tolerance and not self.within_tolerance():
+            return "early"  # a callback has gone back to an earlier pass
+        return stopped
 
     def _has_done_enough(self) -> bool:
         """Tell whether to stop within the tolerance, or to go on because that costs nothing."""
@@ -351,7 +383,8 @@ def train(
     loss : {"squared_hinge", "hinge"}, optional
         Loss of the slack; by default the learner's own.
     tol : float
-        Certified relative gap at which a learner with a dual stops.
+        Certified relative gap at which a learner with a dual stops; an estimated one where inference is inexact and
+        without bounds.
     least_inferences : int
         Before so many it stops at a gap of 1e-9 only: in a small problem that takes no time, and the solution then
         hardly depends on the order of the examples.
@@ -472,6 +505,7 @@ def train(
             trace=trace,
             stopped=stopped,
             iterations=run.iteration,
+            weights_iteration=run.weights_iteration,
             n_threads=threads,
             seconds=run.seconds,
             inferences=run.inferences,
@@ -481,6 +515,8 @@ def train(
             memory=plan,
             working_set_mb=run.working_set_mb,
             primal=run.certificate.primal if run.certificate else run.primal,
+            exact=run.exact,
+            bounded=run.bounded,
             chosen=chosen.learner.chosen(native_learner),
         )
 
@@ -512,13 +548,9 @@ def _certified_end(run: Run, objective: Objective, stopped: str) -> str:
         run.certify(objective)
     except KeyboardInterrupt:
         return "interrupted"
-    if run.certificate is not None:
-        proof = run.certificate
-        run.trace.amend({"primal": proof.primal, "dual": proof.dual, "gap": proof.gap, "certified": True})
-    elif run.primal is not None:
-        run.trace.amend({"primal": run.primal})
-    if stopped == "iterations" and run.within_tolerance():
-        return "tolerance"
-    if stopped == "tolerance" and not run.within_tolerance():  # a callback has gone back to an earlier pass
-        return "early"
-    return stopped
+    if run.weights_iteration is not None:
+        if run.certificate is not None:
+            run.trace.amend(run.weights_iteration, run.certificate.values())
+        elif run.primal is not None:
+            run.trace.amend(run.weights_iteration, {"primal": run.primal})
+    return run.reason(stopped)

@@ -108,6 +108,29 @@ def test_graphs_of_labels_can_be_asked_for(folder, tmp_path, interactions, algor
     assert last_json(run("evaluate", tmp_path / "m", folder / "test.svm", "--json"))["scores"]["micro_f1"] > 0.7
 
 
+@pytest.mark.parametrize(
+    ("interactions", "exact", "known", "proof"),
+    [
+        ("tree", True, "", ", certified\n"),
+        ("full", False, "at most ", ", certified by bounds of an inexact inference\n"),
+    ],
+)
+def test_what_is_only_a_bound_is_called_one(folder, tmp_path, interactions, exact, known, proof):
+    arguments = ["train", "multilabel", folder / "train.svm", "--model", tmp_path / "m", "--interactions", interactions]
+    shown = run(*arguments).stdout
+    certificate = MultilabelModel.load(tmp_path / "m").certificate
+    assert (certificate.exact, certificate.bounded) == (exact, True)
+    line = f"primal {known}{certificate.primal:.6g}, dual {certificate.dual:.6g}: relative gap {known}"
+    assert line in shown
+    assert proof in shown
+    inspected = run("inspect", tmp_path / "m").stdout
+    assert line in inspected
+    assert proof in inspected
+    summary = last_json(run(*arguments, "--json"))
+    assert (summary["exact"], summary["bounded"]) == (exact, True)
+    assert f"\nprimal {known}" in run(*arguments, "--algorithm", "sgd").stdout
+
+
 def test_numbers_are_labels_too_and_files_are_joined(tmp_path):
     (tmp_path / "a.svm").write_text("1,2 1:1\n 2:1\n")
     (tmp_path / "b.svm").write_text("2 3:1\n")

@@ -19,12 +19,15 @@ KEYS = {
     "engine": str,
     "loss": (str, type(None)),
     "iterations": int,
+    "weights_iteration": int,
     "threads": int,
     "stopped": str,
     "seconds": dict,
     "primal": (float, type(None)),
     "dual": (float, type(None)),
     "gap": (float, type(None)),
+    "exact": bool,
+    "bounded": bool,
     "weights": int,
     "nonzero": int,
     "active": int,
@@ -289,6 +292,14 @@ def test_patience_stops_early_and_keeps_the_best_pass(corpus, tmp_path):
     assert len(scores) == summary["iterations"] < 500
     best = scores.index(max(scores))
     assert summary["iterations"] == best + 1 + 2
+    assert summary["weights_iteration"] == best + 1
+    certified = [row for row in json_lines(trace)[1:] if row["certified"]]
+    assert [row["iteration"] for row in certified] == [best + 1]
+    assert [certified[0][name] for name in ("primal", "dual", "gap")] == [
+        summary[name] for name in ("primal", "dual", "gap")
+    ]
+    shown = train(corpus, tmp_path / "m", "--dev", corpus / "dev.conll", *options[:-1]).stdout
+    assert f"the weights are those of pass {best + 1}\n" in shown
     # The certificate's weights are rebuilt from the duals, the same up to rounding.
     assert summary["scores"]["dev"]["accuracy"] == pytest.approx(max(scores), abs=0.005)
 

@@ -36,15 +36,10 @@ def inspect(
 
 
 def _facts(model: Model, summary: dict[str, Any]) -> list[tuple[str, str]]:
-    certified = "nothing: trained by an online learner, or interrupted"
-    if model.certificate:
-        certified = (
-            f"relative gap {100 * model.certificate.gap:.3g} % "
-            f"(primal {model.certificate.primal:.6g}, dual {model.certificate.dual:.6g})"
-        )
+    nothing = "nothing is certified: trained by an online learner, or interrupted"
     return [
         ("weights", f"{summary['weights']}, {summary['nonzero']} not zero"),
-        ("certified", certified),
+        ("optimum", str(model.certificate) if model.certificate else nothing),
         ("state", "saved, for --warm-start" if model.state else "not saved"),
     ]
 

@@ -308,11 +308,14 @@ def _summary(model: Model, result: Result, seconds: dict[str, float], scores: di
         "engine": result.algorithm.engine.name,
         "loss": result.loss,
         "iterations": result.iterations,
+        "weights_iteration": result.weights_iteration,
         "threads": result.n_threads,
         "stopped": result.stopped,
         "seconds": {name: seconds[name] for name in ("read", "features", "train", "certify")},
         "primal": result.primal,
         **{name: certificate[name] for name in names},
+        "exact": result.exact,
+        "bounded": result.bounded,
         "weights": int(model.weights.size),
         "nonzero": int((model.weights != 0).sum()),
         "active": result.active,
@@ -326,14 +329,12 @@ def _summary(model: Model, result: Result, seconds: dict[str, float], scores: di
 def _report(result: Result, files: dict[str, str | None], scores: dict[str, Any]) -> None:
     passes = f"{result.iterations} pass{'' if result.iterations == 1 else 'es'}"
     print(f"{result.algorithm.name}: {passes} in {result.seconds['train']:.2f} s, stopped by {result.stopped}")
+    if result.weights_iteration not in (None, result.iterations):
+        print(f"the weights are those of pass {result.weights_iteration}")
     if result.certificate:
-        proof = "certified" if result.certificate.exact else "not certified (inference is inexact)"
-        print(
-            f"primal {result.certificate.primal:.6g}, dual {result.certificate.dual:.6g}: "
-            f"relative gap {100 * result.certificate.gap:.3g} %, {proof}"
-        )
+        print(result.certificate)
     elif result.primal is not None:
-        print(f"primal {result.primal:.6g}")
+        print(f"primal {'' if result.exact else 'at most ' if result.bounded else 'about '}{result.primal:.6g}")
     for name, value in result.chosen.items():
         print(f"{name} {value:g}")
     if result.working_set_mb * MB > result.memory.working_sets:

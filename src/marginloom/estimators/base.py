@@ -50,11 +50,11 @@ verbose : bool
 """,
     "common attributes": """
 certificate_ : Certificate or None
-    primal, dual, gap, exact, for exactly the weights of the model.
+    primal, dual, gap, exact, bounded, for exactly the weights of the model; see `marginloom.Certificate`.
 history_ : list of dict
     One row per iteration, see `marginloom.trace.Trace`.
 n_iter_ : int
-    Iterations done.
+    Iterations done; after early stopping the weights may be those of an earlier one.
 stopped_ : str
     Why training ended.
 model_ : Model

@@ -47,8 +47,8 @@ class CustomTask(Task):
     Attributes
     ----------
     exact : bool
-        Set it to False in the class if `argmax` or `argmax_augmented` may miss the maximum; certificates then say that
-        they are not exact.
+        Set it to False in the class if `argmax` or `argmax_augmented` may miss the maximum; training then
+        reports estimates and certifies nothing.
 
     Examples
     --------
