@@ -11,6 +11,10 @@
 // or more. While none does, they also send blocks that they have searched before, up to the learner's inner passes a
 // search; and the learner, when it has nothing else to do, takes an example and searches it itself.
 //
+// Equation 9 removes a variable that is 0 before its update if its gradient is below delta. Here candidates are updated
+// whatever their gradient, and those whose dual is 0 afterwards are dropped, also new ones whose step was not worth
+// sending; delta only says what is absorbed.
+//
 // A pass ends when every example has been searched once and what was found has come in.
 //
 // What a search finds depends on when it runs, so results differ from run to run. Their certificates say how good they

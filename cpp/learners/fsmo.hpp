@@ -8,9 +8,10 @@
 //   update   wherever that fails by more than a tolerance, pairwise steps within the example until it holds
 //            (SimplexQp); the gold output stands for the slack: a step with it moves one variable alone
 //
-// Constraints come in batches, at most one per example and pass. After a batch Algorithm 2 runs over the blocks of its
-// examples, at the end of a pass over all blocks; `all_after_batch` runs it over all blocks after every batch, as the
-// paper does. It stops when nothing changes, or, with `inner_stop`, by two rules that look at the gain of a sweep:
+// Constraints come in batches of so many examples with new ones: one for each example and pass as in the paper, or up
+// to `k_best`. After a batch Algorithm 2 runs over the blocks of its examples, at the end of a pass over all blocks;
+// `all_after_batch` runs it over all blocks of the thread (Lane::examples) after every batch, as the paper does. It
+// stops when nothing changes, or, with `inner_stop`, by two rules that look at the gain of a sweep:
 //   - that of section 3.2: after 2000 sweeps, once the last 5 brought less than 0.1 each;
 //   - `inner_share`: once a sweep brought less than that share of the gap that was last seen, and after one sweep as
 //     long as none was. What a sweep over few blocks must bring is less, in proportion to their number.
@@ -19,8 +20,9 @@
 // others move the weights, steps that overshoot undo each other and no block is ever settled; a solution then ends when
 // what a sweep seems to gain no longer falls.
 //
-// `as_published` is Algorithm 2 to the letter. Equation 3 has 0 where xi_i is meant, and its steps change one variable
-// at a time, clipped to the bound on the sum: once an example's sum is at C_i no other of its variables can rise, so it
+// `as_published` makes the steps of Algorithm 2, but where the conditions fail by more than the tolerance of half of
+// epsilon, of which the paper has none. Equation 3 has 0 where xi_i is meant, and its steps change one variable at a
+// time, clipped to the bound on the sum: once an example's sum is at C_i no other of its variables can rise, so it
 // ends far from the optimum. It is there to compare with; its epsilon does not shrink.
 #pragma once
 

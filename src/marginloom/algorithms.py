@@ -72,7 +72,8 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm("fsmo", "sequential minimal optimisation with constraints in batches", FSMO(), Serial()),
         Algorithm(
             "fastssvm",
-            "sequential minimal optimisation with batches and adapted stopping, all threads on the same weights",
+            "sequential minimal optimisation with batches and adapted stopping, all threads on the same weights; "
+            "of classes all violated ones at once",
             FSMO(k_best=0, inner_stop=True),
             Shared(),
         ),

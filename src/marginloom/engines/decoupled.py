@@ -34,7 +34,9 @@ class Decoupled(Engine):
     needs = frozenset[str]()
     honours = frozenset({"inner_passes"})
     minimum_threads = 2
-    paper = "Chang, Srikumar and Roth 2013, Algorithms 1 and 2"
+    paper = (
+        "Chang, Srikumar and Roth 2013, Algorithms 1 and 2; instead of Equation 9, what is 0 after an update is dropped"
+    )
 
     def weight_copies(self, n_threads: int) -> int:
         """Return how many vectors as large as the weights it keeps beside them, at most."""

@@ -26,18 +26,21 @@ class FSMO(Dual):
         0.1, "positive", "violation beyond the example's slack from which a constraint is added; shrinks with the gap"
     )
     k_best: int = parameter(
-        1, "count", "constraints that one inference may bring; 0: all if outputs can be listed, else 1"
+        1, "count", "constraints that one inference may bring; 0: all violated if outputs can be listed, else 1"
     )
     batch: int = parameter(
-        0, "count", "constraints that all threads together add before the next solutions; 0 for n/100"
+        0, "count", "examples with new constraints, of all threads together, before the next solutions; 0 for n/100"
     )
     scope: str = parameter(
-        "batch", "FSMO scope", "what is solved after a batch: its examples, or all as published; after a pass all are"
+        "batch",
+        "FSMO scope",
+        "what is solved after a batch: its examples, or all (of the thread on shared); after a pass all are",
     )
     variant: str = parameter(
         "pairwise",
         "FSMO variant",
-        "pairwise steps, which converge, or the steps of one variable at a time as they were published, which do not",
+        "pairwise steps, which converge, or the steps of one variable at a time as they were published, which do not; "
+        "both where the conditions fail by more than half of epsilon",
     )
     inner_stop: bool = parameter(False, "switch", "end an inner solution early, once it hardly gains any more")
     inner_iterations: int = parameter(2000, "count", "sweeps of an inner solution before it may end early")
