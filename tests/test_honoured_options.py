@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -194,3 +195,19 @@ def test_a_ready_learner_is_checked_as_well():
     message = re.escape("the engine master-worker does not honour rest=2 of the learner dcd; give --rest 0")
     with pytest.raises(InputError, match=message):
         train(overlapping(), algorithm="ms-dcd", learner=DCD(rest=2))
+
+
+def test_the_page_on_engines_has_what_each_of_them_loses():
+    page = (Path(__file__).parent.parent / "docs" / "engines.md").read_text(encoding="utf-8")
+    table = page.split("| options of learners that it does not honour |\n|---|---|\n")[1].split("\n\n")[0]
+    written = {engine: set(re.findall("`(.*?)`", lost)) for engine, lost in re.findall(r"\| `(.*?)` \| (.*) \|", table)}
+    lost = {
+        name: {
+            option.name
+            for learner in LEARNERS.values()
+            for option in ENGINES[name].loses(learner)
+            if name in learner.engines
+        }
+        for name in ENGINES
+    }
+    assert written == {name: options for name, options in lost.items() if options}
