@@ -7,6 +7,8 @@ import itertools
 import numpy as np
 from scipy.optimize import minimize
 
+from marginloom.constraints import BOUNDARY
+
 
 class TinyChains:
     """Random sentences small enough to enumerate, with dense features, as plain numpy."""
@@ -25,6 +27,7 @@ class TinyChains:
         self.y = [rng.integers(0, labels, size=n) for n in self.lengths]
         self.label_costs = np.ones(labels)
         self.features = features
+        self.forbidden = []  # pairs of neighbours; BOUNDARY is the start or the end
 
     def phi(self, i, y):
         """Joint feature vector: transitions, start, end, emissions, without padding."""
@@ -44,8 +47,12 @@ class TinyChains:
         gold = self.y[i]
         return float(sum(self.label_costs[g] for g, label in zip(gold, y, strict=True) if g != label))
 
+    def allows(self, y):
+        neighbours = itertools.pairwise([BOUNDARY, *map(int, y), BOUNDARY])
+        return not any(pair in self.forbidden for pair in neighbours)
+
     def outputs(self, i):
-        return itertools.product(range(self.labels), repeat=int(self.lengths[i]))
+        return filter(self.allows, itertools.product(range(self.labels), repeat=int(self.lengths[i])))
 
     def to_core(self, w, stride):
         """Spread a weight vector without padding over rows of `stride`."""

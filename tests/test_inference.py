@@ -26,6 +26,7 @@ def make_task(chains, representation):
         chains.labels,
         start_end=chains.start_end,
         label_costs=chains.label_costs,
+        forbidden=chains.forbidden,
     )
 
 

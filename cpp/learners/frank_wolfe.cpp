@@ -8,6 +8,10 @@
 namespace marginloom {
 namespace {
 
+bool same_up_to_rounding(double saved, double right) {
+  return std::abs(saved - right) <= 1e-9 * std::max(std::abs(right), 1e-12);
+}
+
 bool same_up_to_rounding(const SparseSum& saved, const SparseSum& right) {
   double distance = 0;
   visit_both(saved, right, [&](WeightIndex, double x, double y) { distance += (x - y) * (x - y); });
@@ -118,13 +122,13 @@ StateArrays FrankWolfe::export_state() const {
   state["frank_wolfe_indices"] = std::move(indices);
   state["frank_wolfe_values"] = std::move(values);
   state["frank_wolfe_late"] = late_;
-  state["frank_wolfe_sums"] = std::vector<double>{late_loss_, gap_of_last_pass_};
+  state["frank_wolfe_sums"] = std::vector<double>{late_loss_, gap_of_last_pass_, problem_.weighted_loss()};
   state["frank_wolfe_clock"] = std::vector<std::uint64_t>{clock_};
   return state;
 }
 
 // w_i follow from the duals. Saved ones are taken for their last bits, unless the duals are no longer those that they
-// belong to.
+// belong to. Over other features there is nothing but the duals.
 void FrankWolfe::import_state(const StateArrays& state) {
   const auto& sizes = state_array<std::uint64_t>(state, "frank_wolfe_sizes");
   const auto& indices = state_array<std::uint64_t>(state, "frank_wolfe_indices");
@@ -132,8 +136,10 @@ void FrankWolfe::import_state(const StateArrays& state) {
   const auto& late = state_array<double>(state, "frank_wolfe_late");
   const auto& sums = state_array<double>(state, "frank_wolfe_sums");
   const auto& clock = state_array<std::uint64_t>(state, "frank_wolfe_clock");
-  if (sizes.size() != sums_.size() || indices.size() != values.size() || late.size() != late_.size() ||
-      sums.size() != 2 || clock.size() != 1) {
+  const std::size_t saved_dimension = state_array<double>(state, "weights").size();
+  if (sizes.size() != sums_.size() || indices.size() != values.size() ||
+      late.size() != (late_.empty() ? 0 : saved_dimension) || (sums.size() != 3 && sums.size() != 2) ||
+      clock.size() != 1) {
     throw std::invalid_argument("the state is not one of this learner: its arrays have other lengths");
   }
   for (const auto* numbers : {&values, &late, &sums}) {
@@ -144,24 +150,27 @@ void FrankWolfe::import_state(const StateArrays& state) {
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] > indices.size() - next) throw std::invalid_argument("'frank_wolfe_sizes' of the state is broken");
     for (const std::size_t end = next + sizes[i]; next < end; ++next) {
-      if (indices[next] >= task().dimension() ||
-          (!saved[i].indices.empty() && indices[next] <= saved[i].indices.back())) {
+      if (indices[next] >= saved_dimension || (!saved[i].indices.empty() && indices[next] <= saved[i].indices.back())) {
         throw std::invalid_argument("'frank_wolfe_indices' of the state is broken");
       }
       saved[i].push_back(static_cast<WeightIndex>(indices[next]), values[next]);
     }
   }
-  const bool as_saved = problem_.import_state(state);
+  const bool same_dimension = saved_dimension == task().dimension();
+  bool as_saved = problem_.import_state(state) && same_dimension;
+  as_saved &= sums.size() == 3 && same_up_to_rounding(sums[2], problem_.weighted_loss());  // earlier versions had two
   sums_ = sums_of_duals();
-  for (std::size_t i = 0; i < sums_.size(); ++i) {
-    if (same_up_to_rounding(saved[i], sums_[i])) sums_[i] = std::move(saved[i]);
+  for (std::size_t i = 0; same_dimension && i < sums_.size(); ++i) {
+    const bool same = same_up_to_rounding(saved[i], sums_[i]);
+    if (same) sums_[i] = std::move(saved[i]);
+    as_saved &= same;
   }
   begin_pass();
   gap_of_last_pass_ = sums[1];
-  late_ = late;
+  if (same_dimension) late_ = late;
   late_loss_ = sums[0];
   clock_ = clock[0];
-  if (!as_saved) forget_average();  // over duals that are no dual point here
+  if (!as_saved) forget_average();  // over duals that are no dual point here, or of other features and losses
 }
 
 void FrankWolfe::forget_average() {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -173,7 +172,7 @@ class Run:
     @functools.cached_property
     def _problem(self) -> str:
         """Identify everything that the objective depends on."""
-        digest = hashlib.sha256(json.dumps(self.task.fingerprints, sort_keys=True).encode())
+        digest = hashlib.sha256(self.task.identity.encode())
         digest.update(f"{self.objective.loss} {self.objective.C!r}".encode())
         digest.update(self.objective.instance_weights.tobytes())
         return digest.hexdigest()

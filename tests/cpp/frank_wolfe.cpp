@@ -23,7 +23,10 @@ TEST("frank_wolfe: broken states are refused and change nothing") {
   dual_states::check_every_array_is_needed<FrankWolfe>(parameters);
   dual_states::check_every_array_is_needed<FrankWolfe>({});
   for (const char* name : {"frank_wolfe_values", "frank_wolfe_late", "frank_wolfe_sums"}) {
-    refused("other lengths", [name](auto& s) { array<double>(s, name).pop_back(); });
+    refused("other lengths", [name](auto& s) {
+      auto& numbers = array<double>(s, name);
+      numbers.resize(numbers.size() - 2);  // earlier versions had one sum less
+    });
     refused("other lengths", [name](auto& s) { array<double>(s, name).push_back(0); });
     refused("NaN", [name](auto& s) { array<double>(s, name)[0] = not_a_number; });
   }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
@@ -33,6 +34,11 @@ class Task(ABC):
     def fingerprints(self) -> dict[str, str]:
         """Identify everything that training depends on, by the name of the setting, for checkpoints."""
         return {"examples": self.fingerprint}
+
+    @property
+    def identity(self) -> str:
+        """Identify the problem: two tasks with the same one have the same outputs, features and losses."""
+        return json.dumps(self.fingerprints, sort_keys=True)
 
     @property
     @abstractmethod
