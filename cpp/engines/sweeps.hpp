@@ -62,6 +62,7 @@ double sweep_blocks(DualLearner& learner, Lane& lane, const VisitOptions& option
     order.clear();
     std::ranges::copy_if(examples, std::back_inserter(order),
                          [&](std::size_t i) { return pass == 0 || !shrinks || lane.gains[i] >= least; });
+    if (order.empty()) break;  // it stays so
     if (options.shuffle) lane.random.shuffle(std::span(order));
     const std::size_t updates_before = lane.updates;
     double total = 0;
@@ -74,7 +75,7 @@ double sweep_blocks(DualLearner& learner, Lane& lane, const VisitOptions& option
     };
     if (!make_pass(std::span<const std::size_t>(order), note)) break;
     after_pass(lane.updates - updates_before);
-    if (!order.empty()) mean = total / static_cast<double>(order.size());
+    mean = total / static_cast<double>(order.size());
   }
   return sum;
 }
