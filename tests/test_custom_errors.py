@@ -92,11 +92,12 @@ def test_keyboard_interrupt_of_a_method_ends_training_with_usable_weights(algori
             return super().argmax_augmented(x, gold, w)
 
     X, Y = votes()
-    result = train(Interrupted(X, Y), algorithm=algorithm, tol=1e-12, keep_state=True)
+    task = Interrupted(X, Y)
+    result = train(task, algorithm=algorithm, tol=1e-12, keep_state=True)
     assert result.stopped == "interrupted"
     assert result.iterations == 1
     assert result.weights.any()
-    again = train(Majority(X, Y), algorithm=algorithm, tol=1e-12, max_iter=1, warm_start=result.state)
+    again = train(task, algorithm=algorithm, tol=1e-12, max_iter=1, warm_start=result.state)
     assert again.iterations == 1
 
 
@@ -114,9 +115,10 @@ def test_ctrl_c_while_a_difference_is_rebuilt_leaves_a_state_to_go_on_from(loss,
 
     X, Y = votes()
     options = {"loss": loss, "C": 1.0, "tol": 1e-4, "max_iter": 2000}
-    result = train(Interrupted(X, Y), memory=1, keep_state=True, **options)
+    task = Interrupted(X, Y)
+    result = train(task, memory=1, keep_state=True, **options)
     assert result.stopped == "interrupted"
-    rest = train(Majority(X, Y), warm_start=result.state, **options)
+    rest = train(task, warm_start=result.state, **options)
     whole = train(Majority(X, Y), **options)
     assert rest.certificate.primal == pytest.approx(whole.certificate.primal, rel=2e-4)
 

@@ -5,7 +5,7 @@ import threading
 
 import numpy as np
 import pytest
-from custom_chains import Majority, Watched, at_call, votes
+from custom_chains import Watched, at_call
 from oracles import TinyChains
 from test_inference import make_task
 
@@ -146,10 +146,11 @@ def test_ctrl_c_between_the_steps_of_a_run_loses_nothing(monkeypatch, tmp_path, 
 @pytest.mark.parametrize("action", [ctrl_c, raise_interrupt])
 def test_ctrl_c_in_inference_ends_training_in_or_after_the_pass(algorithm, n_threads, action):
     options = {"algorithm": algorithm, "n_threads": n_threads, "tol": 1e-300}
-    result = train(Watched(at_call(45, action)), max_iter=10**6, keep_state=True, **options)
+    task = Watched(at_call(45, action))
+    result = train(task, max_iter=10**6, keep_state=True, **options)
     assert result.stopped == "interrupted"
     assert result.weights.any() == (result.updates > 0)  # SGD first searches for the size of its steps
-    assert train(Majority(*votes()), warm_start=result.state, max_iter=1, **options).iterations == 1
+    assert train(task, warm_start=result.state, max_iter=1, **options).iterations == 1
 
 
 def test_second_ctrl_c_breaks_into_a_callback_and_training_still_ends_well():
