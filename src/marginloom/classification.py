@@ -240,10 +240,8 @@ class ClassificationEvaluator:
         self._gold = classifier.labels.encode(labelled.labels)
         if self._gold.size != self._task.core.size:
             raise InputError(f"there are {self._gold.size} labels for {self._task.core.size} examples")
-        unseen = np.asarray(labelled.labels, dtype=object)[self._gold == UNSEEN]
-        names, counts = np.unique(unseen.astype(str), return_counts=True)
         #: Labels that training did not see, with how often they occur.
-        self.unseen: dict[str, int] = dict(zip(names.tolist(), counts.tolist(), strict=True))
+        self.unseen: dict[str, int] = classifier.labels.count_unseen(labelled.labels, self._gold)
 
     @property
     def counts(self) -> dict[str, int]:

@@ -54,6 +54,20 @@ def forbidden_pairs(constraints: str | Iterable[Pair] | None, labels: Sequence[A
     return pairs
 
 
+def named_pairs(forbidden: Iterable[tuple[int, int]], labels: Sequence[Any]) -> list[Pair]:
+    """Return the pairs of labels from which `forbidden_pairs` makes these numbers.
+
+    Examples
+    --------
+    >>> named_pairs([(BOUNDARY, 1), (1, 0)], ["a", "b"])
+    [('<s>', 'b'), ('b', 'a')]
+    """
+    return [
+        (START if before == BOUNDARY else labels[before], END if after == BOUNDARY else labels[after])
+        for before, after in forbidden
+    ]
+
+
 def _number(label: Any, labels: Sequence[Any], boundary: str) -> int:
     if label in labels:
         return labels.index(label)

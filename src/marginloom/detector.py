@@ -15,7 +15,7 @@ from marginloom.boxes import Box, LossFunction, detection_scores, loss_tables
 from marginloom.errors import InputError
 from marginloom.images import ImageSet
 from marginloom.io.model import Tensors
-from marginloom.labels import UNSEEN, LabelSet
+from marginloom.labels import LabelSet
 from marginloom.model import Evaluator, Model, fit_model
 from marginloom.tasks.detection import DetectionTask
 from marginloom.threads import resolve_threads
@@ -293,10 +293,8 @@ class DetectionEvaluator:
         self._task = detector.detection_task(labelled.images)
         self._boxes = labelled.boxes
         self._labels = detector.labels.encode(labelled.labels)
-        unseen = np.asarray(labelled.labels, dtype=object)[self._labels == UNSEEN]
-        names, counts = np.unique(unseen.astype(str), return_counts=True)
         #: Labels that training did not see, with how often they occur.
-        self.unseen: dict[str, int] = dict(zip(names.tolist(), counts.tolist(), strict=True))
+        self.unseen: dict[str, int] = detector.labels.count_unseen(labelled.labels, self._labels)
 
     @property
     def counts(self) -> dict[str, int]:

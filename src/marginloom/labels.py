@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,9 +13,12 @@ from numpy.typing import NDArray
 from marginloom import _core
 from marginloom.errors import InputError
 from marginloom.features.base import UNKNOWN, load_vocabulary, vocabulary_tensors
+from marginloom.label_arrays import plain_labels
 
 MAX_LABELS = 65_535  # one number less than 16 bits hold, which marks a label that training did not see
 UNSEEN = np.uint16(0xFFFF)
+
+_TOO_LARGE = 2**63  # for the type int64; a file has such labels in an array of their own
 
 
 class LabelSet:
@@ -38,18 +43,17 @@ class LabelSet:
         self.strings = isinstance(self.names[0], str)
         self.vocabulary = _core.Vocabulary()
         self.vocabulary.encode_strings([str(name) for name in self.names], grow=True)
-        self._array = np.array(self.names, dtype=object if self.strings else np.int64)
+        self._array = plain_labels(self.names)
 
     @classmethod
     def learn(cls, labels: Iterable[Any]) -> tuple[LabelSet, NDArray[np.uint16]]:
         """Return the labels that occur, and the number of each."""
-        flat = labels if isinstance(labels, np.ndarray) else list(labels)
-        if len(flat) == 0:
+        values = plain_labels(labels)
+        if values.size == 0:
             raise InputError("there is no label, because there is no token")
-        if isinstance(flat[0], str):
+        if isinstance(values[0], str):
             seen = _core.Vocabulary()
-            return cls.from_vocabulary(seen, _encode_strings(seen, flat, grow=True))
-        values = _as_integers(flat)
+            return cls.from_vocabulary(seen, _encode_strings(seen, values, grow=True))
         names, numbers = np.unique(values, return_inverse=True)
         return cls(names.tolist()), numbers.astype(np.uint16)
 
@@ -67,18 +71,21 @@ class LabelSet:
 
     def encode(self, labels: Iterable[Any]) -> NDArray[np.uint16]:
         """Return the number of each label; those that training did not see become `UNSEEN`."""
-        flat = labels if isinstance(labels, np.ndarray) else list(labels)
-        if len(flat) == 0:
+        values = plain_labels(labels)
+        if values.size == 0:
             return np.zeros(0, dtype=np.uint16)
-        if self.strings != isinstance(flat[0], str):
+        if self.strings != isinstance(values[0], str):
             kinds = ("strings", "whole numbers") if self.strings else ("whole numbers", "strings")
             raise InputError(f"the labels are {kinds[1]}, and the model was trained on {kinds[0]}")
         if self.strings:
-            return _narrow(_encode_strings(self.vocabulary, flat, grow=False))
-        values = _as_integers(flat)
-        names = np.asarray(self._array, dtype=np.int64)
-        places = np.minimum(np.searchsorted(names, values), len(names) - 1)
-        return np.where(names[places] == values, places, UNSEEN).astype(np.uint16)
+            return _narrow(_encode_strings(self.vocabulary, values, grow=False))
+        numbers = {name: number for number, name in enumerate(self.names)}
+        return np.array([numbers.get(value, UNSEEN) for value in values.tolist()], dtype=np.uint16)
+
+    def count_unseen(self, labels: Sequence[Any] | NDArray[Any], numbers: NDArray[Any]) -> dict[str, int]:
+        """Return the labels that `encode` did not know, as texts, with how often they occur."""
+        unseen = Counter(str(labels[place]) for place in np.flatnonzero(numbers == UNSEEN).tolist())
+        return dict(sorted(unseen.items()))
 
     def decode(self, numbers: NDArray[np.uint16]) -> NDArray[Any]:
         """Return the labels of numbers."""
@@ -86,9 +93,10 @@ class LabelSet:
 
     def find(self, label: Any) -> int:
         """Return the number of a label; `InputError` if it is not one of the set."""
-        if label not in self.names:
+        wanted = label.item() if isinstance(label, np.generic) else label  # numpy compares in double precision
+        if wanted not in self.names:
             raise InputError(f"{label!r} is not a label of the training data; there are: {self.summary()}")
-        return self.names.index(label)
+        return self.names.index(wanted)
 
     def summary(self, limit: int = 12) -> str:
         """List the labels, cut short if there are many."""
@@ -99,16 +107,20 @@ class LabelSet:
         """Return the arrays from which `load` makes the same set."""
         if self.strings:
             return vocabulary_tensors(self.vocabulary, "labels")
-        return {"labels": np.array(self.names, dtype=np.int64)}
+        large = [name for name in self.names if name >= _TOO_LARGE]
+        tensors: dict[str, NDArray[Any]] = {"labels": np.array(self.names[: len(self.names) - len(large)], np.int64)}
+        return tensors | ({"large_labels": np.array(large, np.uint64)} if large else {})
 
     @classmethod
     def load(cls, tensors: dict[str, NDArray[Any]]) -> LabelSet:
         """Make the set from its arrays."""
         if "labels" in tensors:
-            numbers = tensors["labels"]
-            if numbers.dtype != np.int64 or numbers.ndim != 1 or (np.diff(numbers) <= 0).any():
+            signed, large = tensors["labels"], tensors.get("large_labels", np.zeros(0, np.uint64))
+            names: list[Any] = [*signed.ravel().tolist(), *large.ravel().tolist()]
+            right = signed.dtype == np.int64 and large.dtype == np.uint64 and signed.ndim == large.ndim == 1
+            if not right or any(first >= second for first, second in pairwise(names)):
                 raise ValueError("the labels are not whole numbers in order")
-            return cls(numbers.tolist())
+            return cls(names)
         vocabulary = load_vocabulary(tensors, "labels")
         names = [vocabulary.name(number) for number in range(len(vocabulary))]
         if names != sorted(names):
@@ -120,19 +132,8 @@ def _encode_strings(vocabulary: _core.Vocabulary, labels: Iterable[Any], grow: b
     try:
         return vocabulary.encode_strings(labels, grow)
     except ValueError as error:
-        raise InputError(f"labels must be all strings or all whole numbers: {error}") from error
+        raise InputError(f"a label is no text that UTF-8 can hold: {error}") from error
 
 
 def _narrow(numbers: NDArray[np.uint32]) -> NDArray[np.uint16]:
     return np.where(numbers == UNKNOWN, UNSEEN, numbers).astype(np.uint16)
-
-
-def _as_integers(labels: Any) -> NDArray[np.int64]:
-    try:
-        values = np.asarray(labels)
-    except (ValueError, OverflowError) as error:
-        raise InputError("labels must be all strings or all whole numbers") from error
-    if values.ndim != 1 or values.dtype.kind not in "iub":
-        found = next((label for label in labels if not isinstance(label, (int, np.integer))), labels[0])
-        raise InputError(f"labels must be all strings or all whole numbers, not {found!r}")
-    return values.astype(np.int64)

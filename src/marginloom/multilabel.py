@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import itertools
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -204,6 +203,7 @@ def train_multilabel(
     def prepare() -> tuple[MultilabelModel, MultilabelTask]:
         labels, gold = learn_labels(training.labels)
         costs = _costs(labels, label_costs)
+        pairs = _pairs(labels, interactions)
         together = labels_per_slack
         if together is None and interactions is None and chosen.kind == "dual" and loss == "hinge":
             together = LABELS_PER_SLACK
@@ -212,13 +212,13 @@ def train_multilabel(
             gold,
             len(labels.names),
             label_costs=costs,
-            pairs=_pairs(labels, interactions),
+            pairs=pairs,
             labels_per_slack=together,
             bias=checked("bias", bias, "not negative"),
         )
         settings = {
             "label_costs": _stored_costs(labels, costs),
-            "interactions": _stored_interactions(interactions),
+            "interactions": _stored_interactions(labels, pairs),
             "labels_per_slack": labels_per_slack,
         }
         model = MultilabelModel(
@@ -319,10 +319,10 @@ def _pairs(labels: LabelSet, interactions: Interactions) -> Any:
     return pairs
 
 
-def _stored_interactions(interactions: Interactions) -> Any:
-    if interactions is None or isinstance(interactions, str):
-        return interactions
-    return [list(pair) for pair in interactions]
+def _stored_interactions(labels: LabelSet, pairs: Any) -> Any:
+    if pairs is None or isinstance(pairs, str):
+        return pairs
+    return [[labels.names[first], labels.names[second]] for first, second in pairs]
 
 
 class MultilabelEvaluator:
@@ -367,10 +367,10 @@ def _encoded(labels: LabelSet, given: Any) -> tuple[NDArray[np.uint8], dict[str,
     sets = _as_lists(given)
     flat = [label for members in sets for label in members]
     numbers = labels.encode(flat).astype(np.int64)
-    unseen = Counter(str(flat[place]) for place in np.flatnonzero(numbers == UNSEEN))
-    columns = {label: width + rank for rank, label in enumerate(sorted(unseen))}
+    unseen = labels.count_unseen(flat, numbers)
+    columns = {label: width + rank for rank, label in enumerate(unseen)}
     for place in np.flatnonzero(numbers == UNSEEN):
         numbers[place] = columns[str(flat[place])]
     total = width + len(columns)
     packed = pack_lists(_regrouped(numbers.tolist(), sets), total)
-    return unpack(packed, total), dict(sorted(unseen.items()))
+    return unpack(packed, total), unseen

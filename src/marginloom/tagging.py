@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom import _core
-from marginloom.constraints import BOUNDARY, START, Pair, forbidden_pairs
+from marginloom.constraints import BOUNDARY, START, Pair, forbidden_pairs, named_pairs
 from marginloom.errors import InputError
 from marginloom.features import STORED, Encoded, FeatureSet
 from marginloom.io.corpus import Corpus
 from marginloom.io.model import Tensors
-from marginloom.labels import UNSEEN, LabelSet
+from marginloom.label_arrays import plain_labels
+from marginloom.labels import LabelSet
 from marginloom.metrics import sequence_scores
 from marginloom.model import Model, fit_model
 from marginloom.parameters import checked
@@ -196,7 +197,9 @@ def train_tagger(
         settings = {
             "label_costs": [[label, cost] for label, cost in zip(labels.names, costs, strict=False) if cost != 1],
             "min_count": getattr(features, "min_count", 1),
-            "constraints": constraints if constraints is None or isinstance(constraints, str) else list(constraints),
+            "constraints": constraints
+            if constraints is None or isinstance(constraints, str)
+            else named_pairs(forbidden, labels.names),
         }
         tagger = Tagger(features=features, labels=labels, start_end=start_end, forbidden=forbidden, settings=settings)
         task = SequenceTask(
@@ -271,10 +274,10 @@ class TaggingEvaluator:
             raise InputError(f"there are {len(labelled.labels)} labels for {encoded.sentences[-1]} tokens")
         self._task = tagger.sequence_task(encoded)
         self._bounds = encoded.sentences.astype(np.int64)
-        self._gold = self._split(np.asarray(labelled.labels, dtype=object))
-        unseen = tagger.labels.encode(labelled.labels) == UNSEEN
+        gold = plain_labels(labelled.labels)
+        self._gold = self._split(gold)
         #: Labels that training did not see, with how often they occur.
-        self.unseen: dict[str, int] = _counts(np.asarray(labelled.labels, dtype=object)[unseen])
+        self.unseen: dict[str, int] = tagger.labels.count_unseen(gold, tagger.labels.encode(gold))
 
     @property
     def counts(self) -> dict[str, int]:
@@ -294,8 +297,3 @@ class TaggingEvaluator:
     def _split(self, flat: NDArray[Any]) -> list[list[Any]]:
         items = flat.tolist()
         return [items[start:end] for start, end in itertools.pairwise(self._bounds.tolist())]
-
-
-def _counts(labels: NDArray[Any]) -> dict[str, int]:
-    names, counts = np.unique(labels.astype(str), return_counts=True)
-    return dict(zip(names.tolist(), counts.tolist(), strict=True))

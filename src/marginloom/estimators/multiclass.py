@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
@@ -20,6 +21,8 @@ from marginloom.errors import InputError
 from marginloom.estimators.base import Estimator
 from marginloom.estimators.validation import validated_rows
 from marginloom.io.files import StrPath
+from marginloom.label_arrays import label_array, plain_labels, whole_floats
+from marginloom.labels import UNSEEN, LabelSet
 from marginloom.learners import Learner
 from marginloom.model import Model
 from marginloom.parameters import checked
@@ -132,15 +135,16 @@ class MulticlassClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         MulticlassClassifier
             The estimator itself.
         """
-        X, y = validated_rows(self, X, y, reset=True)
-        check_classification_targets(y)
+        X, y = validated_rows(self, X, _as_array(y), reset=True)
+        y = _checked(y)
         classes, numbers = np.unique(y, return_inverse=True)
-        names = _plain_names(classes)
+        check_classification_targets(numbers if y.dtype == object else y)  # of objects it knows strings alone
+        names = _stored(classes)
         evaluation_sets = {}
         if eval_set is not None:
             if not isinstance(eval_set, (tuple, list)) or len(eval_set) != 2:
                 raise InputError("eval_set must be a tuple (X, y)")
-            evaluation_sets["dev"] = self._labelled(*eval_set, classes)
+            evaluation_sets["dev"] = self._known(self._labelled(*eval_set), LabelSet(names.tolist()))
         train_this = functools.partial(
             train_classifier,
             LabelledRows(X, names[numbers]),
@@ -161,7 +165,7 @@ class MulticlassClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
 
     def _adopt(self, model: Model) -> None:
         super()._adopt(model)
-        self.classes_ = np.array(self.model_.labels.names)
+        self.classes_ = label_array(self.model_.labels.names)
         self.n_features_in_: int = self.model_.n_features
 
     @property
@@ -196,6 +200,14 @@ class MulticlassClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         labels = self.classes_[numbers].tolist()
         return [list(zip(*best, strict=True)) for best in zip(labels, scores.tolist(), strict=True)]
 
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Return the share of examples, or of their weight, whose class is right; one that is unknown is an error."""
+        self._check_fitted()
+        labelled = self._labelled(X, y)
+        right = self.model_.labels.encode(labelled.labels)
+        found = self.model_.classify(labelled.X, self.n_threads)
+        return float(accuracy_score(right, found, sample_weight=sample_weight))
+
     def evaluate(self, X: Any, y: Any) -> dict[str, Any]:
         """Return all scores: accuracy, macro F1, and precision, recall and F1 of every class.
 
@@ -203,19 +215,24 @@ class MulticlassClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         """
         self._check_fitted()
         model: Classifier = self.model_
-        return model.report(model.evaluator(self._labelled(X, y, self.classes_), self.n_threads))
+        return model.report(model.evaluator(self._known(self._labelled(X, y), model.labels), self.n_threads))
 
-    def _labelled(self, X: Any, y: Any, classes: NDArray[Any]) -> LabelledRows:
+    def _labelled(self, X: Any, y: Any) -> LabelledRows:
         """Return checked examples to score on."""
         X = validated_rows(self, X)
-        y = column_or_1d(y)
+        y = _stored(_checked(column_or_1d(_as_array(y))))
         if X.shape[0] != y.size:
             raise InputError(f"X has {X.shape[0]} examples, and y has {y.size}")
-        unknown = ~np.isin(y, classes)
-        if unknown.any():
-            shown = ", ".join(repr(label) for label in np.unique(y[unknown])[:5].tolist())
+        return LabelledRows(X, y)
+
+    @staticmethod
+    def _known(labelled: LabelledRows, labels: LabelSet) -> LabelledRows:
+        """Return the same examples; `InputError` if one has a class that is not among these."""
+        unseen = np.asarray(labelled.labels)[labels.encode(labelled.labels) == UNSEEN]
+        if unseen.size:
+            shown = ", ".join(repr(label) for label in sorted(set(unseen.tolist()))[:5])
             raise InputError(f"y has classes that training did not see: {shown}; leave their examples out")
-        return LabelledRows(X, _plain_names(y))
+        return labelled
 
     @classmethod
     def _own_parameters(cls, model: Classifier) -> dict[str, Any]:
@@ -237,12 +254,20 @@ class MulticlassClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         return {"X_types": ["2darray", "sparse"]}
 
 
-def _plain_names(labels: NDArray[Any]) -> NDArray[Any]:
+def _as_array(y: Any) -> Any:
+    """Return a list of labels as an array that does not change them; everything else is left to scikit-learn."""
+    is_list = isinstance(y, (list, tuple)) and not any(isinstance(label, (list, tuple, np.ndarray)) for label in y)
+    return label_array(y) if is_list or (isinstance(y, np.ndarray) and y.dtype.kind == "T") else y
+
+
+def _checked(y: NDArray[Any]) -> NDArray[Any]:
+    """Return labels in an array of one type, or of objects if they are strings or if no type holds them."""
+    if y.dtype != object:
+        return y
+    labels = label_array(y)
+    return labels.astype(object) if labels.dtype.kind == "U" else labels
+
+
+def _stored(labels: NDArray[Any]) -> NDArray[Any]:
     """Return labels as a model stores them: strings, or whole numbers, which truth values and 1.0 become too."""
-    if labels.dtype.kind in "OUS":
-        if all(isinstance(label, str) for label in labels.tolist()):
-            return labels.astype(object)
-        whole = [isinstance(label, (int, np.integer)) for label in labels.tolist()]
-        if not all(whole):
-            raise InputError(f"labels must be all strings or all whole numbers, not {labels[whole.index(False)]!r}")
-    return labels.astype(np.int64)
+    return plain_labels(whole_floats(labels.tolist()) if labels.dtype.kind == "f" else labels)

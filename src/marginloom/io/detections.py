@@ -11,6 +11,7 @@ import io
 import os
 import zipfile
 import zlib
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from marginloom.errors import InputError
 from marginloom.io.files import StrPath, atomic_write, open_binary, read_bytes
+from marginloom.label_arrays import label_array
 
 __all__ = ["DetectionFile", "read_detections", "write_detections"]
 
@@ -44,7 +46,7 @@ class DetectionFile:
     boxes: NDArray[np.int64] | None
 
 
-def write_detections(path: StrPath, images: ArrayLike, labels: ArrayLike, boxes: ArrayLike) -> None:
+def write_detections(path: StrPath, images: ArrayLike, labels: Iterable[Any], boxes: ArrayLike) -> None:
     """Write images with their objects to a file that ``marginloom train detect`` reads.
 
     Parameters
@@ -66,7 +68,13 @@ def write_detections(path: StrPath, images: ArrayLike, labels: ArrayLike, boxes:
     ...     read_detections(f"{folder}/one.npz").labels.tolist()
     ['dot']
     """
-    arrays = {"images": np.asarray(images), "labels": np.asarray(labels), "boxes": np.asarray(boxes, dtype=np.int64)}
+    names = label_array(labels)
+    if names.dtype == object:
+        raise InputError(
+            f"{os.fspath(path)}: an .npz archive cannot hold strings that end in NUL, nor whole numbers of which some "
+            "are negative and others beyond 2^63 - 1; give other labels"
+        )
+    arrays = {"images": np.asarray(images), "labels": names, "boxes": np.asarray(boxes, dtype=np.int64)}
     _checked(os.fspath(path), arrays)
     with atomic_write(path) as file:
         np.savez_compressed(file, allow_pickle=False, **arrays)
