@@ -7,6 +7,7 @@
 #include <limits>
 #include <stdexcept>
 #include <system_error>
+#include <type_traits>
 
 namespace marginloom {
 namespace {
@@ -104,6 +105,13 @@ template <class Value>
 void append(std::string& text, Value value) {
   char buffer[32];
   const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, value);
+  if constexpr (std::is_same_v<Value, float>) {
+    // What is read is a double, and turning that into single precision again may end at a neighbour: the digits of
+    // 0x1.5c87fap-84, 7.038531e-26, are a double in the middle of two floats. Then it takes the digits of the double.
+    double read = 0;
+    std::from_chars(buffer, end, read);
+    if (static_cast<float>(read) != value) return append(text, static_cast<double>(value));
+  }
   text.append(buffer, end);
 }
 

@@ -266,3 +266,35 @@ def test_models_of_taggers_and_classifiers_do_not_mix(model, classifier, corpus,
     assert "task 'tag', expected 'classify'" in said
     said = fails("train", "tag", corpus / "train.conll", "--model", tmp_path / "m", "--warm-start", classifier)
     assert "task 'classify', expected 'tag'" in said
+
+
+LARGE = [9007199254740995, 9007199254740996, -9007199254740995, 2**64 - 1]
+
+
+def test_labels_beyond_double_precision_are_classes_of_their_own(tmp_path):
+    for name, labels in {"a": LARGE[:3], "b": LARGE[3:], "all": LARGE}.items():
+        lines = (f"{label} {LARGE.index(label) + 1}:1\n" for label in labels)
+        (tmp_path / name).write_text("".join(lines))
+    run(
+        *("train", "classify", tmp_path / "a", tmp_path / "b", "--model", tmp_path / "m", "--C", "10"),
+        *("--dev", tmp_path / "all", "--class-weight", f"{LARGE[3]}=2"),
+    )
+    assert run("predict", tmp_path / "m", tmp_path / "all").stdout.split() == [str(label) for label in LARGE]
+    scores = last_json(run("evaluate", tmp_path / "m", tmp_path / "all", "--json"))["scores"]
+    assert scores["accuracy"] == 1
+    assert set(scores["per_label"]) == {str(label) for label in LARGE}
+    inspected = last_json(run("inspect", tmp_path / "m", "--json"))
+    assert inspected["labels"] == sorted(LARGE)
+    assert inspected["settings"]["class_weight"] == [[LARGE[3], 2.0]]
+    (tmp_path / "other").write_text(f"{LARGE[0] + 2} 1:1\n")
+    assert last_json(run("evaluate", tmp_path / "m", tmp_path / "other", "--json"))["unseen_labels"] == {
+        str(LARGE[0] + 2): 1
+    }
+
+
+def test_labels_beyond_64_bits_are_refused(tmp_path):
+    (tmp_path / "f").write_text("1 1:1\n18446744073709551616 1:1\n")
+    said = fails("train", "classify", tmp_path / "f", "--model", tmp_path / "m")
+    assert (
+        f"{tmp_path / 'f'}, line 2: found the label '18446744073709551616', expected a whole number of 64 bits" in said
+    )

@@ -143,6 +143,17 @@ def test_numbers_are_labels_too_and_files_are_joined(tmp_path):
     )
 
 
+def test_numbers_beyond_double_precision_are_labels_of_their_own(tmp_path):
+    low, next_to_it, high = 9007199254740995, 9007199254740996, 2**64 - 1
+    (tmp_path / "a").write_text(f"{low},-1 1:1\n{next_to_it} 2:1\n")
+    (tmp_path / "b").write_text(f"{high} 3:1\n")
+    files = [tmp_path / "a", tmp_path / "b"]
+    run("train", "multilabel", *files, "--model", tmp_path / "m", "--C", "100", "--pair", f"{low} {next_to_it}")
+    assert run("predict", tmp_path / "m", tmp_path / "a").stdout == f"-1,{low}\n{next_to_it}\n"
+    assert run("predict", tmp_path / "m", tmp_path / "b").stdout == f"{high}\n"
+    assert last_json(run("evaluate", tmp_path / "m", tmp_path / "b", "--json"))["scores"]["subset_accuracy"] == 1
+
+
 def test_wrong_usage_is_refused(folder, tmp_path):
     train = ["train", "multilabel", folder / "train.svm", "--model", tmp_path / "m"]
     assert "none, tree or full" in refuses(*train, "--interactions", "star")

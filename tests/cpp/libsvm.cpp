@@ -53,4 +53,15 @@ TEST("LIBSVM: text that is written is read back") {
   CHECK(rows.values == (std::vector<double>{0.1, 5e-324, -1e300, 0}));
 }
 
+TEST("LIBSVM: single precision is read back, also where its digits are a double between two floats") {
+  const std::vector<std::string_view> labels{"1"};
+  const std::vector<std::uint64_t> offsets{0, 3};
+  const std::vector<std::int32_t> indices{0, 1, 2};
+  const std::vector<float> values{0.1F, 0x1.5c87fap-84F, 1e-45F};
+  const std::string text = format_libsvm<float>(labels, offsets, indices, values);
+  CHECK(text.starts_with("1 1:0.1 2:7.03853"));
+  const LibsvmRows rows = parse_libsvm(text, "f", 1);
+  for (std::size_t i = 0; i < values.size(); ++i) CHECK(static_cast<float>(rows.values[i]) == values[i]);
+}
+
 }  // namespace

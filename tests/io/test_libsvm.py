@@ -3,6 +3,7 @@
 import gzip
 import io
 import lzma
+import re
 
 import numpy as np
 import pytest
@@ -150,23 +151,128 @@ def test_stream_is_read_line_by_line_and_counts_lines_over_all_pieces():
         list(stream_rows(Slow(b"1 1:1\n1 x\n"), "f"))
 
 
-values = st.floats(allow_nan=False, allow_infinity=False)
-matrices = st.integers(1, 5).flatmap(
-    lambda width: st.lists(st.lists(st.just(0.0) | values, min_size=width, max_size=width), min_size=1, max_size=6)
+def bits(array):
+    """Return what an array holds, such that numbers with other bits differ: -0.0 is not 0.0."""
+    return np.asarray(array).view(f"u{np.asarray(array).itemsize}").tolist()
+
+
+def entries(matrix):
+    """Return the entries of a matrix that are not a plain zero, with the bits of their values."""
+    rows = matrix.tocoo()
+    found = zip(rows.row.tolist(), rows.col.tolist(), bits(rows.data), strict=True)
+    return sorted(entry for entry in found if entry[2] != 0)
+
+
+numbers = st.integers(-(2**63), 2**64 - 1)
+blanks = " \t\n\r\v\f,:#"
+names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters=f"{blanks}\ufeff"), min_size=1).filter(
+    lambda name: not re.fullmatch(r"[-+]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]+)?|nan|inf|infinity)", name, re.I)
 )
 
 
+def floats(width):
+    return st.just(0.0) | st.floats(allow_nan=False, allow_infinity=False, width=width)
+
+
+def matrices(width):
+    """Return rows of floats of so many bits."""
+    return st.integers(1, 5).flatmap(
+        lambda columns: st.lists(st.lists(floats(width), min_size=columns, max_size=columns), min_size=1, max_size=6)
+    )
+
+
+@pytest.mark.parametrize("width", [32, 64])
+@pytest.mark.parametrize("labels", [numbers, names], ids=["numbers", "names"])
 @settings(max_examples=50, deadline=None)
-@given(matrices, st.data())
-def test_what_is_written_is_read_back_to_the_bit(tmp_path_factory, rows, data):
+@given(data=st.data())
+def test_what_is_written_is_read_back_to_the_bit(tmp_path_factory, width, labels, data):
     path = tmp_path_factory.mktemp("libsvm") / "f.svm"
-    X = np.array(rows) + 0.0  # without negative zeros, which are left out as zeros are
-    label_sets = st.lists(st.integers(-5, 5), unique=True, max_size=3)
-    y = data.draw(st.lists(label_sets, min_size=len(X), max_size=len(X)))
-    write_libsvm(path, csr_matrix(X), y)
-    found, labels = read_libsvm(path, n_features=X.shape[1], multilabel=True)
-    assert labels == y
-    assert np.array_equal(found.toarray(), X)
+    X = np.array(data.draw(matrices(width)), dtype=f"f{width // 8}")
+    y = data.draw(st.lists(st.lists(labels, unique=True, max_size=3), min_size=len(X), max_size=len(X)))
+    places = np.indices(X.shape).reshape(2, -1)
+    sparse = csr_matrix((X.ravel(), places), shape=X.shape)  # which has its zeros too
+    for given_as in (X, sparse):
+        write_libsvm(path, given_as, y)
+        found, read = read_libsvm(path, n_features=X.shape[1], multilabel=True)
+        assert read == y
+        assert entries(found.astype(X.dtype)) == entries(sparse)
+        assert found.shape == X.shape
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(numbers, min_size=1) | st.lists(names, min_size=1))
+def test_single_labels_are_read_back(tmp_path_factory, y):
+    path = tmp_path_factory.mktemp("libsvm") / "f.svm"
+    write_libsvm(path, np.ones((len(y), 1)), y)
+    _, found = read_libsvm(path)
+    assert found.tolist() == y
+    write_libsvm(path, np.ones((len(y), 1)), found)
+    assert read_libsvm(path)[1].tolist() == y
+
+
+@pytest.mark.parametrize("ending", [".gz", ".xz"])
+def test_files_are_compressed_as_their_names_say(tmp_path, ending):
+    path = tmp_path / f"f.svm{ending}"
+    write_libsvm(path, np.eye(2), [1, 2])
+    first = path.read_bytes()
+    assert read_libsvm(path)[1].tolist() == [1, 2]
+    write_libsvm(path, np.eye(2), [1, 2])
+    assert path.read_bytes() == first
+
+
+def test_labels_are_whole_numbers_of_64_bits_to_the_last_digit():
+    assert parse(b"9007199254740995 1:1\n9007199254740996 1:1\n", "f").single_labels().tolist() == [
+        9007199254740995,
+        9007199254740996,
+    ]
+    found = {
+        (b"-9223372036854775808", b"9223372036854775807"): np.int64,
+        (b"0", b"18446744073709551615"): np.uint64,
+        (b"-1", b"18446744073709551615"): object,
+    }
+    for labels, dtype in found.items():
+        read = parse(b"".join(label + b" 1:1\n" for label in labels), "f").single_labels()
+        assert read.tolist() == [int(label) for label in labels]
+        assert read.dtype == dtype
+
+
+def test_numbers_may_be_written_in_other_ways_and_are_exact():
+    text = b"+1 1:1\n1.0 1:1\n1e3 1:1\n-0 1:1\n007 1:1\n9007199254740993.0 1:1\n.5e1 1:1\n0e999999999 1:1\n"
+    assert parse(text, "f").single_labels().tolist() == [1, 1, 1000, 0, 7, 9007199254740993, 5, 0]
+
+
+def test_names_that_python_would_take_for_numbers_are_names():
+    assert parse("1_0 1:1\n10 1:1\n٣ 1:1\n".encode(), "f").single_labels().tolist() == ["1_0", "10", "٣"]
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "18446744073709551616",
+        "-9223372036854775809",
+        "1e300",
+        "1e99999999999999999999",
+        "1e-5",
+        "nan",
+        "-inf",
+        "9" * 5000,
+    ],
+)
+def test_numbers_that_no_label_can_be_are_refused(tmp_path, label):
+    with pytest.raises(InputError, match=r"f, line 2: found the label .*expected a whole number of 64 bits or a name"):
+        parse(f"1 1:1\n{label} 1:1\n".encode(), "f").single_labels()
+    with pytest.raises(InputError, match="of example 1 cannot be written"):
+        write_libsvm(tmp_path / "f", np.eye(2), ["name", label])
+
+
+def test_negative_zeros_are_written_and_read():
+    assert bits(parse(b"1 1:-0 2:0", "f").values) == bits([-0.0, 0.0])
+
+
+def test_single_precision_is_read_back_where_its_digits_lie_between_two_floats(tmp_path):
+    X = np.array([[float.fromhex("0x1.5c87fap-84")]], dtype=np.float32)  # shortest: 7.038531e-26
+    write_libsvm(tmp_path / "f", X, [1])
+    assert bits(read_libsvm(tmp_path / "f")[0].toarray().astype(np.float32)) == bits(X)
 
 
 def test_single_precision_is_written_short_and_read_back(tmp_path):
@@ -209,6 +315,18 @@ def test_scikit_learn_reads_what_we_write_and_the_other_way_round(tmp_path):
         ([[1.0]], ["a:b"], "'a:b'"),
         ([[1.0]], [["a", ""]], "''"),
         ([[1.0]], [None], "None"),
+        ([[1.0]], ["\ufeffa"], "'\\ufeffa'"),
+        ([[1.0]], ["\ud800"], "'\\ud800'"),
+        ([[1.0]], [2.0**70], "the label 1.1805916207174113e+21 of example 0"),
+        ([[1.0]], [2**70], "has more than 64 bits"),
+        ([[1.0], [2.0]], [1, "a"], "whole numbers such as 1 and strings such as 'a'"),
+        ([[1.0], [2.0]], ["2", "1"], "all labels are strings that are read as whole numbers, such as '1'"),
+        ([[1.0]], [[1, 1]], "give every label once"),
+        ([[2**53 + 1]], [1], "X has the value 9007199254740993, which double precision cannot hold"),
+        ([[2**64 + 1]], [1], "X has the value 18446744073709551617, which"),
+        ([[1j]], [1], "X must be a matrix of numbers"),
+        ([[[1.0]]], [1], "3 dimensions"),
+        (csr_matrix(([1.0], ([0], [2**31 - 1])), shape=(1, 2**31)), [1], "the format ends at column 2147483646"),
     ],
     ids=repr,
 )

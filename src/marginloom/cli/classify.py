@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from marginloom.classification import Classifier, ClassWeight, LabelledRows, train_classifier
@@ -62,11 +61,11 @@ def train_classify(
 
     def read() -> TrainingData:
         rows = TrainingRows.read(options.training, min_count)
-        labels = [part.single_labels(rows.strings) for part in rows.files]
+        labels = [label for part in rows.files for label in part.single_labels(rows.strings).tolist()]
         weights: ClassWeight = "balanced" if balanced else {rows.label(name): x for name, x in given.items()}
         fit = functools.partial(
             train_classifier,
-            LabelledRows(rows.X, np.concatenate(labels)),
+            LabelledRows(rows.X, labels),
             bias=bias,
             class_weight=weights or None,
             cost_matrix=None if cost_matrix is None else _read_costs(cost_matrix, rows.label),

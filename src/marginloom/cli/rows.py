@@ -12,7 +12,7 @@ import typer
 from marginloom.cli.common import note
 from marginloom.cli.task import PredictOptions, streams
 from marginloom.errors import InputError
-from marginloom.io.libsvm import LibsvmRows, beyond_text, read_rows, stream_rows
+from marginloom.io.libsvm import LibsvmRows, beyond_text, read_rows, stream_rows, whole_number
 from marginloom.parameters import checked
 
 FitInterceptOption = Annotated[
@@ -73,17 +73,16 @@ class TrainingRows:
             rare = np.bincount(X.indices[X.data != 0], minlength=width) < min_count
             X.data[rare[X.indices]] = 0
             X.eliminate_zeros()
-        strings = any(rows.label_values().dtype == object for rows in files if rows.label_numbers.size)
-        return cls(files, _compact(X), strings)
+        return cls(files, _compact(X), strings=any(rows.has_names for rows in files))
 
     def label(self, name: str) -> Any:
         """Return a label that a user has named as the training data has it."""
         if self.strings:
             return name
-        try:
-            return int(name)
-        except ValueError as error:
-            raise InputError(f"the labels of the training data are whole numbers, and {name!r} is none") from error
+        number = whole_number(name)
+        if number is None:
+            raise InputError(f"the labels of the training data are whole numbers, and {name!r} is none")
+        return number
 
 
 def rows_to_score(rows: LibsvmRows, n_features: int, quiet: bool = False) -> Any:

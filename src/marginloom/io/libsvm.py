@@ -7,8 +7,8 @@ Indices count from 1 and rise; what is not named is 0. Labels are whole numbers 
 from __future__ import annotations
 
 import dataclasses
+import decimal
 import itertools
-import numbers
 import os
 import re
 import warnings
@@ -20,13 +20,17 @@ from numpy.typing import NDArray
 
 from marginloom import _core
 from marginloom.errors import InputError
-from marginloom.io.files import StrPath, atomic_write, decode_utf8, read_bytes, stream_pieces
+from marginloom.io.compression import compressing_write
+from marginloom.io.files import StrPath, decode_utf8, read_bytes, stream_pieces
+from marginloom.label_arrays import label_array, plain_labels
 
-__all__ = ["LibsvmRows", "parse", "read_libsvm", "read_rows", "stream_rows", "write_libsvm"]
+__all__ = ["LibsvmRows", "parse", "read_libsvm", "read_rows", "stream_rows", "whole_number", "write_libsvm"]
 
 _LINE_END = re.compile(rb"\n")
-_LABEL_LIMIT = 2**63
-_UNFIT = re.compile(r"[\s,:#]|^$")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_NO_NUMBER = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
+_UNFIT = re.compile(r"[ \t\n\r\v\f,:#\ud800-\udfff]|^\ufeff|^$")  # a byte order mark that begins a file is dropped
+_LAST_COLUMN = 2**31 - 2
 _ROWS_AT_A_TIME = 4096
 
 
@@ -98,6 +102,11 @@ class LibsvmRows:
             return np.array(self.label_names, dtype=object)[self.label_numbers]
         return numbers[self.label_numbers]
 
+    @property
+    def has_names(self) -> bool:
+        """Whether a label is a name and not a whole number, so that all of them are taken as names."""
+        return self._whole_numbers(required=False) is None
+
     def single_labels(self, strings: bool | None = None) -> NDArray[Any]:
         """Return the one label of every example; `InputError`, with the line, where there is not one."""
         counts = np.diff(self.label_offsets.astype(np.int64))
@@ -112,25 +121,17 @@ class LibsvmRows:
         values = self.label_values(strings).tolist()
         return [values[start:end] for start, end in itertools.pairwise(self.label_offsets.tolist())]
 
-    def _whole_numbers(self, required: bool) -> NDArray[np.int64] | None:
+    def _whole_numbers(self, required: bool) -> NDArray[Any] | None:
         numbers = []
-        names = False
         for place, label in enumerate(self.label_names):
             try:
-                number = float(label)
-            except ValueError:
-                if required:
-                    raise InputError(
-                        f"{self._place_of_label(place)}: found the label {label!r}, expected a whole number"
-                    ) from None
-                names = True
-                continue
-            if not (number.is_integer() and abs(number) < _LABEL_LIMIT):
-                raise InputError(
-                    f"{self._place_of_label(place)}: found the label {label!r}, expected a whole number or a name"
-                )
-            numbers.append(int(number))
-        return None if names else np.array(numbers, dtype=np.int64)
+                number = whole_number(label)
+                if number is None and required:
+                    raise InputError(f"found the label {label!r}, expected a whole number")
+            except InputError as error:
+                raise InputError(f"{self._place_of_label(place)}: {error}") from None
+            numbers.append(number)
+        return None if None in numbers else plain_labels(numbers)
 
     def _place_of_label(self, place: int) -> str:
         first = int(np.flatnonzero(self.label_numbers == place)[0])
@@ -138,6 +139,34 @@ class LibsvmRows:
 
     def _place(self, example: int) -> str:
         return f"{self.name}, line {self.lines[example]}"
+
+
+def whole_number(label: str) -> int | None:
+    """Return the whole number that a label in a file is, exactly, and None if it is a name.
+
+    Raises
+    ------
+    InputError
+        If it is a number, but not a whole one of 64 bits.
+
+    Examples
+    --------
+    >>> whole_number("9007199254740993"), whole_number("+1"), whole_number("2.50e2"), whole_number("1_000")
+    (9007199254740993, 1, 250, None)
+    """
+    if _NUMBER.fullmatch(label):
+        try:
+            number = decimal.Decimal(label)
+        except decimal.InvalidOperation:  # an exponent of twenty digits or so
+            number = decimal.Decimal("nan")
+        if not number:
+            return 0
+        fits = number.is_finite() and number.adjusted() < 20 and number == number.to_integral_value()
+        if fits and -(2**63) <= number < 2**64:
+            return int(number)
+    elif not _NO_NUMBER.fullmatch(label):
+        return None
+    raise InputError(f"found the label {label!r}, expected a whole number of 64 bits or a name")
 
 
 def parse(data: bytes, name: str, first_line: int = 1) -> LibsvmRows:
@@ -190,7 +219,8 @@ def read_libsvm(path: StrPath, *, n_features: int | None = None, multilabel: boo
     X : CSR matrix
         The examples.
     y : array, or list of lists where there may be several labels
-        The labels: whole numbers, or strings if not all of them are.
+        The labels: whole numbers, or strings if not all of them are. An array is of int64 or uint64, whichever holds
+        all the numbers, else of objects.
 
     Raises
     ------
@@ -227,21 +257,27 @@ def beyond_text(count: int, n_features: int | None) -> str:
 
 
 def write_libsvm(path: StrPath, X: Any, y: Iterable[Any]) -> None:
-    r"""Write examples with their labels.
+    r"""Write examples with their labels, so that `read_libsvm` gives the same numbers and labels.
+
+    The number of columns is not in the file: give ``n_features=X.shape[1]`` to `read_libsvm`, in case that the last
+    ones are empty.
 
     Parameters
     ----------
     path : path
-        The file to write; it is replaced in one step.
+        The file to write; it is replaced in one step, and compressed if its name ends in .gz or .xz.
     X : sparse matrix or array of shape (examples, features)
-        The examples; values are written so that reading gives the same numbers, and zeros are left out.
+        The examples. Values are written with all the digits that their type needs: those in double precision are read
+        as they are, to the bit, and so are those in single precision if they are turned into float32 again. Zeros are
+        left out, unless they are negative.
     y : sequence
-        For every example its label, a whole number or a string, or a list of labels.
+        For every example its label, or a list of labels: all whole numbers, or all strings.
 
     Raises
     ------
     InputError
-        If X and y do not match, X is not finite, a label cannot be written, or the file cannot be written.
+        If X and y do not match, X is not finite or has numbers that double precision cannot hold, a label cannot be
+        written such that the same is read, or the file cannot be written.
 
     Examples
     --------
@@ -252,22 +288,11 @@ def write_libsvm(path: StrPath, X: Any, y: Iterable[Any]) -> None:
     ...     path.read_text()
     '2 1:0.5 3:1\n1,2 2:4\n'
     """
-    from scipy.sparse import csr_matrix
-
-    try:
-        matrix = csr_matrix(X, copy=True)
-        matrix.sum_duplicates()
-        matrix.eliminate_zeros()
-        values = matrix.data if matrix.data.dtype == np.float32 else matrix.data.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"X must be a matrix of numbers: {error}") from error
-    fields = [_label_field(labels, i) for i, labels in enumerate(y)]
-    if matrix.shape[0] != len(fields):
-        raise InputError(f"X has {matrix.shape[0]} examples, and y has {len(fields)}")
-    if not np.isfinite(values).all():
-        raise InputError("X has a value that is NaN or infinite, which the format cannot hold")
-    indices, offsets = matrix.indices.astype(np.int32, copy=False), matrix.indptr.astype(np.uint64)
-    with atomic_write(path) as file:
+    fields = _label_fields(y)
+    offsets, indices, values = _entries(X)
+    if len(offsets) - 1 != len(fields):
+        raise InputError(f"X has {len(offsets) - 1} examples, and y has {len(fields)}")
+    with compressing_write(path) as file:
         for start in range(0, len(fields), _ROWS_AT_A_TIME):
             bounds = offsets[start : start + _ROWS_AT_A_TIME + 1]
             part = slice(int(bounds[0]), int(bounds[-1]))
@@ -275,16 +300,90 @@ def write_libsvm(path: StrPath, X: Any, y: Iterable[Any]) -> None:
             file.write(_core.format_libsvm(labels, bounds - bounds[0], indices[part], values[part]))
 
 
-def _label_field(labels: Any, example: int) -> str:
-    several: Iterable[Any] = labels if isinstance(labels, (list, tuple, set, frozenset, np.ndarray)) else [labels]
-    fields = []
-    for label in several:
-        whole = isinstance(label, numbers.Real) and float(label).is_integer()
-        field = str(int(label)) if whole else label
-        if not isinstance(field, str) or _UNFIT.search(field):
-            raise InputError(
-                f"the label {label!r} of example {example} cannot be written: expected a whole number, or a name "
-                "without blanks, commas, colons and #"
-            )
-        fields.append(field)
-    return ",".join(fields)
+def _entries(X: Any) -> tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[Any]]:
+    """Return where the rows begin, columns and values of a matrix, without zeros, but with those that are negative."""
+    try:
+        if hasattr(X, "tocsr"):
+            from scipy.sparse import csr_matrix
+
+            matrix = csr_matrix(X, copy=True)
+            matrix.sum_duplicates()
+            kept = _is_written(matrix.data)
+            offsets = np.concatenate([[0], np.cumsum(kept)])[matrix.indptr]
+            indices, values = matrix.indices[kept], matrix.data[kept]
+        else:
+            array = np.atleast_2d(np.asarray(X))
+            if array.ndim != 2:
+                raise ValueError(f"it is an array of {array.ndim} dimensions")
+            kept = _is_written(array)
+            rows, indices = np.nonzero(kept)
+            offsets = np.searchsorted(rows, np.arange(array.shape[0] + 1))
+            values = array[kept]
+        values = _as_floats(values)
+    except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"X must be a matrix of numbers: {error}") from error
+    if not np.isfinite(values).all():
+        raise InputError("X has a value that is NaN or infinite, which the format cannot hold")
+    if indices.size and indices.max() > _LAST_COLUMN:
+        raise InputError(f"X has an entry in column {indices.max()}, and the format ends at column {_LAST_COLUMN}")
+    return offsets.astype(np.uint64), indices.astype(np.int32), values
+
+
+def _is_written(values: NDArray[Any]) -> NDArray[np.bool_]:
+    negative = np.signbit(values) if values.dtype.kind == "f" else False
+    return np.asarray((values != 0) | negative)
+
+
+def _as_floats(values: NDArray[Any]) -> NDArray[Any]:
+    """Return values in single precision if they are in it, else in double; `InputError` if that changes one."""
+    if values.dtype == np.float32:
+        return values
+    if values.dtype.kind not in "biufO":
+        raise InputError(f"X must be a matrix of numbers, not of {values.dtype}")
+    doubles = values.astype(np.float64)
+    # As objects they are compared exactly; numpy would compare whole numbers in double precision.
+    suspect = np.isfinite(doubles) & ((np.abs(doubles) >= 2**53) | (values.dtype.char in "gO"))
+    changed = np.flatnonzero(doubles[suspect].astype(object) != values[suspect].astype(object))
+    if changed.size:
+        raise InputError(f"X has the value {values[suspect][changed[0]]}, which double precision cannot hold")
+    return doubles
+
+
+def _label_fields(y: Iterable[Any]) -> list[str]:
+    """Return the labels of every example as they are written: such that reading gives the same labels."""
+    several = (list, tuple, set, frozenset, np.ndarray)
+    sets = [list(labels) if isinstance(labels, several) else [labels] for labels in y]
+    labels = label_array([label for members in sets for label in members]).tolist()
+    bounds = itertools.pairwise(itertools.accumulate(map(len, sets), initial=0))
+    fields = [_label_field(labels[start:end], example) for example, (start, end) in enumerate(bounds)]
+    names = {label for label in labels if isinstance(label, str)}
+    if names and all(whole_number(name) is not None for name in names):
+        raise InputError(
+            f"all labels are strings that are read as whole numbers, such as {min(names)!r}; give them as whole numbers"
+        )
+    return fields
+
+
+def _label_field(labels: list[Any], example: int) -> str:
+    texts = [_label_text(label, example) for label in labels]
+    if len(set(texts)) < len(texts):
+        raise InputError(f"the labels of example {example} are {', '.join(texts)}; give every label once")
+    return ",".join(texts)
+
+
+def _label_text(label: Any, example: int) -> str:
+    whole = not isinstance(label, str) and float(label).is_integer()
+    text = str(int(label)) if whole else str(label)
+    try:
+        whole_number(text)
+        fits = not _UNFIT.search(text)
+    except InputError:
+        fits = False
+    if not fits:
+        raise InputError(
+            f"the label {label!r} of example {example} cannot be written: expected a whole number of 64 bits, or a "
+            "name without blanks, commas, colons and #, which is no other number"
+        )
+    return text
