@@ -15,3 +15,11 @@ class CertificateError(RuntimeError):
 
 class ModelFileError(MarginloomError, ValueError):
     """A model or checkpoint file cannot be read."""
+
+
+class OutputError(InputError):
+    """A file cannot be written."""
+
+
+class OutputWarning(UserWarning):
+    """A file that a run does not depend on cannot be written, so the run goes on without it."""

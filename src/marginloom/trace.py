@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import Any
 
-from marginloom.errors import InputError
 from marginloom.io.files import StrPath
+from marginloom.io.json_lines import JsonLines
 
 Row = dict[str, Any]
 
@@ -50,22 +48,22 @@ class Trace:
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self.settings = dict(settings)
         self.rows: list[Row] = []
-        self._file: IO[str] | None = None
+        self._file: JsonLines | None = None
 
     def record_to(self, path: StrPath) -> None:
-        """Write the settings, the rows so far and from now on every row to a file, as lines of JSON."""
-        try:
-            self._file = Path(path).open("w", encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"the trace {path} cannot be written: {error.strerror}") from error
+        """Write the settings, the rows so far and from now on every row to a file, as lines of JSON.
+
+        If the disk is full, the file ends there with a warning; the rows here go on.
+        """
+        self._file = JsonLines(path)
         for record in (self.settings, *self.rows):
-            self._write(record)
+            self._file.append(record)
 
     def append(self, row: Row) -> None:
         """Add the row of an iteration."""
         self.rows.append(row)
         if self._file is not None:
-            self._write(row)
+            self._file.append(row)
 
     def row(self, iteration: int) -> Row | None:
         """Return the row of an iteration, or None if there is none."""
@@ -77,21 +75,13 @@ class Trace:
         assert row is not None
         row.update(values)
         if self._file is not None:
-            self._file.seek(0)
-            self._file.truncate()
-            for record in (self.settings, *self.rows):
-                self._write(record)
+            self._file.replace_last(self.rows[-1])
 
     def close(self) -> None:
         """Close the file, if there is one."""
         if self._file is not None:
             self._file.close()
             self._file = None
-
-    def _write(self, record: Mapping[str, Any]) -> None:
-        assert self._file is not None
-        self._file.write(json.dumps(record) + "\n")
-        self._file.flush()
 
     def __enter__(self) -> Trace:
         return self

@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Literal, TextIO, TypeAlias, overload
 
-from marginloom.errors import InputError
+from marginloom.errors import InputError, OutputError
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 __all__ = [
     "StrPath",
     "atomic_write",
+    "cannot_write",
     "check_writable_target",
     "decode_utf8",
+    "disk_is_full",
     "open_binary",
     "read_bytes",
     "stream_pieces",
@@ -225,7 +227,7 @@ def atomic_write(path: StrPath, mode: Literal["wb", "w"] = "wb") -> AbstractCont
 
     Raises
     ------
-    InputError
+    OutputError
         If the folder is missing or not writable, `path` is a folder, or the disk is full.
 
     Examples
@@ -253,7 +255,7 @@ def check_writable_target(path: StrPath) -> None:
 
     Raises
     ------
-    InputError
+    OutputError
         If `path` is a folder, or its folder is missing or not writable.
 
     Examples
@@ -261,13 +263,13 @@ def check_writable_target(path: StrPath) -> None:
     >>> check_writable_target("no such folder/model.bin")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    marginloom.errors.InputError: cannot write 'no such folder/model.bin': the folder ... does not exist; ...
+    marginloom.errors.OutputError: cannot write 'no such folder/model.bin': the folder ... does not exist; ...
     """
     name = os.fspath(path)
     status = _status(name, name)
     # pathlib forgets a slash at the end, so the text itself is looked at.
     if name.endswith(os.sep) or not name or (status is not None and stat.S_ISDIR(status.st_mode)):
-        raise InputError(f"cannot write {name!r}: it names a folder; give the name of a file")
+        raise OutputError(f"cannot write {name!r}: it names a folder; give the name of a file")
     if status is None or stat.S_ISREG(status.st_mode):
         _check_folder(name, Path(name).resolve().parent)
 
@@ -329,29 +331,35 @@ def _status(path: str | Path, name: str) -> os.stat_result | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
-        raise _cannot_write(name, error) from error
+        raise cannot_write(name, error) from error
 
 
 def _check_folder(name: str, folder: Path) -> None:
     status = _status(folder, name)
     advice = "create it or choose another path"
     if status is None:
-        raise InputError(f"cannot write {name!r}: the folder {str(folder)!r} does not exist; {advice}")
+        raise OutputError(f"cannot write {name!r}: the folder {str(folder)!r} does not exist; {advice}")
     if not stat.S_ISDIR(status.st_mode):
-        raise InputError(f"cannot write {name!r}: {str(folder)!r} is a file, not a folder; choose another path")
+        raise OutputError(f"cannot write {name!r}: {str(folder)!r} is a file, not a folder; choose another path")
     effective = os.access in os.supports_effective_ids
     if not os.access(folder, os.W_OK | os.X_OK, effective_ids=effective):
         raise _folder_not_writable(name, folder)
 
 
-def _folder_not_writable(name: str, folder: Path) -> InputError:
+def _folder_not_writable(name: str, folder: Path) -> OutputError:
     advice = "change its permissions or choose another path"
-    return InputError(f"cannot write {name!r}: the folder {str(folder)!r} is not writable; {advice}")
+    return OutputError(f"cannot write {name!r}: the folder {str(folder)!r} is not writable; {advice}")
 
 
-def _cannot_write(name: str, error: Exception) -> InputError:
-    advice = "free some space" if getattr(error, "errno", None) in _DISK_IS_FULL else "check the path"
-    return InputError(f"cannot write {name!r}: the system says {_reason(error)!r}; {advice} or choose another path")
+def disk_is_full(error: Exception) -> bool:
+    """Tell whether the system refuses to write because there is no room, or not for this user."""
+    return getattr(error, "errno", None) in _DISK_IS_FULL
+
+
+def cannot_write(name: str, error: Exception) -> OutputError:
+    """Return the error that users see for one of the system."""
+    advice = "free some space" if disk_is_full(error) else "check the path"
+    return OutputError(f"cannot write {name!r}: the system says {_reason(error)!r}; {advice} or choose another path")
 
 
 @contextmanager
@@ -375,8 +383,9 @@ def _writing_directly(name: str, mode: str) -> Iterator[IO[Any]]:
 def _replacing(name: str, mode: str, status: os.stat_result | None) -> Iterator[IO[Any]]:
     target = Path(name).resolve()
     temporary = target.with_name(f"{temporary_prefix(target.name)}{secrets.token_hex(8)}.tmp")
-    file = _open_for_writing(temporary, mode.replace("w", "x"), name)
+    file: IO[Any] | None = None
     try:
+        file = _open_for_writing(temporary, mode.replace("w", "x"), name)
         with _disk_errors_named(name):
             yield file
             file.flush()
@@ -384,10 +393,12 @@ def _replacing(name: str, mode: str, status: os.stat_result | None) -> Iterator[
             file.close()
         _put_in_place(name, temporary, target, status)
     except BaseException:
-        # Closing tries once more to write what a full disk refused.
-        with suppress(OSError):
-            file.close()
-        temporary.unlink(missing_ok=True)
+        try:
+            if file is not None:
+                with suppress(OSError):  # closing tries once more to write what a full disk refused
+                    file.close()
+        finally:  # also if a second interruption comes meanwhile
+            temporary.unlink(missing_ok=True)
         raise
 
 
@@ -402,7 +413,7 @@ def _open_for_writing(path: Path, mode: str, name: str) -> IO[Any]:
     except PermissionError as error:
         raise _folder_not_writable(name, path.parent) from error
     except OSError as error:
-        raise _cannot_write(name, error) from error
+        raise cannot_write(name, error) from error
 
 
 @contextmanager
@@ -410,8 +421,8 @@ def _disk_errors_named(name: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in _DISK_IS_FULL:
-            raise _cannot_write(name, error) from error
+        if disk_is_full(error):
+            raise cannot_write(name, error) from error
         raise
 
 
@@ -421,4 +432,4 @@ def _put_in_place(name: str, temporary: Path, target: Path, status: os.stat_resu
             temporary.chmod(stat.S_IMODE(status.st_mode))
         temporary.replace(target)
     except OSError as error:
-        raise _cannot_write(name, error) from error
+        raise cannot_write(name, error) from error

@@ -1,0 +1,127 @@
+"""A file of JSON objects, one a line, of which the last can still change and which a full disk ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import warnings
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from marginloom.errors import OutputWarning
+from marginloom.io.files import StrPath, cannot_write, disk_is_full
+
+
+class JsonLines:
+    r"""Writes objects to a file, each as soon as it comes.
+
+    What cannot be written is told in one `OutputWarning`; the file then ends with its last whole line, and nothing more
+    is written. In a pipe or a device nothing can be changed, so there the last object waits until another one follows
+    or `close` is called.
+
+    Parameters
+    ----------
+    path : path
+        The file; what it held is lost.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be opened, unless the disk is full.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "lines.jsonl")
+    ...     lines = JsonLines(path)
+    ...     lines.append({"a": 1})
+    ...     lines.append({"b": 2})
+    ...     lines.replace_last({"b": 3})
+    ...     lines.close()
+    ...     path.read_text()
+    '{"a": 1}\n{"b": 3}\n'
+    """
+
+    def __init__(self, path: StrPath) -> None:
+        self._name = os.fspath(path)
+        self._file: int | None = None
+        self._waiting: bytes | None = None
+        self._last = self._end = 0  # where the last line begins and ends
+        try:
+            self._file = os.open(self._name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+        except (OSError, ValueError) as error:
+            if not disk_is_full(error):
+                raise cannot_write(self._name, error) from error
+            self._give_up(error)
+        else:
+            self._can_change = stat.S_ISREG(os.fstat(self._file).st_mode)
+
+    def append(self, record: Mapping[str, Any]) -> None:
+        """Add a line."""
+        line = _encoded(record)
+        if self._file is None:
+            return
+        if self._can_change:
+            self._last = self._end
+            self._write(line)
+            return
+        before, self._waiting = self._waiting, line
+        if before is not None:
+            self._write(before)
+
+    def replace_last(self, record: Mapping[str, Any]) -> None:
+        """Write another object where the last one is."""
+        line = _encoded(record)
+        if self._file is None:
+            return
+        if not self._can_change:
+            self._waiting = line
+            return
+        try:
+            os.ftruncate(self._file, self._last)
+            self._end = self._last
+        except OSError as error:
+            self._give_up(error)
+            return
+        self._write(line)
+
+    def close(self) -> None:
+        """Write what waits, and close the file."""
+        if self._file is not None and self._waiting is not None:
+            self._write(self._waiting)
+        self._close()
+
+    def _write(self, line: bytes) -> None:
+        assert self._file is not None
+        try:
+            if self._can_change:
+                os.lseek(self._file, self._end, os.SEEK_SET)
+            left = memoryview(line)
+            while left:  # a disk that is nearly full takes a part
+                left = left[os.write(self._file, left) :]
+        except OSError as error:
+            if self._can_change:
+                with suppress(OSError):
+                    os.ftruncate(self._file, self._end)
+            self._give_up(error)
+        else:
+            self._end += len(line)
+
+    def _give_up(self, error: OSError | ValueError) -> None:
+        self._close()
+        warnings.warn(
+            OutputWarning(f"{cannot_write(self._name, error)}; it ends here, and the run goes on"), stacklevel=2
+        )
+
+    def _close(self) -> None:
+        file, self._file, self._waiting = self._file, None, None
+        if file is not None:
+            with suppress(OSError):
+                os.close(file)
+
+
+def _encoded(record: Mapping[str, Any]) -> bytes:
+    return (json.dumps(record) + "\n").encode()
