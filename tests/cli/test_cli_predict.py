@@ -195,14 +195,6 @@ def test_output_of_conllu_can_be_evaluated(conllu_model, tmp_path):
     assert scores["tokens"] == sum(map(len, words))
 
 
-def test_output_may_replace_the_input(corpus, model, tmp_path):
-    path = tmp_path / "x.conll"
-    path.write_bytes((corpus / "dev.conll").read_bytes())
-    expected = run("predict", model, path).stdout
-    run("predict", model, path, "-o", path)
-    assert path.read_text() == expected
-
-
 def test_reader_that_goes_away_ends_the_program_quietly(model, tmp_path, within_time):
     words, _ = make_tagging(3000, seed=5)
     write_conll(tmp_path / "big.conll", words)

@@ -100,11 +100,13 @@ class DetectCommands(TaskCommands[Detector]):
             _make_folder(options.draw)
         with _errors_named(given.name):
             detections = model.detect(ImageSet.pack(given.images), options.k_best, options.threads)
+        pictures = [] if options.draw is None else _picture_paths(Path(options.draw), detections)
+        options.check_outputs(pictures)
         with open_output(options.output) as out:
             for i, found in enumerate(detections):
                 out.write(json.dumps({"image": i, "detections": [_as_json(one) for one in found]}).encode() + b"\n")
-                if options.draw is not None:
-                    _draw(options.draw, i, given, found, model.stride)
+                if pictures:
+                    _draw(pictures[i], i, given, found, model.stride)
 
     def read_labelled(self, model: Detector, options: EvaluateOptions) -> LabelledImages:
         """Read images with their right labels and boxes."""
@@ -158,12 +160,15 @@ def _make_folder(folder: str) -> None:
         raise InputError(f"--draw {folder}: the folder cannot be made ({error.strerror or error})") from error
 
 
-def _draw(folder: str, i: int, given: DetectionFile, found: list[Detection], stride: int) -> None:
-    """Write a picture whose name has the number of the image and the label that was found."""
-    label = re.sub(r"[^A-Za-z0-9.-]+", "_", str(found[0].label))[:40]
+def _picture_paths(folder: Path, detections: list[list[Detection]]) -> list[Path]:
+    """Return a name for the picture of every image: its number, and the label that was found."""
+    labels = [re.sub(r"[^A-Za-z0-9.-]+", "_", str(found[0].label))[:40] for found in detections]
+    return [folder / f"{i:06d}-{label}.png" for i, label in enumerate(labels)]
+
+
+def _draw(path: Path, i: int, given: DetectionFile, found: list[Detection], stride: int) -> None:
     right = None
     if given.boxes is not None:
         top, left, height, width = given.boxes[i].tolist()
         right = (top, left, height, width)
-    picture = draw_boxes(given.images[i], [one.box for one in found], right, stride)
-    write_png(Path(folder, f"{i:06d}-{label}.png"), picture)
+    write_png(path, draw_boxes(given.images[i], [one.box for one in found], right, stride))

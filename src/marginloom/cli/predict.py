@@ -24,6 +24,7 @@ def predict(*, context: typer.Context, options: PredictOptions) -> None:
 
     Images: a line of JSON for each, with label, box and score of what was found.
     """
+    options.check_outputs()
     commands = commands_of(options.model)
     refuse_options_of_others(context, PredictOptions, commands, commands.predict_options)
     commands.predict(commands.model_type.load(options.model), options)

@@ -7,7 +7,7 @@ import importlib
 import os
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Annotated, Any, BinaryIO, ClassVar, Generic, TypeVar
@@ -26,6 +26,7 @@ from marginloom.cli.common import (
 from marginloom.errors import ModelFileError
 from marginloom.io.files import atomic_write, open_binary
 from marginloom.io.model import task_of
+from marginloom.io.overwriting import named_files, refuse_overwriting, refuse_same_outputs
 from marginloom.model import Model
 
 
@@ -43,6 +44,15 @@ class PredictOptions:
         str | None,
         typer.Option("--draw", metavar="DIR", help="Also write a picture of every image with what was found in it."),
     ] = None
+
+    def check_outputs(self, pictures: Sequence[Path] = ()) -> None:
+        """Raise `InputError` if the output, or one of the pictures that go with it, is something else of the run."""
+        output = "standard output" if self.output == "-" else "-o"
+        drawn = [("--draw", path) for path in pictures] if pictures else named_files({"--draw": self.draw})
+        outputs = [(output, self.output), *drawn]
+        refuse_overwriting(outputs, [("the model", self.model), ("the input", self.input)])
+        with usage_errors():
+            refuse_same_outputs(outputs)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
