@@ -162,7 +162,7 @@ def test_interruption_leaves_a_usable_model():
                 signal.raise_signal(signal.SIGINT)
 
     tagger = words_tagger(max_iter=1000)
-    with pytest.warns(UserWarning, match="interrupted after 2 iterations"):
+    with pytest.raises(KeyboardInterrupt, match="interrupted after 2 iterations"):
         tagger.fit(WORDS, TAGS, callbacks=[Interrupt()])
     assert tagger.stopped_ == "interrupted"
     assert tagger.certificate_ is None

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ from marginloom import (
     State,
     make_tagging,
 )
-from marginloom.checkpoint import Snapshot
+from marginloom.checkpoint import LOCK_NAME, Snapshot
 from marginloom.io.model import CHECKPOINT, load_model, save_model
 
 WORDS, TAGS = make_tagging(80, seed=0)
@@ -168,7 +169,7 @@ def test_interruption_keeps_the_last_whole_pass(tmp_path):
             if row["iteration"] == 4:
                 signal.raise_signal(signal.SIGINT)
 
-    with pytest.warns(UserWarning, match="interrupted"):
+    with pytest.raises(KeyboardInterrupt, match="interrupted"):
         fit(tagger(), callbacks=[Interrupt()], checkpoint=tmp_path / "run")
     assert Snapshot.load(tmp_path / "run" / NAME).progress["iteration"] == 4
     is_same(fit(tagger()), fit(tagger(), checkpoint=tmp_path / "run", resume=True), tmp_path)
@@ -376,6 +377,59 @@ def test_kill_in_the_middle_of_a_write_leaves_the_checkpoint_before(tmp_path):
     done = subprocess.run([sys.executable, "-c", KILLED_IN_THE_WRITE, tmp_path / "run"], check=False, env=os.environ)
     assert done.returncode == -signal.SIGKILL
     assert Snapshot.load(tmp_path / "run" / NAME).progress["iteration"] == 2
-    assert len(list((tmp_path / "run").iterdir())) == 2  # and half a file, which the next run removes
+    left = {path.name for path in (tmp_path / "run").iterdir()}
+    assert len(left) == 3  # and half a file, which the next run removes
+    assert {NAME, LOCK_NAME} < left
     is_same(fit(tagger()), fit(tagger(), checkpoint=tmp_path / "run", resume=True), tmp_path)
     assert list((tmp_path / "run").iterdir()) == []
+
+
+def test_folder_in_use_is_refused_to_other_fits(tmp_path):
+    class FitWithin(Callback):
+        """Starts other runs into the same folder, in this thread and in others."""
+
+        def __init__(self, *folders):
+            self.folders = folders
+            self.said = []
+
+        def after_iteration(self, run, row):
+            if row["iteration"] == 2:
+                for folder in self.folders:
+                    thread = threading.Thread(target=self.fit, args=[folder])
+                    thread.start()
+                    thread.join()
+                self.fit(tmp_path / "link")
+
+        def fit(self, folder):
+            try:
+                fit(tagger(), checkpoint=folder, resume=True)
+            except InputError as error:
+                self.said.append(str(error))
+
+    own = Checkpoint(tmp_path / "run", interval=0)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "link").symlink_to("run")
+    other = FitWithin(own, tmp_path / "run")
+    is_same(fit(tagger()), fit(tagger(), checkpoint=own, callbacks=[other]), tmp_path)
+    assert len(other.said) == 3
+    assert all("is in use by" in said for said in other.said)
+    for _ in range(2):  # one after another
+        is_same(fit(tagger()), fit(tagger(), checkpoint=own), tmp_path)
+    assert list((tmp_path / "run").iterdir()) == []
+
+
+def test_folder_in_use_can_be_looked_at_but_not_cleared(tmp_path):
+    folder = tmp_path / "run"
+
+    class Look(Callback):
+        def after_iteration(self, run, row):
+            if row["iteration"] == 3:
+                assert Checkpoint(folder).exists()
+                assert Snapshot.load(folder / NAME).progress["iteration"] == 2
+                with pytest.raises(InputError, match="is in use by"):
+                    Checkpoint(folder).remove()
+
+    fit(tagger(), checkpoint=Checkpoint(folder, interval=0), callbacks=[Look()])
+    Checkpoint(folder).remove()
+    Checkpoint(tmp_path / "never there").remove()
+    assert list(tmp_path.iterdir()) == [folder]

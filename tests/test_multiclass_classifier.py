@@ -311,9 +311,11 @@ def test_interrupted_training_leaves_a_usable_classifier(blobs):
                 raise KeyboardInterrupt
             return False
 
-    with pytest.warns(UserWarning, match="interrupted after 2 iterations"):
-        classifier = MulticlassClassifier(tol=1e-9).fit(X, y, callbacks=[CtrlC()])
+    classifier = MulticlassClassifier(tol=1e-9)
+    with pytest.raises(KeyboardInterrupt, match="interrupted after 2 iterations"):
+        classifier.fit(X, y, callbacks=[CtrlC()])
     assert classifier.stopped_ == "interrupted"
+    assert classifier.classes_.dtype == MulticlassClassifier().fit(X, y).classes_.dtype
     assert classifier.score(X, y) > 0.5
 
 

@@ -6,15 +6,18 @@ import dataclasses
 import hashlib
 import json
 import time
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from marginloom.errors import InputError, ModelFileError
-from marginloom.io.files import StrPath, check_writable_target, temporary_prefix
+from marginloom.errors import InputError, ModelFileError, OutputError, OutputWarning
+from marginloom.io.files import StrPath, cannot_write, check_writable_target, temporary_prefix
+from marginloom.io.lock import FolderLock
 from marginloom.io.model import CHECKPOINT, Tensors, load_model, save_model
 from marginloom.parameters import checked
 from marginloom.state import State
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from marginloom.training import Evaluation, Run
 
 FILE_NAME = "checkpoint.safetensors"
+LOCK_NAME = "checkpoint.lock"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -175,7 +179,7 @@ class Checkpoint:
 
     The file in the folder is replaced as a whole, so that a process that is killed leaves the last complete one. Who
     holds the result of a finished run removes it: `SequenceTagger.fit` when it returns, the command line when the
-    model is written.
+    model is written. A run locks the folder, so that no other one writes there; see `FolderLock`.
 
     Parameters
     ----------
@@ -193,11 +197,23 @@ class Checkpoint:
     def __init__(self, folder: StrPath, *, interval: float = 60.0) -> None:
         self.folder = Path(folder)
         self.interval: float = checked("the interval of checkpoints", interval, "not negative")
+        #: Whether the last checkpoint could not be written, so that the one in the folder is older, or missing.
+        self.is_behind = False
+        self._lock = FolderLock(self.folder / LOCK_NAME)
 
     @property
     def path(self) -> Path:
         """The file."""
         return self.folder / FILE_NAME
+
+    @property
+    def files(self) -> list[Path]:
+        """What nothing else may be written to: the folder, the checkpoint, and what locks the folder."""
+        return [self.folder, self.path, self._lock.path]
+
+    def in_use(self) -> AbstractContextManager[None]:
+        """Keep other runs out of the folder, for the time of a ``with`` block; `InputError` if one is there."""
+        return self._lock.held()
 
     def exists(self) -> bool:
         """Tell whether there is a run to go on with."""
@@ -214,14 +230,23 @@ class Checkpoint:
 
     def write(self, snapshot: Snapshot) -> None:
         """Replace the checkpoint."""
+        self.is_behind = True
         if not self.folder.exists():
             self.folder.mkdir()
         snapshot.save(self.path)
+        self._lock.folder_is_used = True
+        self.is_behind = False
 
     def remove(self) -> None:
-        """Remove the checkpoint, and what killed processes left of theirs; the folder stays."""
-        self.path.unlink(missing_ok=True)
-        self.remove_leftovers()
+        """Remove the checkpoint, and what killed processes left of theirs; the folder stays.
+
+        `InputError` if another run uses the folder.
+        """
+        if not self.folder.exists():
+            return
+        with self.in_use():
+            self.path.unlink(missing_ok=True)
+            self.remove_leftovers()
 
     def remove_leftovers(self) -> None:
         """Remove the incomplete files of processes that were killed while they wrote a checkpoint."""
@@ -243,9 +268,17 @@ class Saver:
         self._callbacks = callbacks
         self._pending: Snapshot | None = None
         self._last = time.monotonic()
+        self._has_warned = False
+
+    def folder_in_use(self) -> AbstractContextManager[None]:
+        """Keep other runs out of the folder, as `Checkpoint.in_use` does."""
+        return self._checkpoint.in_use()
 
     def find(self, resume: bool) -> Snapshot | None:
-        """Return what to go on from, or None for a run from the beginning; `InputError` if neither is right."""
+        """Return what to go on from, or None for a run from the beginning; `InputError` if neither is right.
+
+        Called while the folder is `Checkpoint.in_use`.
+        """
         self._checkpoint.prepare(resume)
         snapshot = None
         if self._checkpoint.exists():
@@ -276,8 +309,20 @@ class Saver:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is remembered and not yet written."""
-        if self._pending is not None:
+        """Write what is remembered and not yet written; what cannot be written is told once, and tried again later."""
+        if self._pending is None:
+            return
+        try:
             self._checkpoint.write(self._pending)
             self._pending = None
-            self._last = time.monotonic()
+        except (OutputError, OSError) as error:
+            if not self._has_warned:
+                self._has_warned = True
+                warnings.warn(OutputWarning(self._cannot_save(error)), stacklevel=2)
+        self._last = time.monotonic()
+
+    def _cannot_save(self, error: OutputError | OSError) -> str:
+        path = self._checkpoint.path
+        said = str(error if isinstance(error, OutputError) else cannot_write(str(path), error))
+        stands = "the one before stays there" if path.exists() else "there is none yet"
+        return f"{said}; training goes on without this checkpoint ({stands}), and tries again with the next one"

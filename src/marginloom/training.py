@@ -7,7 +7,7 @@ import functools
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from marginloom.engines import Engine, Job
 from marginloom.errors import InputError
 from marginloom.interrupts import Interrupts, watch_ctrl_c
 from marginloom.io.files import StrPath
+from marginloom.io.overwriting import refuse_same_outputs
 from marginloom.learners import Learner, Objective
 from marginloom.memory import MB, MemoryPlan, plan_memory
 from marginloom.objective import primal, relative_gap
@@ -461,12 +462,15 @@ def train(
     evaluations = evaluations or {}
     saver = None
     if checkpoint is not None:
-        identity = Identity.of_run(task, settings, instance_weights, evaluations)
-        saver = Saver(as_checkpoint(checkpoint), identity, callbacks)
+        place = as_checkpoint(checkpoint)
+        if trace_path is not None:
+            refuse_same_outputs([("trace_path", trace_path), *(("checkpoint", path) for path in place.files)])
+        saver = Saver(place, Identity.of_run(task, settings, instance_weights, evaluations), callbacks)
     elif resume:
         raise InputError("resume goes on from a checkpoint, and there is no folder for one; give checkpoint=")
-    snapshot = saver.find(resume) if saver is not None else None
-    with watch_ctrl_c() as interrupts, Trace(settings) as trace:
+    folder_in_use = nullcontext() if saver is None else saver.folder_in_use()
+    with watch_ctrl_c() as interrupts, folder_in_use, Trace(settings) as trace:
+        snapshot = saver.find(resume) if saver is not None else None
         run = Run(
             task,
             chosen,

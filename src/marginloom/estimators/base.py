@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -115,38 +115,46 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         callbacks: Sequence[Callback],
         checkpoint: StrPath | Checkpoint | None,
         resume: bool,
+        attributes: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> Self:
-        """Train by a function that takes the options of `fit_model`, and keep what comes out."""
+        """Train by a function that takes the options of `fit_model`, and keep what comes out.
+
+        `attributes` are fitted ones that the model alone does not tell. After an interruption they are all set as well,
+        and `KeyboardInterrupt` is raised: who fits in a loop wants to leave the loop.
+        """
         fitted: Model | None = getattr(self, "model_", None)
-        model, result = train_model(
-            algorithm=self.algorithm,
-            C=self.C,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            loss=self.loss,
-            n_threads=self.n_threads,
-            memory=self.memory,
-            random_state=_seed(self.random_state),
-            learner=self.learner,
-            engine=self.engine,
-            callbacks=[*([ProgressBar()] if self.verbose else []), *callbacks],
-            warm_start=fitted.state if fitted is not None and self.warm_start else None,
-            keep_state=self.warm_start,
-            checkpoint=checkpoint,
-            resume=resume,
-            **options,
-        )
-        if checkpoint is not None and result.stopped != "interrupted":
-            as_checkpoint(checkpoint).remove()
-        self._adopt(model)
-        self.history_ = result.trace.rows
-        if result.stopped == "interrupted":
-            warnings.warn(
-                f"training was interrupted after {result.iterations} iterations; the model is usable, but nothing is "
-                "certified about it",
-                stacklevel=4,
+        place = None if checkpoint is None else as_checkpoint(checkpoint)
+        with nullcontext() if place is None else place.in_use():
+            model, result = train_model(
+                algorithm=self.algorithm,
+                C=self.C,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                loss=self.loss,
+                n_threads=self.n_threads,
+                memory=self.memory,
+                random_state=_seed(self.random_state),
+                learner=self.learner,
+                engine=self.engine,
+                callbacks=[*([ProgressBar()] if self.verbose else []), *callbacks],
+                warm_start=fitted.state if fitted is not None and self.warm_start else None,
+                keep_state=self.warm_start,
+                checkpoint=place,
+                resume=resume,
+                **options,
             )
+            self._adopt(model)
+            self.history_ = result.trace.rows
+            for name, value in (attributes or {}).items():
+                setattr(self, name, value)
+            if result.stopped == "interrupted":
+                raise KeyboardInterrupt(
+                    f"training was interrupted after {result.iterations} iterations; the estimator is fitted with the "
+                    "weights that it had"
+                )
+            if place is not None:
+                place.remove()
         return self
 
     def _adopt(self, model: Model) -> None:

@@ -152,16 +152,15 @@ class MulticlassClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
             class_weight=self.class_weight,
             cost_matrix=self.cost_matrix,
         )
-        self._fit(
+        return self._fit(
             train_this,
             sample_weight=sample_weight,
             evaluation_sets=evaluation_sets,
             callbacks=callbacks,
             checkpoint=checkpoint,
             resume=resume,
+            attributes={"classes_": classes},
         )
-        self.classes_ = classes
-        return self
 
     def _adopt(self, model: Model) -> None:
         super()._adopt(model)
