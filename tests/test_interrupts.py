@@ -11,7 +11,7 @@ from test_inference import make_task
 
 from marginloom import Callback, SequenceTagger, training
 from marginloom.checkpoint import Checkpoint, Saver
-from marginloom.interrupts import watch_ctrl_c
+from marginloom.interrupts import acting_as_ctrl_c, exit_code, ignore_more_signals, watch_ctrl_c
 from marginloom.trace import Trace
 from marginloom.training import Run, train
 
@@ -233,3 +233,97 @@ def test_other_threads_train_without_taking_the_signal():
     thread.start()
     thread.join()
     assert found == [signal.default_int_handler, "iterations"]
+
+
+def test_fit_in_a_loop_ends_with_ctrl_c():
+    taggers = [SequenceTagger(features="words", tol=1e-12) for _ in range(3)]
+
+    def fit_all():
+        for tagger in taggers:
+            tagger.fit([["a", "b"]], [["A", "B"]], callbacks=[pressing("after_iteration", 1)])
+
+    with pytest.raises(KeyboardInterrupt, match="interrupted after 1 iterations; the estimator is fitted"):
+        fit_all()
+    assert [hasattr(tagger, "model_") for tagger in taggers] == [True, False, False]
+    first = taggers[0]
+    assert (first.stopped_, first.n_iter_, len(first.history_)) == ("interrupted", 1, 1)
+    assert first.certificate_ is None
+    assert first.predict([["b"]]) == [["B"]]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_other_signals_act_as_ctrl_c_where_that_is_wished(number, monkeypatch):
+    with acting_as_ctrl_c(signal.SIGTERM, signal.SIGHUP):
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(number)
+        assert exit_code() == 128 + number
+        signal.raise_signal(number)  # within a second: it is the same wish, and must not disturb the tidying up
+        monkeypatch.setattr("marginloom.interrupts._SAME_WISH", -1.0)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(number)
+        with watch_ctrl_c() as interrupts:
+            interrupts.defer()
+            signal.raise_signal(number)
+            assert interrupts.requested
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(number)
+            assert interrupts.answer()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(number)
+    assert signal.getsignal(number) == signal.SIG_DFL
+
+
+@pytest.mark.parametrize(("first", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_exit_code_is_that_of_the_first_signal(first, code):
+    with acting_as_ctrl_c(signal.SIGTERM, signal.SIGHUP), watch_ctrl_c() as interrupts:
+        interrupts.defer()
+        signal.raise_signal(first)
+        for other in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(other)
+        assert exit_code() == code
+        assert interrupts.answer()
+
+
+@pytest.mark.parametrize("handler", [signal.SIG_IGN, print])
+def test_signal_that_is_ignored_or_handled_stays_so(handler):
+    before = signal.signal(signal.SIGHUP, handler)
+    try:
+        with acting_as_ctrl_c(signal.SIGTERM, signal.SIGHUP), watch_ctrl_c() as interrupts:
+            interrupts.defer()
+            signal.raise_signal(signal.SIGHUP)
+            assert signal.getsignal(signal.SIGHUP) == handler
+            assert not interrupts.requested
+        assert signal.getsignal(signal.SIGHUP) == handler
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_other_signals_are_requests_also_where_ctrl_c_is_ignored():
+    """As of a program that a shell script has put in the background."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with acting_as_ctrl_c(signal.SIGTERM), watch_ctrl_c() as interrupts:
+            interrupts.defer()
+            ctrl_c()
+            assert not interrupts.requested
+            signal.raise_signal(signal.SIGTERM)
+            assert interrupts.answer()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_interrupted_program_can_ignore_what_comes_while_it_ends():
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        with acting_as_ctrl_c(signal.SIGTERM):
+            ignore_more_signals()
+            assert signal.getsignal(signal.SIGTERM) != signal.SIG_IGN  # nothing has come yet
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGTERM)
+            ignore_more_signals()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            assert signal.getsignal(number) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, before)

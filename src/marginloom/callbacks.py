@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from marginloom.errors import InputError
 from marginloom.parameters import checked
@@ -148,6 +149,25 @@ class EarlyStopping(Callback):
         return float(scores[metric])
 
 
+class _Forgiving:
+    """A stream to show progress on, which ends no run: its terminal may be closed, or its disk be full."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with suppress(OSError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
 class ProgressBar(Callback):
     """Show progress, the gap and an estimate of the time left on standard error.
 
@@ -176,7 +196,7 @@ class ProgressBar(Callback):
         for row in run.trace.rows[:1]:  # of a resumed run
             self._fraction(run, row)
         self._next_line = time.monotonic() + self.seconds_between_lines
-        self._console = Console(stderr=True)
+        self._console = Console(file=cast(IO[str], _Forgiving(sys.stderr)))
         self._progress: Progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),
@@ -203,7 +223,8 @@ class ProgressBar(Callback):
         if not self._console.is_terminal and time.monotonic() >= self._next_line:
             self._next_line = time.monotonic() + self.seconds_between_lines
             left = row["seconds"] * (1 / fraction - 1)
-            print(f"{text}  {row['seconds']:.1f} s, about {left:.0f} s left", file=sys.stderr, flush=True)
+            said = f"{text}  {row['seconds']:.1f} s, about {left:.0f} s left"
+            print(said, file=cast(IO[str], _Forgiving(sys.stderr)), flush=True)
 
     def after_training(self, run: Run) -> None:
         """Remove the bar."""

@@ -145,3 +145,22 @@ def test_wrong_usage(corpus, tmp_path):
     assert "choose another name" in refuses(*command(corpus, model, *folder))
     assert "does not exist" in fails(*command(corpus, tmp_path / "m", "--checkpoint", tmp_path / "a" / "b"))
     assert names_in(tmp_path) == []
+
+
+def test_folder_in_use_is_refused_until_its_process_is_gone(corpus, tmp_path):
+    folder = tmp_path / "run"
+    first = start(*command(corpus, tmp_path / "m", *FOREVER, "--checkpoint", folder, "--checkpoint-interval", "0"))
+    try:
+        deadline = time.monotonic() + TIMEOUT
+        while not (folder / FILE_NAME).exists():
+            assert first.poll() is None, first.communicate()
+            assert time.monotonic() < deadline
+        for options in ([], ["--resume"]):
+            said = fails(*command(corpus, tmp_path / "other", "--checkpoint", folder, *options))
+            assert f"'{folder}' is in use by process {first.pid} on " in said
+        assert first.poll() is None
+    finally:
+        first.kill()
+        first.communicate()
+    finish(corpus, tmp_path / "m", folder)
+    assert names_in(tmp_path) == ["m", "run", "trace", "whole"]

@@ -1,14 +1,22 @@
-"""Ctrl-C ends training with a usable model, and says so."""
+"""Ctrl-C, and the signals of batch systems and terminals, end training with a usable model, and say so."""
 
+import fcntl
+import os
+import re
 import signal
 import subprocess
 import sys
+import termios
 import time
+from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
-from program import TIMEOUT, json_lines, last_json, names_in, run, start
+from full_disk import FULL, needs_full_device
+from program import PROGRAM, TIMEOUT, environment, json_lines, last_json, names_in, run, start
 
+from marginloom.checkpoint import FILE_NAME, Snapshot
 from marginloom.datasets import make_tagging, write_conll
 from marginloom.tagging import Tagger
 
@@ -20,6 +28,11 @@ def large(tmp_path_factory):
     return path
 
 
+FOREVER = ["--max-iter", "1000000000", "--tol", "1e-300"]
+#: What ends the program, with its exit code.
+SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+
+
 def wait_for_lines(process, trace, count):
     deadline = time.monotonic() + TIMEOUT
     while not trace.exists() or trace.read_text().count("\n") < count:
@@ -27,16 +40,17 @@ def wait_for_lines(process, trace, count):
         assert time.monotonic() < deadline
 
 
-def interrupted(*arguments, trace, lines):
-    process = start(*arguments, "--trace", trace)
+def interrupted(*arguments, trace, lines, by=(signal.SIGINT, 130), cwd=None):
+    number, code = by
+    process = start(*arguments, "--trace", trace, cwd=cwd)
     try:
         wait_for_lines(process, trace, lines)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         out, err = process.communicate(timeout=TIMEOUT)
     finally:
         process.kill()
-    assert process.returncode == 130, err
-    return subprocess.CompletedProcess([], 130, out.decode(), err.decode())
+    assert process.returncode == code, err
+    return subprocess.CompletedProcess([], code, out.decode(), err.decode())
 
 
 @pytest.mark.parametrize("algorithm", ["dcd-ssvm", "dcd-light", "averaged-perceptron", "minibatch-perceptron", "ipm"])
@@ -65,7 +79,89 @@ def test_interrupted_training_saves_a_usable_model(large, tmp_path, algorithm):
     assert "interrupted" in run("inspect", model).stdout
 
 
-#: Runs the program with Ctrl-C pressed, once or more often, before the first call of a function of the library.
+@pytest.mark.parametrize("by", SIGNALS)
+def test_every_signal_leaves_checkpoint_and_model_and_no_other_file(large, tmp_path, by):
+    done = interrupted(
+        "train", "tag", large, "--model", tmp_path / "m", *FOREVER, "--json", "--checkpoint", tmp_path / "run",
+        trace=tmp_path / "trace", lines=4, by=by,
+    )  # fmt: skip
+    assert f"interrupted after {last_json(done)['iterations']} passes" in done.stderr
+    assert "--resume goes on from the last whole pass" in done.stderr
+    assert names_in(tmp_path) == ["m", "run", "trace"]
+    assert names_in(tmp_path / "run") == [FILE_NAME]
+    assert Tagger.load(tmp_path / "m").settings["stopped"] == "interrupted"
+    assert Snapshot.load(tmp_path / "run" / FILE_NAME).progress["iteration"] >= 3
+
+
+@pytest.mark.parametrize("by", SIGNALS)
+def test_model_that_is_there_is_kept_by_an_interruption(large, tmp_path, by):
+    (tmp_path / "m").write_text("of an earlier run")
+    (tmp_path / "m.interrupted").write_text("of an earlier interruption")
+    done = interrupted("train", "tag", large, "--model", "m", *FOREVER, trace=tmp_path / "trace", lines=3, by=by,
+                       cwd=tmp_path)  # fmt: skip
+    assert "the model in m.interrupted is usable, but not certified; m is left as it was" in done.stderr
+    assert "model  m.interrupted\n" in done.stdout
+    assert (tmp_path / "m").read_text() == "of an earlier run"
+    assert Tagger.load(tmp_path / "m.interrupted").settings["stopped"] == "interrupted"
+    assert names_in(tmp_path) == ["m", "m.interrupted", "trace"]
+
+
+def test_device_that_is_there_has_nothing_to_keep(large, tmp_path):
+    done = interrupted("train", "tag", large, "--model", "/dev/null", *FOREVER, trace=tmp_path / "trace", lines=3)
+    assert "the model in /dev/null is usable" in done.stderr
+
+
+@needs_full_device
+def test_interrupted_model_that_cannot_be_written_goes_elsewhere(large, tmp_path):
+    done = interrupted("train", "tag", large, "--model", FULL, *FOREVER, trace=tmp_path / "trace", lines=3,
+                       by=(signal.SIGTERM, 1), cwd=tmp_path)  # fmt: skip
+    assert done.stderr.splitlines()[-1].endswith(f"the model is in '{tmp_path / 'full'}' instead")
+    assert Tagger.load(tmp_path / "full").settings["stopped"] == "interrupted"
+
+
+def test_ignored_hangup_stays_ignored(large, tmp_path):
+    """As under nohup."""
+    trace = tmp_path / "trace"
+    process = start("train", "tag", large, "--model", tmp_path / "m", *FOREVER, "--trace", trace,
+                    preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))  # fmt: skip
+    try:
+        wait_for_lines(process, trace, 3)
+        process.send_signal(signal.SIGHUP)
+        wait_for_lines(process, trace, trace.read_text().count("\n") + 3)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=TIMEOUT)
+    finally:
+        process.kill()
+    assert process.returncode == 143
+    Tagger.load(tmp_path / "m")
+
+
+def test_closed_terminal_does_not_cost_the_model(large, tmp_path):
+    """It sends SIGHUP, and then takes no more output."""
+    trace = tmp_path / "trace"
+    master, slave = os.openpty()
+    process = subprocess.Popen(
+        [PROGRAM, "train", "tag", large, "--model", tmp_path / "m", *FOREVER, "--trace", trace],
+        stdin=slave, stdout=slave, stderr=slave, env=environment(), start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )  # fmt: skip
+    try:
+        os.close(slave)
+        os.set_blocking(master, False)
+        while not trace.exists() or trace.read_text().count("\n") < 3:
+            with suppress(BlockingIOError):
+                os.read(master, 1 << 16)  # a terminal that nobody reads takes no more, either
+            assert process.poll() is None
+        os.close(master)
+        process.wait(timeout=TIMEOUT)
+    finally:
+        process.kill()
+    assert process.returncode == 129
+    assert Tagger.load(tmp_path / "m").settings["stopped"] == "interrupted"
+    assert names_in(tmp_path) == ["m", "trace"]
+
+
+#: Runs the program with a signal raised, once or more often, before the first call of a function of the library.
 PRESSED = """
 import signal, sys
 import marginloom.cli
@@ -75,7 +171,7 @@ left = [{presses}]
 def press(*arguments, **options):
     while left[0] > 0:
         left[0] -= 1
-        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal({number})
     return original(*arguments, **options)
 {module}.{name} = press
 sys.argv[0] = "marginloom"
@@ -83,17 +179,21 @@ marginloom.cli.main()
 """
 
 
-def pressed(function, corpus, model, *options, presses=1):
+def pressed_in(function, *arguments, presses=1, by=(signal.SIGINT, 130)):
     package, module, name = function.split(":")
-    script = PRESSED.format(package=package, module=module, name=name, presses=presses)
-    files = ("train", "tag", corpus / "train.conll", "--dev", corpus / "dev.conll", "--model", model)
-    arguments = (*files, "--max-iter", "3", "--tol", "1e-12", "--json", *options)
+    number, code = by
+    script = PRESSED.format(package=package, module=module, name=name, presses=presses, number=int(number))
     done = subprocess.run(
         [sys.executable, "-c", script, *map(str, arguments)], capture_output=True, text=True, check=False
     )
-    assert done.returncode == 130, done.stderr
+    assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
     return done
+
+
+def pressed(function, corpus, model, *options, **how):
+    files = ("train", "tag", corpus / "train.conll", "--dev", corpus / "dev.conll", "--model", model)
+    return pressed_in(function, *files, "--max-iter", "3", "--tol", "1e-12", "--json", *options, **how)
 
 
 @pytest.mark.parametrize("algorithm", ["ms-dcd", "averaged-perceptron"])
@@ -119,21 +219,94 @@ def test_model_is_saved_wherever_ctrl_c_falls(corpus, tmp_path, algorithm, funct
     assert Tagger.load(model).settings["iterations"] == passes
 
 
-def test_second_ctrl_c_while_saving_leaves_no_file(corpus, tmp_path):
-    done = pressed(":tagging:Tagger.save", corpus, tmp_path / "m", presses=2)
+@pytest.mark.parametrize("by", SIGNALS)
+def test_first_signal_while_saving_lets_it_end(corpus, tmp_path, by):
+    (tmp_path / "m").write_text("of an earlier run")
+    done = pressed(".io:files:os.fsync", corpus, tmp_path / "m", by=by)
+    assert f"the model in {tmp_path / 'm'} is usable" in done.stderr  # training had ended before
+    assert Tagger.load(tmp_path / "m").settings["stopped"] == "iterations"
+    assert names_in(tmp_path) == ["m"]
+
+
+@pytest.mark.parametrize(
+    ("function", "by"), [*((":tagging:Tagger.save", by) for by in SIGNALS), (".io:files:os.fsync", SIGNALS[1])]
+)
+def test_second_signal_while_saving_leaves_no_file(corpus, tmp_path, function, by):
+    done = pressed(function, corpus, tmp_path / "m", presses=2, by=by)
     assert done.stderr.splitlines()[-1] == "marginloom: interrupted"
     assert names_in(tmp_path) == []
 
 
-def test_second_ctrl_c_while_training_still_saves_the_model(corpus, tmp_path):
-    done = pressed(":tagging:TaggingEvaluator.__call__", corpus, tmp_path / "m", presses=2)
+@pytest.mark.parametrize("by", SIGNALS)
+def test_second_signal_while_training_still_saves_the_model(corpus, tmp_path, by):
+    done = pressed(":tagging:TaggingEvaluator.__call__", corpus, tmp_path / "m", presses=2, by=by)
     assert "interrupted after 1 passes" in done.stderr
     assert Tagger.load(tmp_path / "m").settings["iterations"] == 1
 
 
-def test_ctrl_c_before_training_ends_the_program_with_a_word(corpus, tmp_path):
-    done = pressed(".cli:tag:read_corpus", corpus, tmp_path / "m")
+@pytest.mark.parametrize("by", SIGNALS)
+def test_signal_before_training_ends_the_program_with_a_word(corpus, tmp_path, by):
+    done = pressed(".cli:tag:read_corpus", corpus, tmp_path / "m", "--checkpoint", tmp_path / "run", by=by)
     assert done.stderr == "marginloom: interrupted\n"
+    assert names_in(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("function", "presses", "by"),
+    [
+        *((":tagging:Tagger.tag", 1, by) for by in SIGNALS),
+        (".io:files:os.fsync", 1, SIGNALS[1]),
+        (".io:files:os.fsync", 2, SIGNALS[1]),
+    ],
+)
+def test_interrupted_prediction_leaves_no_file(corpus, model, tmp_path, function, presses, by):
+    (tmp_path / "out").write_text("of an earlier run")
+    arguments = ("predict", model, corpus / "dev.conll", "-o", tmp_path / "out")
+    done = pressed_in(function, *arguments, by=by, presses=presses)
+    assert done.stderr == "marginloom: interrupted\n"
+    assert names_in(tmp_path) == ["out"]
+    assert (tmp_path / "out").read_text() == "of an earlier run"
+
+
+@pytest.mark.parametrize("by", SIGNALS)
+def test_interrupted_evaluation_ends_with_a_word(corpus, model, by):
+    done = pressed_in(".cli:tag:read_corpus", "evaluate", model, corpus / "dev.conll", by=by)
+    assert done.stderr == "marginloom: interrupted\n"
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="this system does not show threads")
+def test_signals_go_to_the_main_thread_alone(model):
+    """Of two that come together Python would forget both if the second one went to a thread of numpy's."""
+    process = start("predict", model, "-")
+    try:
+        process.stdin.write(b"the\n\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == b"the DET\n"
+        threads = {path.name: (path / "status").read_text() for path in Path(f"/proc/{process.pid}/task").iterdir()}
+        blocked = {name: int(re.search(r"^SigBlk:\s*(\w+)", text, re.M)[1], 16) for name, text in threads.items()}
+        wanted = sum(1 << (number - 1) for number, _ in SIGNALS)
+        assert blocked.pop(str(process.pid)) & wanted == 0
+        assert all(mask & wanted == wanted for mask in blocked.values())
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("by", SIGNALS)
+def test_prediction_that_waits_for_input_ends_at_once(model, tmp_path, by):
+    number, code = by
+    process = start("predict", model, "-", "-o", tmp_path / "out")
+    try:
+        deadline = time.monotonic() + TIMEOUT
+        while not names_in(tmp_path):  # the output has its temporary name
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+        process.send_signal(number)
+        process.wait(timeout=TIMEOUT)  # its input stays open
+    finally:
+        process.kill()
+        process.communicate()
+    assert process.returncode == code
     assert names_in(tmp_path) == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import traceback
 
@@ -11,17 +12,30 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""
+    from marginloom.interrupts import acting_as_ctrl_c, ignore_more_signals
+
+    with acting_as_ctrl_c(signal.SIGTERM, signal.SIGHUP):  # of batch systems and containers, and of terminals that go
+        try:
+            _run()
+        finally:
+            ignore_more_signals()
+
+
+def _run() -> None:
+    from marginloom.cli.ending import interrupted_exit_code, let_go_of, say
     from marginloom.errors import MarginloomError
+    from marginloom.interrupts import signals_held_back
 
     try:
-        from marginloom.cli.app import app
+        with signals_held_back(signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            from marginloom.cli.app import app
 
         app(prog_name="marginloom")
     except MarginloomError as error:
         _fail(str(error))
     except KeyboardInterrupt:
-        print("marginloom: interrupted", file=sys.stderr)
-        sys.exit(130)
+        say("marginloom: interrupted")
+        sys.exit(interrupted_exit_code())
     except MemoryError:
         _fail("there is not enough memory")
     except OSError as error:
@@ -33,8 +47,12 @@ def main() -> None:
             f"unexpected {type(error).__name__}: {error}; this is a bug, please report it with the output of the same "
             "command after 'export MARGINLOOM_TRACEBACK=1'"
         )
+    finally:
+        let_go_of(sys.stderr)
 
 
 def _fail(message: str) -> None:
-    print(f"marginloom: {message}", file=sys.stderr)
+    from marginloom.cli.ending import say
+
+    say(f"marginloom: {message}")
     sys.exit(1)

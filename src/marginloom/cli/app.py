@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
@@ -10,6 +12,7 @@ from typer.core import TyperGroup
 from marginloom import __version__
 from marginloom.cli.algorithms import algorithms
 from marginloom.cli.common import note
+from marginloom.cli.ending import interrupted_exit_code
 from marginloom.cli.evaluate import evaluate
 from marginloom.cli.inspect import inspect
 from marginloom.cli.predict import predict
@@ -19,12 +22,22 @@ from marginloom.cli.train import train
 class _Program(TyperGroup):
     """Says that it was interrupted, wherever a command was; by itself the library that runs it would not."""
 
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        with _interruption_told():
+            return super().make_context(*arguments, **options)
+
     def invoke(self, ctx: Any) -> Any:
-        try:
+        with _interruption_told():
             return super().invoke(ctx)
-        except KeyboardInterrupt as error:
-            note("marginloom: interrupted")
-            raise typer.Exit(130) from error
+
+
+@contextmanager
+def _interruption_told() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        note("marginloom: interrupted")
+        raise typer.Exit(interrupted_exit_code()) from error
 
 
 app = typer.Typer(

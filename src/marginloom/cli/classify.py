@@ -77,7 +77,7 @@ def train_classify(
         }
         return TrainingData(fit, sets)
 
-    run_training(options, Classifier, read)
+    run_training(options, Classifier, read, [] if cost_matrix is None else [("--cost-matrix", cost_matrix)])
 
 
 class ClassifyCommands(TaskCommands[Classifier]):

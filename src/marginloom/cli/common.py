@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import resource
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 
-from marginloom.errors import InputError
+from marginloom.cli.ending import say
+from marginloom.errors import InputError, OutputWarning
 from marginloom.io.formats import format_of
 from marginloom.parameters import checked
 from marginloom.threads import resolve_threads
@@ -107,7 +109,31 @@ ColumnOption = Annotated[
 def note(text: str, quiet: bool = False) -> None:
     """Say something on standard error."""
     if not quiet:
-        print(text, file=sys.stderr, flush=True)
+        say(text)
+
+
+@contextmanager
+def output_warnings_as_notes() -> Iterator[None]:
+    """Say what could not be written in a line, as the program says everything, also if it is to be quiet."""
+    with warnings.catch_warnings():
+        show_others = warnings.showwarning
+
+        def show(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if issubclass(category, OutputWarning):
+                say(f"marginloom: warning: {message}")
+            else:
+                show_others(message, category, filename, lineno, file, line)
+
+        warnings.simplefilter("always", OutputWarning)
+        warnings.showwarning = show
+        yield
 
 
 def peak_memory_mb() -> float:

@@ -14,6 +14,7 @@ from marginloom.cli.task import EvaluateOptions, PredictOptions, TaskCommands, s
 from marginloom.cli.training import MinCountOption, TrainingData, TrainingOptions, run_training, training_command
 from marginloom.errors import InputError
 from marginloom.features import ExtractedFeatures, FeatureSet, Lists, NamedFeatures, check_feature_set
+from marginloom.features.sets import FEATURE_SETS
 from marginloom.io.conll import default_label_column
 from marginloom.io.corpus import Corpus, read_corpus, stream_corpora
 from marginloom.io.formats import CRFSUITE, FORMATS, format_of
@@ -121,7 +122,7 @@ def train_tag(
             {name: Labelled.from_corpus(part, part.label_column(label_column + 1)) for name, part in parts.items()},
         )
 
-    run_training(options, Tagger, read)
+    run_training(options, Tagger, read, _files_of_features(None if ready else features, clusters, gazetteers))
 
 
 class TagCommands(TaskCommands[Tagger]):
@@ -193,6 +194,16 @@ def _file_settings(tagger: Tagger, model: str, input: str, format: str | None) -
             "file of that format (and say so with --format)"
         )
     return chosen, default_label_column(chosen)
+
+
+def _files_of_features(features: str | None, clusters: str | None, gazetteers: dict[str, str]) -> list[tuple[str, str]]:
+    """Return the files that features are read from, with the options that name them."""
+    files = [("--gazetteer", path) for path in gazetteers.values()]
+    if clusters is not None:
+        files.append(("--clusters", clusters))
+    if features is not None and features not in FEATURE_SETS:
+        files.append(("--features", features))
+    return files
 
 
 def _gazetteers(given: list[str]) -> dict[str, str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import time
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Annotated, Any
 
 import typer
@@ -19,15 +19,19 @@ from marginloom.cli.common import (
     JsonOption,
     ThreadsOption,
     note,
+    output_warnings_as_notes,
     peak_memory_mb,
     score_lines,
     usage_error,
     usage_errors,
 )
+from marginloom.cli.ending import interrupted_exit_code
+from marginloom.cli.outputs import Outputs, Saved
 from marginloom.cli.parameters import choose, with_options
-from marginloom.errors import InputError
+from marginloom.errors import InputError, OutputError
 from marginloom.interrupts import watch_ctrl_c
-from marginloom.io.files import check_writable_target
+from marginloom.io.files import StrPath
+from marginloom.io.overwriting import named_files
 from marginloom.memory import MB, parse_size
 from marginloom.model import Model
 from marginloom.parameters import checked, option_name
@@ -117,6 +121,12 @@ class TrainingOptions:
         """The files to score on, by the name of the set."""
         return {name: path for name, path in (("dev", self.dev), ("test", self.test)) if path is not None}
 
+    @property
+    def files_to_read(self) -> list[tuple[str, StrPath]]:
+        """The files that every task reads, with the words that name them."""
+        others = {"--dev": self.dev, "--test": self.test, "--warm-start": self.warm_start}
+        return [*(("the training file", path) for path in self.training), *named_files(others)]
+
 
 def training_command(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the common options, and those of learners and engines; it gets them as `options`."""
@@ -145,10 +155,15 @@ class _Plan:
 
     algorithm: Algorithm
     common: dict[str, Any]
-    checkpoint: Checkpoint | None
+    outputs: Outputs
 
 
-def run_training(options: TrainingOptions, model_type: type[Model], read: Callable[[], TrainingData]) -> None:
+def run_training(
+    options: TrainingOptions,
+    model_type: type[Model],
+    read: Callable[[], TrainingData],
+    reads: Sequence[tuple[str, str]] = (),
+) -> None:
     """Train as the options say, write the model and tell how it went; the task has checked its own options.
 
     Parameters
@@ -159,26 +174,46 @@ def run_training(options: TrainingOptions, model_type: type[Model], read: Callab
         The task's kind of model.
     read : callable
         Reads the files; called when everything else has been found in order.
+    reads : sequence of tuple
+        Options of the task that name files which are read, each with its file.
     """
     plan = _checked(options)
-    _prepare_outputs(options, plan.checkpoint)
-    start = time.perf_counter()
-    state = _state_of(options.warm_start, model_type) if options.warm_start is not None else None
-    data = read()
-    seconds = {"read": time.perf_counter() - start}
+    plan.outputs.check([*options.files_to_read, *reads])
+    checkpoint = plan.outputs.checkpoint
+    with output_warnings_as_notes(), nullcontext() if checkpoint is None else checkpoint.in_use():
+        if checkpoint is not None:
+            _prepare(checkpoint, options)
+        start = time.perf_counter()
+        state = _state_of(options.warm_start, model_type) if options.warm_start is not None else None
+        data = read()
+        _train(options, plan, data, state, time.perf_counter() - start)
+
+
+def _train(
+    options: TrainingOptions, plan: _Plan, data: TrainingData, state: State | None, reading_seconds: float
+) -> None:
+    checkpoint = plan.outputs.checkpoint
     with watch_ctrl_c() as interrupts:
         model, result = _fit(options, plan, data, state)
-        model.save(options.model)
-        if plan.checkpoint is not None and result.stopped != "interrupted":
-            plan.checkpoint.remove()
+        saved = plan.outputs.save(model, result.stopped == "interrupted")
+        if checkpoint is not None and result.stopped != "interrupted" and not saved.failure:
+            checkpoint.remove()
         scores = model.scores(data.evaluation_sets, options.threads)
-        if options.as_json:
-            print(json.dumps(_summary(model, result, {**seconds, **result.seconds}, scores)), flush=True)
-        elif not options.quiet:
-            _report(result, {"model": options.model, "trace": options.trace}, scores)
+        try:
+            if options.as_json:
+                seconds = {"read": reading_seconds, **result.seconds}
+                print(json.dumps(_summary(model, result, seconds, scores)), flush=True)
+            elif not options.quiet:
+                _report(result, {"model": saved.place, "trace": options.trace}, scores)
+        except OSError:  # the terminal that was closed has also interrupted the run
+            if not interrupts.requested:
+                raise
         if interrupts.answer() or result.stopped == "interrupted":
-            _say_interrupted(options, plan.checkpoint, result)
-            raise typer.Exit(130)
+            _say_interrupted(options, saved, checkpoint, result)
+            if not saved.failure:
+                raise typer.Exit(interrupted_exit_code())
+        if saved.failure:
+            raise OutputError(saved.failure)
 
 
 def _fit(options: TrainingOptions, plan: _Plan, data: TrainingData, state: State | None) -> tuple[Model, Result]:
@@ -194,16 +229,19 @@ def _fit(options: TrainingOptions, plan: _Plan, data: TrainingData, state: State
         warm_start=state,
         keep_state=options.save_state,
         trace_path=options.trace,
-        checkpoint=plan.checkpoint,
+        checkpoint=plan.outputs.checkpoint,
         resume=options.resume,
         **plan.common,
     )
 
 
-def _say_interrupted(options: TrainingOptions, checkpoint: Checkpoint | None, result: Result) -> None:
+def _say_interrupted(options: TrainingOptions, saved: Saved, checkpoint: Checkpoint | None, result: Result) -> None:
     proof = "" if result.certificate else ", but not certified"
-    advice = "; --resume goes on from the last whole pass" if checkpoint is not None and checkpoint.exists() else ""
-    note(f"interrupted after {result.iterations} passes; the model in {options.model} is usable{proof}{advice}")
+    kept = "" if saved.place == options.model or saved.failure else f"; {options.model} is left as it was"
+    advice = ""
+    if checkpoint is not None and checkpoint.exists():
+        advice = f"; --resume goes on from the last {'checkpoint' if checkpoint.is_behind else 'whole pass'}"
+    note(f"interrupted after {result.iterations} passes; the model in {saved.place} is usable{proof}{kept}{advice}")
 
 
 def _checked(options: TrainingOptions) -> _Plan:
@@ -217,23 +255,20 @@ def _checked(options: TrainingOptions) -> _Plan:
             if getattr(options, key) is not None:
                 checked(key, getattr(options, key), "positive count")
         checked("seed", options.seed, "seed")
-        saved = _checkpoint(options.checkpoint, options.checkpoint_interval, options.resume, options.model)
+        checkpoint = _checkpoint(options.checkpoint, options.checkpoint_interval, options.resume)
+        outputs = Outputs(options.model, options.trace, checkpoint)
+        outputs.check_distinct()
     if options.patience is not None and options.dev is None:
         raise usage_error("--patience watches the score on --dev, which is not given")
-    return _Plan(chosen, common, saved)
+    return _Plan(chosen, common, outputs)
 
 
-def _prepare_outputs(options: TrainingOptions, checkpoint: Checkpoint | None) -> None:
-    """Make sure, before the long work, that everything can be written."""
-    _check_outputs([options.model, options.trace], [*options.training, options.dev, options.test, options.warm_start])
-    check_writable_target(options.model)
-    if options.trace is not None:
-        check_writable_target(options.trace)
-    if checkpoint is not None:
-        checkpoint.prepare(options.resume)
-        if options.resume:
-            found = "going on from" if checkpoint.exists() else "starting from the beginning: there is no"
-            note(f"{found} {checkpoint.path}", options.quiet)
+def _prepare(checkpoint: Checkpoint, options: TrainingOptions) -> None:
+    """Make sure, before the long work, that no unfinished run is lost, and say where this one starts."""
+    checkpoint.prepare(options.resume)
+    if options.resume:
+        found = "going on from" if checkpoint.exists() else "starting from the beginning: there is no"
+        note(f"{found} {checkpoint.path}", options.quiet)
 
 
 def _callbacks(options: TrainingOptions) -> list[Callback]:
@@ -241,14 +276,6 @@ def _callbacks(options: TrainingOptions) -> list[Callback]:
     if options.patience is not None:
         callbacks.append(EarlyStopping(options.patience))
     return callbacks
-
-
-def _check_outputs(outputs: list[str | None], inputs: list[str | None]) -> None:
-    """Refuse to write over a file that is to be read."""
-    for output in filter(None, outputs):
-        for source in filter(None, inputs[:-1] if output == outputs[0] else inputs):
-            if Path(output).exists() and Path(source).exists() and Path(output).samefile(source):
-                raise InputError(f"{output} is one of the files to read, and would be overwritten; choose another name")
 
 
 class _MemoryNote(Callback):
@@ -281,15 +308,12 @@ def _common_options(chosen: Algorithm, given: dict[str, Any], quiet: bool) -> di
     return used
 
 
-def _checkpoint(folder: str | None, interval: float | None, resume: bool, model: str) -> Checkpoint | None:
+def _checkpoint(folder: str | None, interval: float | None, resume: bool) -> Checkpoint | None:
     if folder is None:
         if resume or interval is not None:
             raise InputError(f"{'--resume' if resume else '--checkpoint-interval'} needs --checkpoint DIR")
         return None
-    checkpoint = Checkpoint(folder, interval=60.0 if interval is None else interval)
-    if checkpoint.path.resolve() == Path(model).resolve():
-        raise InputError(f"--model {model} is where --checkpoint {folder} writes; choose another name")
-    return checkpoint
+    return Checkpoint(folder, interval=60.0 if interval is None else interval)
 
 
 def _state_of(path: str, model_type: type[Model]) -> State:
