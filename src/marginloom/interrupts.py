@@ -56,8 +56,8 @@ _current: Interrupts | None = None  # of the main thread, which alone gets signa
 _first_received: int | None = None
 _last_raised = -math.inf
 
-#: Seconds in which another signal is taken for the same wish to end: terminals, shells and ``timeout`` send two, and
-#: the second one would break into the tidying up after the first.
+#: Seconds in which another signal is taken for the same wish to end, unless it is a real Ctrl-C: terminals, shells and
+#: ``timeout`` send two, and the second one would break into the tidying up after the first.
 _SAME_WISH = 1.0
 
 
@@ -69,7 +69,7 @@ def _remember(number: int) -> None:
 def _raise_at_once(number: int, frame: FrameType | None) -> None:
     global _last_raised
     _remember(number)
-    if time.monotonic() - _last_raised > _SAME_WISH:
+    if number == signal.SIGINT or time.monotonic() - _last_raised > _SAME_WISH:
         _last_raised = time.monotonic()
         raise KeyboardInterrupt
 
