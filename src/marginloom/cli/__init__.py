@@ -6,53 +6,81 @@ import os
 import signal
 import sys
 import traceback
+from collections.abc import Callable, Sequence
 
-__all__ = ["main"]
+__all__ = ["main", "run"]
 
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""
+    from marginloom.cli.streams import leave_standard_output, take_standard_streams
     from marginloom.interrupts import acting_as_ctrl_c, ignore_more_signals
 
+    take_standard_streams()
     with acting_as_ctrl_c(signal.SIGTERM, signal.SIGHUP):  # of batch systems and containers, and of terminals that go
         try:
-            _run()
+            code = run(sys.argv[1:])
         finally:
             ignore_more_signals()
+    leave_standard_output()
+    sys.exit(code)
 
 
-def _run() -> None:
-    from marginloom.cli.ending import interrupted_exit_code, let_go_of, say
-    from marginloom.errors import MarginloomError
+def run(arguments: Sequence[str]) -> int:
+    """Run the program on standard streams as they are, and return its exit code."""
+    from marginloom.cli.ending import let_go_of
     from marginloom.interrupts import signals_held_back
 
-    try:
+    def command() -> None:
         with signals_held_back(signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             from marginloom.cli.app import app
 
-        app(prog_name="marginloom")
-    except MarginloomError as error:
-        _fail(str(error))
-    except KeyboardInterrupt:
-        say("marginloom: interrupted")
-        sys.exit(interrupted_exit_code())
-    except MemoryError:
-        _fail("there is not enough memory")
-    except OSError as error:
-        _fail(f"{error.filename or 'a file'}: {error.strerror or error}")
-    except Exception as error:
-        if os.environ.get("MARGINLOOM_TRACEBACK"):
-            traceback.print_exc()
-        _fail(
-            f"unexpected {type(error).__name__}: {error}; this is a bug, please report it with the output of the same "
-            "command after 'export MARGINLOOM_TRACEBACK=1'"
-        )
+        app(list(arguments), prog_name="marginloom")
+
+    try:
+        code = _exit_code(command)
+        # What is still in the buffer belongs to the command, and so do the errors of writing it.
+        return code or _exit_code(sys.stdout.flush)
     finally:
         let_go_of(sys.stderr)
 
 
-def _fail(message: str) -> None:
+def _exit_code(action: Callable[[], object]) -> int:
+    """Call a function, say in one line what was wrong, and return the exit code."""
+    from marginloom.cli.ending import interrupted_exit_code, say
+    from marginloom.cli.streams import ReaderGone
+    from marginloom.errors import MarginloomError
+
+    try:
+        action()
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    except ReaderGone:
+        return 0
+    except MarginloomError as error:
+        return _failed(str(error))
+    except KeyboardInterrupt:
+        say("marginloom: interrupted")
+        return interrupted_exit_code()
+    except MemoryError:
+        return _failed("there is not enough memory")
+    except OSError as error:
+        reason = error.strerror or str(error)
+        return _failed(f"{error.filename}: {reason}" if error.filename else f"the system says {reason!r}")
+    except Exception as error:
+        if isinstance(error, ImportError) and "MARGINLOOM_SIMD" in str(error):  # an environment variable of the user's
+            return _failed(f"{error}; unset it, or name one of these")
+        if os.environ.get("MARGINLOOM_TRACEBACK"):
+            traceback.print_exc()
+        return _failed(
+            f"unexpected {type(error).__name__}: {error}; this is a bug, please report it with the output of the same "
+            "command after 'export MARGINLOOM_TRACEBACK=1'"
+        )
+    return 0
+
+
+def _failed(message: str) -> int:
     from marginloom.cli.ending import say
 
     say(f"marginloom: {message}")
-    sys.exit(1)
+    return 1

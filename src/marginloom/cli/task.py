@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-import os
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -133,8 +132,7 @@ def streams(options: PredictOptions) -> Iterator[tuple[BinaryIO, IO[bytes], Call
             _progress(options.input, options.output) as advance,
         ):
             yield stream, out, advance
-    except BrokenPipeError as error:  # whoever reads our output has had enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError as error:  # whoever reads the pipe that OUT is has had enough
         raise typer.Exit(0) from error
 
 

@@ -112,6 +112,8 @@ def open_binary(path: StrPath) -> BinaryIO:
     """
     name = os.fspath(path)
     if name == "-":
+        if sys.stdin is None:  # so the interpreter says that it is closed
+            raise InputError("cannot read standard input: it is closed; give it something to read, or name a file")
         return sys.stdin.buffer
     try:
         stream = _open_stream(name)
