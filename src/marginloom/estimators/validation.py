@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from marginloom.sparse_matrices import check_sparse
+
 try:
     from sklearn.utils.validation import validate_data
 except ImportError:  # before scikit-learn 1.6 it was a method
@@ -34,6 +36,9 @@ def validated_rows(estimator: Any, X: Any, y: Any = None, **options: Any) -> Any
     array or CSR matrix, or a tuple with y
         In single or double precision.
     """
+    for name, given in (("X", X), ("y", y)):
+        if hasattr(given, "tocsr"):
+            check_sparse(given, name)
     layout = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "order": "C"}
     if y is None and "reset" not in options:
         return validate_data(estimator, X, reset=False, **layout, **options)

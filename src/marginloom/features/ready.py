@@ -18,6 +18,7 @@ from marginloom.features.base import (
     vocabulary_tensors,
 )
 from marginloom.io.crfsuite import AttributeCorpus
+from marginloom.sparse_matrices import checked_csr
 
 
 class NamedFeatures:
@@ -147,14 +148,7 @@ class MatrixFeatures:
         if isinstance(matrix, np.ndarray):
             values = _single_precision(matrix).reshape(-1)
             return Encoded(sentences, None, None, values, self._feature_count)
-        rows = matrix.tocsr()
-        try:
-            rows.check_format(full_check=True)
-        except ValueError as error:
-            raise InputError(f"X is a broken sparse matrix: {error}") from error
-        if not rows.has_canonical_format:
-            rows = rows.copy()  # the caller's stays as it is
-            rows.sum_duplicates()
+        rows = checked_csr(matrix, "X")
         values = _single_precision(rows.data)
         return Encoded(
             sentences,
@@ -183,7 +177,7 @@ def _stacked(source: Any, columns: int | None = None) -> tuple[NDArray[np.uint64
     """Return sentence offsets and one matrix, from (matrix, lengths) or a list of matrices."""
     if isinstance(source, tuple):
         matrix, lengths = source
-        matrix = matrix if hasattr(matrix, "tocsr") else np.asarray(matrix)
+        matrix = matrix if hasattr(matrix, "tocsr") else _as_array(matrix)
         if matrix.ndim != 2:
             raise InputError(f"X must have two dimensions when lengths are given, not {matrix.ndim}")
         return sentence_offsets(lengths, matrix.shape[0]), matrix
@@ -200,7 +194,17 @@ def _stacked(source: Any, columns: int | None = None) -> tuple[NDArray[np.uint64
         return offsets, np.concatenate(parts)
     from scipy.sparse import csr_matrix, vstack
 
-    return offsets, vstack([csr_matrix(part) for part in parts], format="csr")
+    rows = [
+        checked_csr(part, f"X[{i}]") if hasattr(part, "tocsr") else csr_matrix(part) for i, part in enumerate(parts)
+    ]
+    return offsets, vstack(rows, format="csr")
+
+
+def _as_array(matrix: Any) -> NDArray[Any]:
+    try:
+        return np.asarray(matrix)
+    except ValueError as error:
+        raise InputError("X is not a matrix: its rows differ in length") from error
 
 
 def sentence_offsets(lengths: Any, token_count: int) -> NDArray[np.uint64]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom.errors import InputError
+from marginloom.sparse_matrices import checked_csr
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,15 +78,10 @@ class Inputs:
 
     @classmethod
     def _read_sparse(cls, X: Any, name: str) -> Inputs:
-        matrix = X.tocsr()
-        if matrix.ndim != 2:
-            raise InputError(f"{name} must have two dimensions, examples and features, and has {matrix.ndim}")
-        if not matrix.has_canonical_format:
-            matrix = matrix.copy()
-            matrix.sum_duplicates()
+        matrix = checked_csr(X, name)
         values = matrix.data
         if values.dtype not in (np.float32, np.float64):
-            if np.iscomplexobj(values):
+            if values.dtype.kind not in "biuf":
                 raise InputError(f"{name} must be a matrix of real numbers, and its type is {values.dtype}")
             values = values.astype(np.float64)
         indices = np.ascontiguousarray(matrix.indices)

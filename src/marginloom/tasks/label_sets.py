@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom.errors import InputError
+from marginloom.sparse_matrices import checked_csr
 
 
 def bytes_of(n_labels: int) -> int:
@@ -41,11 +42,7 @@ def pack_indicators(indicators: Any) -> NDArray[np.uint8]:
     [[5], [0]]
     """
     if hasattr(indicators, "tocoo"):
-        rows = indicators.tocsr()
-        if not rows.has_canonical_format:
-            rows = rows.copy()
-            rows.sum_duplicates()
-        present = rows.tocoo()
+        present = checked_csr(indicators, "y").tocoo()
         _check_binary(present.data)
         kept = present.data != 0
         return _packed(present.row[kept], present.col[kept], present.shape)
