@@ -7,6 +7,8 @@ import sys
 from contextlib import suppress
 from typing import TextIO
 
+from marginloom.cli.streams import ReaderGone
+from marginloom.errors import InputError
 from marginloom.interrupts import exit_code
 
 
@@ -32,7 +34,7 @@ def let_go_of(stream: TextIO) -> None:
     """Write what a stream still holds; if that cannot be done, it and all that follows goes nowhere."""
     try:
         stream.flush()
-    except OSError:
+    except (OSError, InputError, ReaderGone):
         with suppress(OSError):  # a stream without a descriptor
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, stream.fileno())
