@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <exception>
+#include <stdexcept>
 
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -47,7 +49,22 @@ void check_kernel_choice() {
   throw nb::import_error(message.c_str());
 }
 
+// Limits of the core that only the data can meet, told by standard errors deep within it, are errors about the input.
+void translate_limits(const std::exception_ptr& error, void*) {
+  const auto raise = [](const char* what) {
+    PyErr_SetString(nb::module_::import_("marginloom.errors").attr("InputError").ptr(), what);
+  };
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::overflow_error& limit) {
+    raise(limit.what());
+  } catch (const std::length_error& limit) {
+    raise(limit.what());
+  }
+}
+
 }  // namespace
+
 // What allocators keep for later after arrays have grown can be as much as the arrays.
 void give_back_memory() {
 #ifdef __GLIBC__
@@ -60,6 +77,7 @@ void give_back_memory() {
 NB_MODULE(_core, module) {
   using namespace marginloom::python;
   check_kernel_choice();
+  nb::register_exception_translator(&translate_limits);
   module.def("simd_available", &kernel_names, "Instruction sets that this machine can use, widest first.");
   module.def("simd_selected", [] { return std::string(marginloom::kernels().name); });
   module.def("simd_select", [](const std::string& name) { return marginloom::select_kernels(name); });

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "bindings/bindings.hpp"
+#include "core/shown.hpp"
 #include "features/token_rows.hpp"
 #include "features/vocabulary.hpp"
 #include "io/column_table.hpp"
@@ -30,7 +31,7 @@ void add_dict(Vocabulary& vocabulary, bool grow, nb::handle token, TokenRows& ro
     const double number = PyFloat_AsDouble(value.ptr());
     if (number == -1 && PyErr_Occurred()) {
       PyErr_Clear();
-      throw std::invalid_argument("feature '" + std::string(text_of(key)) + "' is neither a number nor a string");
+      throw std::invalid_argument("feature '" + shown(text_of(key)) + "' is neither a number nor a string");
     }
     rows.add(number_of(vocabulary, text_of(key), grow), number);
   }

@@ -6,6 +6,8 @@
 #include <optional>
 #include <stdexcept>
 
+#include "core/shown.hpp"
+
 namespace marginloom {
 namespace {
 
@@ -32,8 +34,7 @@ constexpr std::array forms{
 constexpr int farthest = 1000;
 
 [[noreturn]] void fail(std::size_t line, std::string_view found, const std::string& expected) {
-  throw std::invalid_argument("line " + std::to_string(line) + ": found '" + std::string(found) + "', expected " +
-                              expected);
+  throw std::invalid_argument("line " + std::to_string(line) + ": found '" + shown(found) + "', expected " + expected);
 }
 
 std::optional<int> take_number(std::string_view& text) {

@@ -6,6 +6,8 @@
 #include <system_error>
 #include <utility>
 
+#include "core/shown.hpp"
+
 namespace marginloom {
 namespace {
 
@@ -20,7 +22,7 @@ std::string_view unescaped(std::string_view text, std::string& buffer) {
 }
 
 [[noreturn]] void refuse(std::string_view field, const std::string& problem) {
-  throw std::invalid_argument("attribute '" + std::string(field) + "': " + problem);
+  throw std::invalid_argument("attribute '" + shown(field) + "': " + problem);
 }
 
 double value_of(std::string_view text, std::string_view field) {

@@ -9,6 +9,8 @@
 #include <system_error>
 #include <type_traits>
 
+#include "core/shown.hpp"
+
 namespace marginloom {
 namespace {
 
@@ -30,7 +32,7 @@ std::string_view next_field(std::string_view& rest) {
 }
 
 [[noreturn]] void refuse(std::string_view field, const std::string& problem) {
-  throw std::invalid_argument("found '" + std::string(field.substr(0, 100)) + "': " + problem);
+  throw std::invalid_argument("found '" + shown(field) + "': " + problem);
 }
 
 std::uint64_t index_of(std::string_view digits, std::string_view field) {
