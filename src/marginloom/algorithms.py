@@ -174,7 +174,7 @@ def engines_that_lose(learner: Learner | type[Learner], parameter: str) -> list[
 def _put_together(
     name: str, learner: Mapping[str, Any] | Learner | None, engine: str | Mapping[str, Any] | Engine | None
 ) -> Algorithm:
-    if name not in ALGORITHMS:
+    if not isinstance(name, str) or name not in ALGORITHMS:
         raise InputError(
             f"there is no algorithm {name!r}{_suggestion(name, ALGORITHMS)}; there are: {', '.join(ALGORITHMS)}"
         )

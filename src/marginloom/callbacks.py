@@ -138,9 +138,10 @@ class EarlyStopping(Callback):
                     f"the checkpoint is of a run whose early stopping had {name} = {state[name]!r}, and now it is "
                     f"{getattr(self, name)!r}; resume with the same"
                 )
-        self._best = state["best"]
-        self._best_iteration = state["best_iteration"]
-        self._best_state = state["best_state"]
+        best, iteration, best_state = state["best"], state["best_iteration"], state["best_state"]
+        if not isinstance(best, float) or type(iteration) is not int or not isinstance(best_state, (State, type(None))):
+            raise InputError("the checkpoint does not hold the best score, its pass and its state of early stopping")
+        self._best, self._best_iteration, self._best_state = best, iteration, best_state
 
     def _score(self, scores: dict[str, Any]) -> float:
         metric = self.metric or ("f1" if "f1" in scores else next(iter(scores), ""))

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marginloom.errors import InputError, ModelFileError, OutputError, OutputWarning
+from marginloom.errors import InputError, OutputError, OutputWarning
 from marginloom.io.files import StrPath, cannot_write, check_writable_target, temporary_prefix
 from marginloom.io.lock import FolderLock
-from marginloom.io.model import CHECKPOINT, Tensors, load_model, save_model
+from marginloom.io.model import CHECKPOINT, MISFITS, Tensors, load_model, misfit, parse_json, save_model
 from marginloom.parameters import checked
 from marginloom.state import State
 from marginloom.trace import Row
@@ -139,8 +139,8 @@ class Snapshot:
         header, tensors = load_model(path, CHECKPOINT)
         try:
             return cls._from_parts(header, tensors)
-        except (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError) as error:
-            raise ModelFileError(f"{path}: the parts of the checkpoint do not fit together ({error})") from error
+        except MISFITS as error:
+            raise misfit(path, "checkpoint", error) from error
 
     @classmethod
     def _from_parts(cls, header: dict[str, Any], tensors: Tensors) -> Snapshot:
@@ -150,21 +150,41 @@ class Snapshot:
                 key: State.from_parts(part, tensors, f"callback.{number}.{key}.")
                 for key, part in stored["states"].items()
             }
+            if not isinstance(stored["class"], str):
+                raise ValueError("a callback has no name")
             callbacks.append((stored["class"], {**stored["values"], **states}))
         identity = Identity(**header["identity"])
-        rows = json.loads(tensors["trace"].tobytes())
+        rows = parse_json(tensors["trace"].tobytes())
         progress = dict(header["progress"])
         for name in ("iteration", "inferences", "updates", "active"):
-            if not isinstance(progress[name], int) or progress[name] < 0:
-                raise ValueError(f"{name} is not a count")
+            _check_count(name, progress[name])
         for name in ("seconds", "expected_ratio"):
-            if not isinstance(progress[name], float):
-                raise ValueError(f"{name} is not a number")
-        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            checked(name, progress[name], "not negative")
+        if not isinstance(rows, list):
             raise ValueError("the trace has no rows")
+        for row in rows:
+            _check_row(row)
         if not isinstance(identity.settings, dict) or not isinstance(identity.fingerprints, dict):
             raise ValueError("the settings have no names")
         return cls(identity, State.from_parts(header["state"], tensors, "state."), progress, rows, callbacks)
+
+
+def _check_count(name: str, value: Any) -> None:
+    if type(value) is not int or value < 0:
+        raise ValueError(f"{name} is not a count")
+
+
+def _check_row(row: Row) -> None:
+    """Raise `ValueError` if what learners and callbacks read of a row of the trace is not there."""
+    for name in ("iteration", "wrong"):
+        _check_count(name, row[name])
+    for name in ("seconds", "training_loss"):
+        checked(name, row[name], "not negative")
+    for name in ("primal", "dual", "gap"):
+        if row[name] is not None and not isinstance(row[name], (int, float)):
+            raise ValueError(f"{name} is not a number")
+    if not isinstance(row["scores"], dict):
+        raise ValueError("the scores have no names")
 
 
 def _as_json(content: Any) -> bytes:
@@ -296,8 +316,11 @@ class Saver:
                 f"{self._checkpoint.path}: this checkpoint is of a run with callbacks = {', '.join(there) or 'none'}, "
                 f"and now it is {', '.join(here) or 'none'}; early stopping (--patience) must be the same"
             )
-        for callback, (_, state) in zip(own, snapshot.callbacks, strict=True):
-            callback.restore(state)
+        for callback, (name, state) in zip(own, snapshot.callbacks, strict=True):
+            try:
+                callback.restore(state)
+            except LookupError as error:
+                raise misfit(self._checkpoint.path, f"checkpoint and of {name}", error) from error
 
     def after_pass(self, run: Run) -> None:
         """Remember the run as it is now, and write it if it is time to."""

@@ -42,7 +42,7 @@ def forbidden_pairs(constraints: str | Iterable[Pair] | None, labels: Sequence[A
     """
     if constraints is None or constraints == "none":
         return []
-    if isinstance(constraints, str):
+    if isinstance(constraints, str) or not isinstance(constraints, Iterable):
         if constraints not in _SCHEMES:
             raise InputError(f"constraints must be none, bio, bioes or a list of pairs of labels, not {constraints!r}")
         return _scheme_pairs(constraints, labels)

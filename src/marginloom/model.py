@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -15,7 +16,7 @@ from marginloom import _core
 from marginloom.certificate import Certificate
 from marginloom.errors import ModelFileError
 from marginloom.io.files import StrPath
-from marginloom.io.model import Tensors, load_model, save_model
+from marginloom.io.model import MISFITS, Tensors, load_model, misfit, save_model
 from marginloom.state import State
 from marginloom.tasks.base import Task
 from marginloom.training import Result, train
@@ -109,8 +110,8 @@ class Model(ABC):
             return cls._from_parts(*load_model(path, cls.task))
         except ModelFileError:
             raise
-        except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
-            raise ModelFileError(f"{path}: the parts of the model do not fit together ({error})") from error
+        except MISFITS as error:
+            raise misfit(path, "model", error) from error
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the same parts that a file has."""
@@ -199,7 +200,8 @@ def _load_certificate(stored: dict[str, Any] | None) -> Certificate | None:
         return None
     certificate = Certificate(**stored)
     numbers = (certificate.primal, certificate.dual, certificate.gap)
-    known = (certificate.exact, certificate.bounded)
-    if not all(isinstance(number, float) for number in numbers) or not all(isinstance(flag, bool) for flag in known):
+    if not all(isinstance(number, float) and math.isfinite(number) for number in numbers):
         raise ValueError("the certificate does not hold numbers")
+    if not all(isinstance(flag, bool) for flag in (certificate.exact, certificate.bounded)):
+        raise ValueError("the certificate does not say whether it is exact")
     return certificate

@@ -311,6 +311,8 @@ def _pairs(labels: LabelSet, interactions: Interactions) -> Any:
         if interactions not in ("tree", "full"):
             raise InputError(f"interactions must be 'tree', 'full' or pairs of labels, not {interactions!r}")
         return interactions
+    if not isinstance(interactions, Iterable):
+        raise InputError(f"interactions must be 'tree', 'full' or pairs of labels, not {interactions!r}")
     pairs = []
     for pair in interactions:
         if isinstance(pair, str) or not isinstance(pair, Iterable) or len(found := list(pair)) != 2:

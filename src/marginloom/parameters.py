@@ -46,7 +46,12 @@ class Parameter:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond the range of the others
+        return False
 
 
 def _is_integer(value: Any, lowest: int, highest: int) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from marginloom.errors import InputError
+from marginloom.parameters import checked
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +52,10 @@ class State:
 
     @classmethod
     def from_parts(cls, header: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]], prefix: str) -> State:
-        """Put together what `header` and `tensors` returned."""
+        """Put together what `header` and `tensors` returned; `ValueError` if it is something else."""
+        if not isinstance(header["learner"], str) or not isinstance(header["fingerprint"], str):
+            raise ValueError("the state does not say what it belongs to")
+        checked("the iteration of the state", header["iteration"], "count")
         arrays = {name.removeprefix(prefix): array for name, array in tensors.items() if name.startswith(prefix)}
         return cls(arrays=arrays, **header)
 

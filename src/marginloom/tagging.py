@@ -102,11 +102,12 @@ class Tagger(Model):
 
     def strongest(self, count: int) -> list[dict[str, Any]]:
         """Return the weights that are largest in size, with what they connect."""
-        order = np.argsort(-np.abs(self.weights), kind="stable")[:count]
+        rows = self.weights.reshape(-1, self._stride)[:, : len(self.labels.names)].reshape(-1)  # without the padding
+        order = np.argsort(-np.abs(rows), kind="stable")[:count]
         return [
-            {"weight": float(self.weights[place]), **self._describe(*divmod(int(place), self._stride))}
+            {"weight": float(rows[place]), **self._describe(*divmod(int(place), len(self.labels.names)))}
             for place in order
-            if self.weights[place] != 0
+            if rows[place] != 0
         ]
 
     def _describe(self, row: int, column: int) -> dict[str, Any]:
@@ -150,8 +151,14 @@ class Tagger(Model):
             features=STORED[header["features"]].load(tensors),
             labels=LabelSet.load(tensors),
             start_end=header["start_end"],
-            forbidden=[(int(before), int(after)) for before, after in header["forbidden"]],
+            forbidden=[(_label_number(before), _label_number(after)) for before, after in header["forbidden"]],
         )
+
+
+def _label_number(stored: Any) -> int:
+    if type(stored) is not int or not 0 <= stored <= BOUNDARY:
+        raise ValueError(f"{stored!r} is not the number of a label")
+    return stored
 
 
 def train_tagger(

@@ -82,5 +82,10 @@ def _exit_code(action: Callable[[], object]) -> int:
 def _failed(message: str) -> int:
     from marginloom.cli.ending import say
 
-    say(f"marginloom: {message}")
+    say(f"marginloom: {_one_line(message)}")
     return 1
+
+
+def _one_line(text: str) -> str:
+    """Show line ends, and what else a terminal would not show but obey, as Python writes it."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)

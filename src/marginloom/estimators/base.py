@@ -16,6 +16,7 @@ from marginloom.checkpoint import Checkpoint, as_checkpoint
 from marginloom.engines import Engine
 from marginloom.interrupts import watch_ctrl_c
 from marginloom.io.files import StrPath
+from marginloom.io.model import MISFITS, misfit
 from marginloom.learners import Learner
 from marginloom.model import Model
 from marginloom.training import Result
@@ -174,16 +175,11 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     def load(cls, path: StrPath) -> Self:
         """Read a model that `save` or the command line has written."""
         model = cls.model_type.load(path)
-        settings = model.settings
-        named = ("algorithm", "C", "tol", "max_iter", "loss")
-        estimator = cls(
-            random_state=settings.get("seed", 0),
-            learner={name: value for name, value in settings.get("learner", {}).items() if name != "name"} or None,
-            engine=dict(settings.get("engine", {})) or None,
-            **{name: settings[name] for name in named if name in settings},
-            **cls._own_parameters(model),
-        )
-        estimator._adopt(model)
+        try:
+            estimator = cls(**_common_parameters(model.settings), **cls._own_parameters(model))
+            estimator._adopt(model)
+        except MISFITS as error:
+            raise misfit(path, "settings", error) from error
         return estimator
 
     @classmethod
@@ -194,6 +190,17 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     def _check_fitted(self) -> None:
         if not hasattr(self, "model_"):
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first")
+
+
+def _common_parameters(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the constructor's parameters that all estimators have, from the settings of a model."""
+    named = ("algorithm", "C", "tol", "max_iter", "loss")
+    return {
+        "random_state": settings.get("seed", 0),
+        "learner": {name: value for name, value in settings.get("learner", {}).items() if name != "name"} or None,
+        "engine": dict(settings.get("engine", {})) or None,
+        **{name: settings[name] for name in named if name in settings},
+    }
 
 
 def _with_shared_texts(documentation: str) -> str:

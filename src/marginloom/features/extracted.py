@@ -23,6 +23,8 @@ from marginloom.features.base import (
 from marginloom.features.sets import FEATURE_SETS, templates_of
 from marginloom.io.conll import ColumnCorpus
 from marginloom.io.files import StrPath, decode_utf8, read_bytes
+from marginloom.io.model import parse_json
+from marginloom.parameters import checked
 
 _SEPARATOR = "\x1f"
 
@@ -181,12 +183,12 @@ class ExtractedFeatures:
     @classmethod
     def load(cls, tensors: dict[str, NDArray[Any]]) -> ExtractedFeatures:
         """Make the feature set from its arrays."""
-        options = json.loads(tensors["features_options"].tobytes())
+        options = parse_json(tensors["features_options"].tobytes())
         features = cls.__new__(cls)
         features.name = str(options["name"])
-        features.min_count = int(options["min_count"])
-        features.hash_bits = None if options["hash_bits"] is None else int(options["hash_bits"])
-        features.pos_column = None if options["pos_column"] is None else int(options["pos_column"])
+        features.min_count = checked("min_count", options["min_count"], "positive count")
+        features.hash_bits = _checked_or_none("hash_bits", options["hash_bits"], "hash bits")
+        features.pos_column = _checked_or_none("pos_column", options["pos_column"], "positive count")
         features.n_threads = 1
         gazetteers = [str(name) for name in options["gazetteers"]]
         features._lists = Lists(
@@ -204,9 +206,17 @@ class ExtractedFeatures:
         """Name a feature."""
         if self.hash_bits is not None:
             return f"hash {feature}"
-        number, _, values = self._vocabulary.name(feature).partition(":")
-        template = self._extractor(0).templates()[int(number)]
+        name = self._vocabulary.name(feature)
+        number, _, values = name.partition(":")
+        templates = self._extractor(0).templates()
+        if not (number.isascii() and number.isdigit() and int(number) < len(templates)):
+            return f"{name!r}, which no template makes"  # of a file that was not written by `save`
+        template = templates[int(number)]
         return template if template == "bias" else f"{template}={values.replace(_SEPARATOR, ' ')}"
+
+
+def _checked_or_none(name: str, value: Any, kind: str) -> Any:
+    return None if value is None else checked(name, value, kind)
 
 
 def check_feature_set(name: str) -> None:

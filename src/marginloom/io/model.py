@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import zlib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,10 @@ FORMAT = "marginloom"
 FORMAT_VERSION = 1
 CHECKPOINT = "checkpoint"  # stands where a model has the name of its task
 
+#: What goes wrong in code that takes the parts of a file for what they should be.
+MISFITS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
+_DEEPEST = 20  # levels of lists and objects; ours have five at most
 _DTYPES = {"F64": "<f8", "I64": "<i8", "U64": "<u8", "U8": "u1"}
 
 Tensors = dict[str, NDArray[Any]]
@@ -92,7 +98,7 @@ def _content(name: str, kind: str) -> tuple[dict[str, Any], Tensors]:
     if FORMAT not in metadata:
         raise ModelFileError(f"{name}: this is a safetensors file, but not a marginloom {kind}")
     try:
-        content = json.loads(metadata[FORMAT])
+        content = parse_json(metadata[FORMAT])
         _check_version(name, content["version"])
         if content.pop("checksum") != _text_checksum(content):
             raise _damaged(name)
@@ -101,6 +107,37 @@ def _content(name: str, kind: str) -> tuple[dict[str, Any], Tensors]:
         if isinstance(error, ModelFileError):
             raise
         raise _damaged(name) from error
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Return what a JSON text says; `ValueError` unless it can be printed and walked through without care.
+
+    Examples
+    --------
+    >>> parse_json('{"labels": [1, 2]}')
+    {'labels': [1, 2]}
+    """
+    value = json.loads(text)
+    _check_depth(value, _DEEPEST)
+    json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair is text for JSON, and for nothing else
+    return value
+
+
+def _check_depth(value: Any, allowed: int) -> None:
+    if allowed == 0:
+        raise ValueError("lists within lists without end")
+    if isinstance(value, (dict, list)):
+        for part in value.values() if isinstance(value, dict) else value:
+            _check_depth(part, allowed - 1)
+
+
+def misfit(path: StrPath, kind: str, error: Exception) -> ModelFileError:
+    """Return the error that says, in one line, why the parts of a file do not fit together."""
+    reason = f"there is no {error}" if isinstance(error, KeyError) else " ".join(str(error).split())[:300]
+    return ModelFileError(
+        f"{os.fspath(path)}: the parts of the {kind} do not fit together ({reason}); it is damaged, or was not written "
+        "by marginloom"
+    )
 
 
 def _damaged(name: str) -> ModelFileError:
@@ -119,19 +156,39 @@ def _kind(task: str) -> str:
 def _read(name: str, kind: str) -> tuple[dict[str, str], Tensors]:
     from safetensors import SafetensorError, safe_open
 
+    _check_readable(name, kind)
     try:
         with safe_open(name, framework="numpy"):  # checks that the header fits the file
             pass
         return _map(name)
-    except FileNotFoundError as error:
-        raise ModelFileError(f"{name}: there is no such file") from error
-    except IsADirectoryError as error:
-        raise ModelFileError(f"{name}: this is a folder, expected a {kind} file") from error
-    except (SafetensorError, OSError, ValueError, TypeError, KeyError) as error:
+    except (SafetensorError, OSError, ValueError, TypeError, LookupError, AttributeError) as error:
         raise ModelFileError(
             f"{name}: this is not a {kind} file, or it is cut off or damaged ({error}); expected one that "
             "'marginloom train' has written"
         ) from error
+
+
+def _check_readable(name: str, kind: str) -> None:
+    """Say why a file cannot be read; safetensors says of all that it is not there."""
+    try:
+        mode = Path(name).stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise ModelFileError(f"{name}: this is a folder, expected a {kind} file")
+        if not stat.S_ISREG(mode):
+            raise ModelFileError(f"{name}: this is a device or a pipe, and a {kind} can be read from a file only")
+        Path(name).open("rb").close()
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise ModelFileError(f"{name}: there is no such file") from error
+    except PermissionError as error:
+        raise ModelFileError(
+            f"{name}: permission is denied; change the permissions of the file or its folders, or copy it elsewhere"
+        ) from error
+    except OSError as error:
+        raise ModelFileError(f"{name}: the file cannot be opened: the system says {error.strerror!r}") from error
+    except ValueError as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(f"{name!r} cannot be the name of a file: {error}") from error
 
 
 def _map(name: str) -> tuple[dict[str, str], Tensors]:
@@ -156,7 +213,7 @@ def _text_checksum(content: dict[str, Any]) -> int:
 
 
 def _check_version(name: str, version: Any) -> None:
-    if not isinstance(version, int):
+    if type(version) is not int or version < 1:
         raise ModelFileError(f"{name}: the format version is {version!r}, expected a number; the file is damaged")
     if version > FORMAT_VERSION:
         raise ModelFileError(
