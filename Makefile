@@ -7,8 +7,10 @@ SOURCES := pyproject.toml CMakeLists.txt $(shell find cpp src -type f -not -name
 # The thread sanitizer of older compilers cannot live with much address randomisation; switch it off where allowed.
 UNSHUFFLED := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 DEMO_SENTENCES ?= 100000
+FUZZ_CASES ?= 10000
+FUZZ_SEED ?= 0
 
-.PHONY: demo test test-all sanitize lint format clean
+.PHONY: demo test test-all fuzz sanitize lint format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m marginloom.datasets demo --sentences $(DEMO_SENTENCES)
@@ -24,6 +26,10 @@ test-all: $(VENV)/.installed-test build/tests-plain/core_tests sanitize
 	build/tests-plain/core_tests
 	$(BIN)/python -m pytest -n auto -m ''
 	$(BIN)/python -m pytest --doctest-modules --pyargs marginloom -p no:cacheprovider
+
+# Minutes, and not a part of the tests, which run a few hundred cases. The same again goes on where it was stopped.
+fuzz: $(VENV)/.installed-test
+	PYTHONPATH=tests $(BIN)/python -m fuzz --cases $(FUZZ_CASES) --seed $(FUZZ_SEED)
 
 sanitize: build/tests-address,undefined/core_tests build/tests-thread/core_tests
 	build/tests-address,undefined/core_tests

@@ -1,0 +1,192 @@
+"""Good models, checkpoints and files, which the cases damage."""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import lzma
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+from scipy import sparse
+
+from marginloom import (
+    Checkpoint,
+    EarlyStopping,
+    MulticlassClassifier,
+    MultilabelClassifier,
+    ObjectDetector,
+    SequenceTagger,
+    make_tagging,
+    write_crfsuite,
+    write_detections,
+    write_libsvm,
+)
+from marginloom.cli import run
+from marginloom.datasets import write_conll
+
+WORDS, TAGS = make_tagging(12, seed=0)
+NAMED = [[{"word": word, "length": len(word) / 4} for word in sentence] for sentence in WORDS]
+_NUMBERS = np.random.default_rng(0)
+ROWS = np.round(_NUMBERS.normal(size=(14, 5)), 2)
+CLASSES = np.array([3, 5, 9])[_NUMBERS.integers(3, size=14)]
+SETS = [[name for name, there in zip("abcd", row, strict=True) if there] for row in ROWS[:, :4] > 0.2]
+IMAGES = np.round(_NUMBERS.random((6, 7, 8)), 2)
+OBJECTS = [(["cat", "dog"][i % 2], (i % 3, i % 4, 3, 4) if i % 2 else (i % 3, 1, 2, 2)) for i in range(6)]
+
+_FOR_TAGGING = [
+    "dcd-ssvm", "ms-dcd", "demi-dcd", "cpd", "n-slack", "one-slack", "bcfw", "fsmo", "fastssvm", "averaged-perceptron",
+    "mira", "kbest-mira", "passive-aggressive", "sgd", "minibatch-mira", "ipm", "subsample",
+]  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class Sample:
+    """An estimator with what it is trained on; its model and checkpoint are among the files."""
+
+    name: str
+    make: Callable[[], Any]
+    X: Any
+    y: Any
+    options: dict[str, Any] = dataclasses.field(default_factory=dict)
+    stops_early: bool = False
+
+    def fit(self, estimator=None, **options):
+        """Train an estimator, or a new one."""
+        estimator = self.make() if estimator is None else estimator
+        if self.stops_early:
+            evaluated = (self.X, self.y) if not self.options else (self.X, self.y, *self.options.values())
+            options |= {"eval_set": evaluated, "callbacks": [EarlyStopping(2)]}
+        return estimator.fit(self.X, self.y, **self.options, **options)
+
+
+def _tagger(algorithm="dcd-ssvm", **options):
+    threads = 2 if algorithm in ("ms-dcd", "demi-dcd") else 1
+    return lambda: SequenceTagger(
+        algorithm, **{"features": "words", "max_iter": 3, "n_threads": threads, "warm_start": True, **options}
+    )
+
+
+def _classifier(algorithm="dcd-ssvm", **options):
+    return lambda: MulticlassClassifier(algorithm, max_iter=3, warm_start=True, **options)
+
+
+def _multilabel(algorithm="dcd-ssvm", **options):
+    return lambda: MultilabelClassifier(algorithm, max_iter=3, warm_start=True, **options)
+
+
+def _detector(algorithm="dcd-ssvm", **options):
+    return lambda: ObjectDetector(algorithm, max_iter=3, warm_start=True, **options)
+
+
+SAMPLES = [
+    *(Sample(f"tag {name}", _tagger(name), WORDS, TAGS) for name in _FOR_TAGGING),
+    Sample("tag early", _tagger("averaged-perceptron", max_iter=6), WORDS, TAGS, stops_early=True),
+    Sample("tag tagging", _tagger(features="tagging", start_end=True), WORDS, TAGS),
+    Sample("tag hashed", _tagger(features="tagging", hash_bits=6), WORDS, TAGS),
+    Sample("tag named", _tagger("sgd", features=None), NAMED, TAGS),
+    Sample("tag matrix", _tagger(features=None), ROWS, CLASSES, {"lengths": [4, 10]}),
+    Sample("tag constrained", _tagger(constraints=[("ADJ", "ADJ")], features="words"), WORDS, TAGS),
+    Sample("classify numbers", _classifier(), ROWS, CLASSES),
+    Sample("classify sparse", _classifier("bcfw"), sparse.csr_matrix(ROWS), CLASSES.astype(str)),
+    Sample("classify costs", _classifier(cost_matrix=2 * (1 - np.eye(3))), ROWS, CLASSES),
+    Sample("classify mira", _classifier("mira"), ROWS, CLASSES),
+    Sample("classify one-slack", _classifier("one-slack"), ROWS, CLASSES),
+    Sample("classify early", _classifier("fsmo"), ROWS, CLASSES, stops_early=True),
+    Sample("multilabel lists", _multilabel(), ROWS, SETS),
+    Sample("multilabel tree", _multilabel(interactions="tree"), ROWS, SETS),
+    Sample("multilabel full", _multilabel("averaged-perceptron", interactions="full"), ROWS, (ROWS[:, :4] > 0.2) * 1),
+    Sample("multilabel bcfw", _multilabel("bcfw", label_costs={"a": 2.0}), sparse.csr_matrix(ROWS), SETS),
+    Sample("detect", _detector(), IMAGES, OBJECTS),
+    Sample("detect perceptron", _detector("averaged-perceptron", fit_intercept=True), IMAGES, OBJECTS),
+]
+BY_NAME = {sample.name: sample for sample in SAMPLES}
+
+#: Arguments of `marginloom train`: the files by their roles, and options that keep it short.
+PROGRAMS = {
+    "conll": ["tag", "train.conll", "--dev", "dev.conll", "--patience", "3", "--features", "tagging"],
+    "conllu": ["tag", "train.conllu", "--dev", "dev.conllu", "--features", "words"],
+    "crfsuite": ["tag", "train.crfsuite", "--dev", "dev.crfsuite"],
+    "templates": [
+        "tag",
+        "train.conll",
+        "--features",
+        "set.txt",
+        "--clusters",
+        "brown.txt",
+        "--gazetteer",
+        "g=names.txt",
+    ],
+    "classify": ["classify", "train.svm", "--dev", "dev.svm"],
+    "multilabel": ["multilabel", "train.sets", "--dev", "dev.sets"],
+    "detect": ["detect", "train.npz", "--dev", "dev.npz"],
+}
+TEMPLATES = """bias
+word[0]
+lower[-1] word[0]
+prefix[0,2]
+suffix[0,3]
+shape[0]
+shortshape[1]
+cluster[0,4]
+gazetteer[0]
+"""
+
+
+def build(folder):
+    """Write all files into a folder."""
+    folder = Path(folder)
+    _write_inputs(folder)
+    with mock.patch.object(Checkpoint, "remove"):  # the last one stays when the run has ended
+        for sample in SAMPLES:
+            checkpoint = Checkpoint(folder / f"{sample.name} checkpoint", interval=0)
+            sample.fit(checkpoint=checkpoint).save(folder / f"{sample.name}.model")
+            assert checkpoint.exists(), sample.name
+        for name in PROGRAMS:
+            code = run([*train_arguments(name, folder), "--model", str(folder / f"program {name}.model")])
+            assert code == 0, name
+
+
+def train_arguments(name, folder, damaged=None):
+    """Return the command line that trains on files in the folder; `damaged` maps names of files to others."""
+    files = {path.name for path in Path(folder).iterdir()}
+    arguments = ["train"]
+    for word in PROGRAMS[name]:
+        prefix, equals, last = word.rpartition("=")
+        given = (damaged or {}).get(last) or (str(Path(folder, last)) if last in files else None)
+        arguments.append(word if given is None else f"{prefix}{equals}{given}")
+    checkpoint = str(Path(folder, f"program {name} checkpoint"))
+    return [*arguments, "--max-iter", "3", "--quiet", "--save-state", *_checkpoint(checkpoint)]
+
+
+def _checkpoint(folder):
+    return ["--checkpoint", folder, "--checkpoint-interval", "0"]
+
+
+def _write_inputs(folder):
+    for part, seed in (("train", 0), ("dev", 1)):
+        words, tags = make_tagging(12, seed=seed)
+        write_conll(folder / f"{part}.conll", words, tags)
+        (folder / f"{part}.conllu").write_text(_conllu(words, tags), encoding="utf-8")
+        attributes = [[{"w": word, "bias": 1.0, "size": len(word) / 3} for word in sentence] for sentence in words]
+        write_crfsuite(folder / f"{part}.crfsuite", attributes, tags)
+        write_libsvm(folder / f"{part}.svm", ROWS, CLASSES.tolist())
+        write_libsvm(folder / f"{part}.sets", ROWS, SETS)
+        labels, boxes = zip(*OBJECTS, strict=True)
+        write_detections(folder / f"{part}.npz", IMAGES, list(labels), list(boxes))
+    (folder / "set.txt").write_text(TEMPLATES)
+    words = sorted({word for sentence in WORDS for word in sentence})
+    (folder / "brown.txt").write_text("".join(f"{n:b}\t{word}\t{n}\n" for n, word in enumerate(words, 1)))
+    (folder / "names.txt").write_text("\n".join(" ".join(sentence[:2]) for sentence in WORDS) + "\n")
+
+
+def _conllu(words, tags):
+    from program import conllu
+
+    return conllu(words, tags, comments=True)
+
+
+COMPRESSORS = {".gz": gzip.compress, ".xz": lzma.compress}
