@@ -1,5 +1,11 @@
 """A short form of ``make fuzz``: nothing crashes, hangs, shows a traceback or loses a file."""
 
+import json
+import os
+import subprocess
+import sys
+
+import pytest
 from fuzz.cases import SUBJECTS, run_case, subject_of
 from fuzz.kills import kill_and_resume
 from fuzz.lab import Lab
@@ -37,6 +43,28 @@ def test_number_of_a_case_is_enough_to_make_it_again(tmp_path):
         lab.scratch.mkdir()
         contents.append((run_case(SEED, number, lab), (lab.scratch / "m").read_bytes()))
     assert contents[0] == contents[1]
+
+
+@pytest.mark.slow
+def test_program_goes_on_where_it_was_stopped(tmp_path):
+    first, second = (fuzz("--seed", SEED, "--cases", count, "--folder", tmp_path) for count in (2, 3))
+    assert f"2 cases of seed {SEED}, 0 failed" in first
+    assert f"3 cases of seed {SEED}, 0 failed" in second
+    journal = (tmp_path / f"seed-{SEED}.jsonl").read_text().splitlines()
+    assert sorted(json.loads(line)["number"] for line in journal) == [0, 1, 2]
+
+
+def fuzz(*arguments):
+    """Run the program and return what it said."""
+    done = subprocess.run(
+        [sys.executable, "-m", "fuzz", *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 def test_worker_that_dies_is_a_failed_case_and_is_replaced(tmp_path, monkeypatch):

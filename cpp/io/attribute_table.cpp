@@ -31,7 +31,7 @@ double value_of(std::string_view text, std::string_view field) {
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data() + sign, end, value);
   if (error == std::errc::invalid_argument || stop != end) {
-    refuse(field, "found '" + std::string(text) +
+    refuse(field, "found '" + shown(text) +
                       "' after the colon, expected a number; a colon that belongs to the name is written \\:");
   }
   try {

@@ -68,7 +68,7 @@ void add_labels(std::string_view field, LibsvmRows& rows) {
     const std::uint32_t number = rows.names.intern(field.substr(begin, end - begin));
     if (std::find(rows.labels.begin() + static_cast<std::ptrdiff_t>(first), rows.labels.end(), number) !=
         rows.labels.end()) {
-      refuse(field, "the label " + std::string(rows.names.name(number)) + " stands there twice");
+      refuse(field, "the label " + shown(rows.names.name(number)) + " stands there twice");
     }
     rows.labels.push_back(number);
     begin = end + 1;

@@ -29,7 +29,8 @@ def main() -> int:
     folder.mkdir(parents=True, exist_ok=True)
     done = _read(journal)
     numbers = [number for number in range(options.cases) if number not in done]
-    _prepare(folder / "samples")
+    if numbers:
+        _prepare(folder / "samples")
     start = shown = time.monotonic()
     with journal.open("a", encoding="utf-8") as file:
         ran = run_watched(options.seed, iter(numbers), folder, workers=options.workers, patience=options.patience)

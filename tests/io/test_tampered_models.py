@@ -216,6 +216,15 @@ def test_padding_of_the_weights_is_not_described(tmp_path):
     run("inspect", tmp_path / "m", "--top", "1000")
 
 
+def test_scores_beyond_the_range_of_numbers_are_an_error_about_the_input(tmp_path):
+    estimator, X, y = TASKS["detect"]
+    estimator.fit(X, y).save(tmp_path / "m")
+    header, tensors = load_model(tmp_path / "m", "detect")
+    save_model(tmp_path / "m", "detect", header, {**tensors, "weights": np.full_like(tensors["weights"], 1e300)})
+    with pytest.raises(MarginloomError, match="single precision"):
+        ObjectDetector.load(tmp_path / "m").predict(X)
+
+
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
 def test_model_without_permission_is_not_called_missing(tmp_path):
     estimator, X, y = TASKS["classify"]
