@@ -37,6 +37,11 @@ def typed(name, dtype):
     return change
 
 
+def more_values(matrix):
+    matrix.data = np.append(matrix.data, 1.0)
+    return matrix
+
+
 BROKEN = {
     **{
         f"{format} index {value}": put(format, "indices", 3, value)
@@ -50,6 +55,7 @@ BROKEN = {
     },
     **{f"{format} {name} too few": cut(format, name) for format in ("csr", "csc") for name in ("indptr", "indices")},
     "csr values too few": cut("csr", "data"),
+    "csr values too many": lambda: more_values(sparse.csr_matrix(ROWS)),
     "coo row": put("coo", "row", 2, 99),
     "coo column": put("coo", "col", 2, -7),
     "coo too few": cut("coo", "row"),

@@ -38,8 +38,7 @@ def checked_csr(matrix: Any, name: str) -> Any:
     if rows is not matrix:
         check_sparse(rows, name)
     count = int(rows.indptr[-1])
-    canonical = rows.has_canonical_format and rows.indices.size == rows.data.size == count
-    if canonical:
+    if rows.has_canonical_format and rows.indices.size == count:
         return rows
     rows = rows.copy()
     rows.prune()
@@ -79,7 +78,7 @@ def _check_compressed(matrix: Any, major: int, minor: int, name: str) -> None:
         _check_whole(array, name)
     if offsets.shape != (major + 1,) or offsets[0] != 0 or (offsets[1:] < offsets[:-1]).any():
         raise _broken(name, f"its index pointer must have {major + 1} numbers that start with 0 and do not fall")
-    if offsets[-1] > indices.size or offsets[-1] > len(data):
+    if offsets[-1] > indices.size or indices.size != len(data):
         raise _broken(name, f"it should have {offsets[-1]} entries, and has {indices.size} indices, {len(data)} values")
     _check_range(indices[: offsets[-1]], minor, "rows" if matrix.format != "csc" else "columns", name)
 
