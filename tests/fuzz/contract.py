@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import traceback
+from pathlib import Path
 
+import sklearn
+
+import marginloom
 from marginloom.errors import MarginloomError
 
 ACCEPTED, REFUSED = "accepted", "refused"
+_OURS, _SCIKIT_LEARN = (str(Path(package.__file__).parent) for package in (marginloom, sklearn))
 
 
 def outcome(call):
@@ -27,8 +32,9 @@ def outcome_of_inputs(call):
     try:
         return outcome(call)
     except (TypeError, ValueError) as error:
-        innermost = traceback.extract_tb(error.__traceback__)[-1].filename
-        if "sklearn" in innermost:
+        files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+        ours = max(place for place, name in enumerate(files) if name.startswith(_OURS))
+        if ours + 1 < len(files) and files[ours + 1].startswith(_SCIKIT_LEARN):  # we asked it, and it answers
             return REFUSED
         raise
 
