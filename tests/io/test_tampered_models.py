@@ -205,6 +205,12 @@ def test_what_a_terminal_would_obey_is_shown_and_not_sent(tmp_path, trained):
     assert "\x1b" not in said
 
 
+@pytest.mark.parametrize("features", ["x" * 5000, "a\0b", 5, ["words"]])
+def test_feature_set_that_can_be_no_name_is_told(features):
+    with pytest.raises(MarginloomError, match="there is no feature set"):
+        SequenceTagger(features=features).fit(WORDS, TAGS)
+
+
 def test_padding_of_the_weights_is_not_described(tmp_path):
     """Weights beyond the last label belong to nothing, whatever a file says."""
     estimator, X, y = TASKS["tag"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,7 @@ class ExtractedFeatures:
         self._extractor(0)
 
     def _find_templates(self) -> str:
+        check_feature_set(self.name)
         if self.name in FEATURE_SETS:
             return templates_of(
                 self.name,
@@ -100,7 +102,6 @@ class ExtractedFeatures:
                 with_clusters=bool(self._lists.cluster_paths),
                 with_gazetteers=bool(self._lists.gazetteers),
             )
-        check_feature_set(self.name)
         return decode_utf8(read_bytes(self.name), self.name)
 
     def _extractor(self, word_column: int) -> _core.Extractor:
@@ -221,10 +222,17 @@ def _checked_or_none(name: str, value: Any, kind: str) -> Any:
 
 def check_feature_set(name: str) -> None:
     """Raise `InputError` unless there is a feature set or a file of that name."""
-    if name not in FEATURE_SETS and not Path(name).exists():
+    if not isinstance(name, (str, os.PathLike)) or (name not in FEATURE_SETS and not _is_there(name)):
         raise InputError(
             f"there is no feature set {name!r}, nor a file of that name; the sets are: {', '.join(FEATURE_SETS)}"
         )
+
+
+def _is_there(path: StrPath) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):  # too long, or not a name at all
+        return False
 
 
 def _tables(source: Any) -> tuple[Sequence[_core.TokenColumns], int]:
