@@ -81,6 +81,19 @@ def test_model_that_cannot_be_written_goes_into_the_working_folder(corpus, tmp_p
 
 
 @needs_full_device
+@pytest.mark.parametrize("report", [[], ["--json"]])
+def test_place_of_the_model_is_said_also_if_the_report_has_no_room(corpus, tmp_path, report):
+    with FULL.open("wb") as nowhere:
+        done = subprocess.run(
+            [PROGRAM, *map(str, command(corpus, FULL, *report))],
+            stdout=nowhere, stderr=subprocess.PIPE, timeout=TIMEOUT, env=environment(), cwd=tmp_path, check=False,
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.decode().endswith(f"the model is in {str(tmp_path / 'full')!r} instead\n")
+    Tagger.load(tmp_path / "full")
+
+
+@needs_full_device
 def test_model_that_cannot_be_written_goes_into_the_checkpoint_folder_first(corpus, tmp_path):
     options = ["--checkpoint", "run", "--checkpoint-interval", "0", "--json", "--trace", "trace"]
     done = run(*command(corpus, FULL, *options), code=1, cwd=tmp_path)

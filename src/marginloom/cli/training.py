@@ -28,6 +28,7 @@ from marginloom.cli.common import (
 from marginloom.cli.ending import interrupted_exit_code
 from marginloom.cli.outputs import Outputs, Saved
 from marginloom.cli.parameters import choose, with_options
+from marginloom.cli.streams import ReaderGone
 from marginloom.errors import InputError, OutputError
 from marginloom.interrupts import watch_ctrl_c
 from marginloom.io.files import StrPath
@@ -205,8 +206,9 @@ def _train(
                 print(json.dumps(_summary(model, result, seconds, scores)), flush=True)
             elif not options.quiet:
                 _report(result, {"model": saved.place, "trace": options.trace}, scores)
-        except OSError:  # the terminal that was closed has also interrupted the run
-            if not interrupts.requested:
+        except (OSError, InputError, ReaderGone):
+            # A closed terminal has interrupted the run too, and where a model is that had to go elsewhere must be said.
+            if not interrupts.requested and not saved.failure:
                 raise
         if interrupts.answer() or result.stopped == "interrupted":
             _say_interrupted(options, saved, checkpoint, result)
