@@ -103,4 +103,5 @@ def check_certificate(enumeration, between, weights, certificate, arrays, *, ave
     assert certificate.dual <= highest * (1 + ROUNDING) + 1e-12, "the dual is above the optimum"
     assert certificate.primal >= lowest * (1 - ROUNDING) - 1e-12, "the primal is below the optimum"
     assert close(certificate.gap, (certificate.primal - certificate.dual) / certificate.primal)
-    assert certificate.exact
+    assert certificate.bounded
+    assert certificate.exact == enumeration.problem.exact

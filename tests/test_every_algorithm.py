@@ -114,6 +114,7 @@ def test_a_task_without_k_best_trains_with_all_that_do_not_need_it(algorithm, le
 
 def interrupting(count):
     class Interrupted(Majority):
+        __qualname__ = Majority.__qualname__  # what it learns is good for the others
         calls = 0
 
         def decode(self, encoded):  # called for every difference if there is no memory to keep them

@@ -82,6 +82,8 @@ def _shown(name: str, path: StrPath) -> str:
 
 def _identity(path: StrPath, standard_stream: Any) -> Any:
     """Return what two names of the same file or folder have in common, or None for a device or pipe."""
+    if os.fspath(path) == "-" and standard_stream is None:  # it was closed, which is told when it is used
+        return None
     try:
         status = os.fstat(standard_stream.fileno()) if os.fspath(path) == "-" else Path(path).stat()
     except (OSError, ValueError):  # not there, or not yet
