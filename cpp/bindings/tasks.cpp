@@ -11,6 +11,7 @@
 #include "bindings/bindings.hpp"
 #include "bindings/inputs.hpp"
 #include "bindings/lent_weights.hpp"
+#include "core/kernels.hpp"
 #include "core/task.hpp"
 #include "tasks/sequence.hpp"
 
@@ -150,6 +151,7 @@ nb::object candidate(const Task& task, std::size_t i, const nb::bytes& output) {
 }  // namespace
 
 void bind_tasks(nb::module_& module) {
+  module.def("padded", &padded, nb::arg("columns"), "Numbers that a row of weights takes for so many labels.");
   nb::class_<Task>(module, "Task")
       .def_prop_ro("size", &Task::size)
       .def_prop_ro("dimension", &Task::dimension)

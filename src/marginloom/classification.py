@@ -16,6 +16,7 @@ from marginloom.labels import UNSEEN, LabelSet
 from marginloom.metrics import class_scores
 from marginloom.model import Evaluator, Model, fit_model
 from marginloom.parameters import checked
+from marginloom.tasks.dense import require_costs
 from marginloom.tasks.multiclass import MulticlassTask
 from marginloom.threads import resolve_threads
 from marginloom.training import Result
@@ -78,6 +79,10 @@ class Classifier(Model):
         """Return coefficients, classes by features, and intercepts."""
         return self._empty_task().coefficients(self.weights)
 
+    def intercepts(self) -> NDArray[np.float64]:
+        """Return the intercepts of the classes."""
+        return self._empty_task().intercepts(self.weights)
+
     def evaluator(self, labelled: LabelledRows, n_threads: int = 1) -> ClassificationEvaluator:
         """Return what scores weights of this classifier on examples with their right classes."""
         return ClassificationEvaluator(self, labelled, n_threads)
@@ -93,10 +98,11 @@ class Classifier(Model):
 
     def strongest(self, count: int) -> list[dict[str, Any]]:
         """Return for every class the weights that are largest in size; features have numbers from 1, as in files."""
-        coef, intercept = self.coefficients()
-        rows = np.column_stack([coef, intercept])
+        task, intercepts = self._empty_task(), self.intercepts()
+        rows = self.weights.reshape(-1, task.core.stride)[: self.n_features]
         found = []
-        for name, row in zip(self.labels.names, rows, strict=True):
+        for column, name in enumerate(self.labels.names):  # one at a time: all together can be as large as the model
+            row = np.append(rows[:, column], intercepts[column])
             for place in np.argsort(-np.abs(row), kind="stable")[:count].tolist():
                 if row[place] != 0:
                     feature = "intercept" if place == self.n_features else str(place + 1)
@@ -217,6 +223,7 @@ def _instance_weights(
 def _costs(labels: LabelSet, given: CostMatrix) -> NDArray[np.float64] | None:
     if given is None:
         return None
+    require_costs(len(labels.names))
     if not isinstance(given, Mapping):
         try:
             return np.ascontiguousarray(given, dtype=np.float64)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from marginloom.errors import InputError
+from marginloom.memory import PAIR_BYTES, require_memory
 
 #: Stands for the start and the end of a sentence in a pair of label numbers.
 BOUNDARY = 0xFFFFFFFF
@@ -92,6 +93,7 @@ def _scheme_pairs(scheme: str, labels: Sequence[Any]) -> list[tuple[int, int]]:
     allowed, prefixes = _SCHEMES[scheme]
     parts = [_parts(label, prefixes, scheme) for label in labels]
     outside = ("O", "")  # what comes before the start and after the end
+    _require_pairs(scheme, [prefix for prefix, _ in parts])
     places = [*range(len(parts)), BOUNDARY]
     return [
         (before, after)
@@ -102,6 +104,22 @@ def _scheme_pairs(scheme: str, labels: Sequence[Any]) -> list[tuple[int, int]]:
             *(outside if before == BOUNDARY else parts[before]), *(outside if after == BOUNDARY else parts[after])
         )
     ]
+
+
+def _require_pairs(scheme: str, prefixes: Sequence[str]) -> None:
+    """Compare the forbidden pairs, of which there are nearly as many as can be, with what memory there is."""
+    count = len(prefixes) + 1
+    going_on = sum(prefix in ("I", "E") for prefix in prefixes)
+    if scheme == "bio":
+        forbidden = count * going_on
+    else:
+        inside = sum(prefix in ("B", "I") for prefix in prefixes)
+        forbidden = count**2 - (count - inside) * (count - going_on)
+    require_memory(
+        f"a list of the {forbidden:,} pairs of {len(prefixes):,} labels that the constraints {scheme} forbid",
+        {"pairs": PAIR_BYTES * forbidden},
+        "take fewer labels, or train without constraints",
+    )
 
 
 def _parts(label: Any, prefixes: str, scheme: str) -> tuple[str, str]:

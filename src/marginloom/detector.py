@@ -16,7 +16,7 @@ from marginloom.errors import InputError
 from marginloom.images import ImageSet
 from marginloom.io.model import Tensors
 from marginloom.labels import LabelSet
-from marginloom.model import Evaluator, Model, fit_model
+from marginloom.model import Evaluator, Model, fit_model, strongest_places
 from marginloom.tasks.detection import DetectionTask
 from marginloom.threads import resolve_threads
 from marginloom.training import Result
@@ -124,11 +124,9 @@ class Detector(Model):
 
     def strongest(self, count: int) -> list[dict[str, Any]]:
         """Return the weights that are largest in size, with the cell of the window that they belong to."""
-        order = np.argsort(-np.abs(self.weights), kind="stable")[:count]
         return [
-            {"weight": float(self.weights[place]), **self._describe(int(place))}
-            for place in order
-            if self.weights[place] != 0
+            {"weight": float(self.weights[place]), **self._describe(place)}
+            for place in strongest_places(self.weights, count)
         ]
 
     def _describe(self, place: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The errors that marginloom raises on purpose; the command line shows their text and no traceback."""
+"""The errors and warnings of marginloom; the command line shows their text and no traceback."""
 
 
 class MarginloomError(Exception):
@@ -23,3 +23,7 @@ class OutputError(InputError):
 
 class OutputWarning(UserWarning):
     """A file that a run does not depend on cannot be written, so the run goes on without it."""
+
+
+class MemoryWarning(UserWarning):
+    """Work needs more than half of the memory that the process may have."""

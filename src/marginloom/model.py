@@ -21,6 +21,9 @@ from marginloom.state import State
 from marginloom.tasks.base import Task
 from marginloom.training import Result, train
 
+#: Weights that are looked at together, so that neither memory nor Ctrl-C suffers from how many there are.
+_PART = 1 << 22
+
 
 class Evaluator(Protocol):
     """Scores weights on examples with their right outputs, which are encoded once."""
@@ -106,8 +109,9 @@ class Model(ABC):
     @classmethod
     def load(cls, path: StrPath) -> Self:
         """Read a model that `save` wrote."""
+        parts = load_model(path, cls.task)
         try:
-            return cls._from_parts(*load_model(path, cls.task))
+            return cls._from_parts(*parts)
         except ModelFileError:
             raise
         except MISFITS as error:
@@ -140,9 +144,45 @@ class Model(ABC):
         dimension = model.dimension
         if model.weights.dtype != np.float64 or model.weights.shape != (dimension,):
             raise ValueError(f"{dimension} weights were expected")
-        if not np.isfinite(model.weights).all():
+        if not _all_finite(model.weights):
             raise ValueError("a weight is NaN or infinite")
         return model
+
+
+def strongest_places(weights: NDArray[np.float64], count: int, stride: int = 1, used: int = 1) -> list[int]:
+    """Return where the weights are that are largest in size and not 0, the largest first.
+
+    Weights are looked at in parts: their order as a whole would take three times as much memory as they do.
+
+    Parameters
+    ----------
+    weights : array
+        The weights.
+    count : int
+        How many of them, at most.
+    stride, used : int
+        Size of a row, and how many of its first weights count: the rest is padding.
+
+    Returns
+    -------
+    list of int
+        Places among all weights.
+
+    Examples
+    --------
+    >>> strongest_places(np.array([0.5, 0.0, -2.0]), 3)
+    [2, 0]
+    """
+    found = np.zeros(0, dtype=np.int64)
+    for start in range(0, weights.size, _PART):
+        part = np.arange(start, min(start + _PART, weights.size))
+        found = np.concatenate([found, part[part % stride < used]])
+        found = found[np.argsort(-np.abs(weights[found]), kind="stable")[:count]]
+    return [place for place in found.tolist() if weights[place] != 0]
+
+
+def _all_finite(weights: NDArray[np.float64]) -> bool:
+    return all(np.isfinite(weights[start : start + _PART]).all() for start in range(0, weights.size, _PART))
 
 
 AnyModel = TypeVar("AnyModel", bound=Model)

@@ -19,6 +19,7 @@ from marginloom.labels import UNSEEN, LabelSet
 from marginloom.metrics import multilabel_scores
 from marginloom.model import Model, fit_model
 from marginloom.parameters import checked
+from marginloom.tasks.dense import require_coefficients, require_scores
 from marginloom.tasks.label_sets import pack_indicators, pack_lists, unpack
 from marginloom.tasks.multilabel import MultilabelTask
 from marginloom.threads import resolve_threads
@@ -87,9 +88,21 @@ class MultilabelModel(Model):
 
     def coefficients(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return coefficients, labels by features, and intercepts."""
+        require_coefficients(len(self.labels.names), self.n_features)
         rows = self._empty_task().label_weights(self.weights)
-        intercept = self.bias * rows[self.n_features] if self.bias else np.zeros(len(self.labels.names))
-        return np.ascontiguousarray(rows[: self.n_features].T), intercept
+        return np.ascontiguousarray(rows[: self.n_features].T), self.intercepts()
+
+    def intercepts(self) -> NDArray[np.float64]:
+        """Return the intercepts of the labels."""
+        if not self.bias:
+            return np.zeros(len(self.labels.names))
+        return np.asarray(self.bias * self._empty_task().label_weights(self.weights)[self.n_features])
+
+    def label_scores(self, X: Any) -> NDArray[np.float64]:
+        """Return the score of every label for every example, without what labels add to each other."""
+        require_scores(X.shape[0], len(self.labels.names))
+        coef, intercepts = self.coefficients()
+        return np.asarray(X @ coef.T) + intercepts
 
     def pair_weights(self) -> NDArray[np.float64]:
         """Return what the presence of both labels of a pair adds to the score, for every pair."""

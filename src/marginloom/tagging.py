@@ -19,8 +19,9 @@ from marginloom.io.corpus import Corpus
 from marginloom.io.model import Tensors
 from marginloom.label_arrays import plain_labels
 from marginloom.labels import LabelSet
+from marginloom.memory import require_memory
 from marginloom.metrics import sequence_scores
-from marginloom.model import Model, fit_model
+from marginloom.model import Model, fit_model, strongest_places
 from marginloom.parameters import checked
 from marginloom.tasks.sequence import SequenceTask
 from marginloom.threads import resolve_threads
@@ -102,12 +103,10 @@ class Tagger(Model):
 
     def strongest(self, count: int) -> list[dict[str, Any]]:
         """Return the weights that are largest in size, with what they connect."""
-        rows = self.weights.reshape(-1, self._stride)[:, : len(self.labels.names)].reshape(-1)  # without the padding
-        order = np.argsort(-np.abs(rows), kind="stable")[:count]
+        stride = self._stride
         return [
-            {"weight": float(rows[place]), **self._describe(*divmod(int(place), len(self.labels.names)))}
-            for place in order
-            if rows[place] != 0
+            {"weight": float(self.weights[place]), **self._describe(*divmod(place, stride))}
+            for place in strongest_places(self.weights, count, stride, len(self.labels.names))
         ]
 
     def _describe(self, row: int, column: int) -> dict[str, Any]:
@@ -232,6 +231,11 @@ def _check_gold(
     before[starts] = BOUNDARY
     after_end = np.concatenate([starts[1:] - 1, [gold.size - 1]])
     side = len(labels.names)
+    require_memory(
+        f"a table of what may follow each of {side:,} labels",
+        {"table": (side + 1) ** 2},
+        "take fewer labels, or train without constraints",
+    )
     banned = np.zeros((side + 1, side + 1), dtype=bool)
     for first, second in forbidden:
         banned[min(first, side), min(second, side)] = True

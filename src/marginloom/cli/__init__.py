@@ -34,8 +34,10 @@ def run(arguments: Sequence[str]) -> int:
     def command() -> None:
         with signals_held_back(signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             from marginloom.cli.app import app
+            from marginloom.cli.common import warnings_as_notes
 
-        app(list(arguments), prog_name="marginloom")
+        with warnings_as_notes():
+            app(list(arguments), prog_name="marginloom")
 
     try:
         code = _exit_code(command)

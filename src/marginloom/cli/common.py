@@ -12,7 +12,7 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from marginloom.cli.ending import say
-from marginloom.errors import InputError, OutputWarning
+from marginloom.errors import InputError, MemoryWarning, OutputWarning
 from marginloom.io.formats import format_of
 from marginloom.parameters import checked
 from marginloom.threads import resolve_threads
@@ -113,8 +113,8 @@ def note(text: str, quiet: bool = False) -> None:
 
 
 @contextmanager
-def output_warnings_as_notes() -> Iterator[None]:
-    """Say what could not be written in a line, as the program says everything, also if it is to be quiet."""
+def warnings_as_notes() -> Iterator[None]:
+    """Say what could not be written, and that memory may run short, in a line, as the program says everything."""
     with warnings.catch_warnings():
         show_others = warnings.showwarning
 
@@ -126,12 +126,13 @@ def output_warnings_as_notes() -> Iterator[None]:
             file: TextIO | None = None,
             line: str | None = None,
         ) -> None:
-            if issubclass(category, OutputWarning):
+            if issubclass(category, (OutputWarning, MemoryWarning)):
                 say(f"marginloom: warning: {message}")
             else:
                 show_others(message, category, filename, lineno, file, line)
 
         warnings.simplefilter("always", OutputWarning)
+        warnings.simplefilter("always", MemoryWarning)
         warnings.showwarning = show
         yield
 

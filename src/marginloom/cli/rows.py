@@ -13,6 +13,7 @@ from marginloom.cli.common import note
 from marginloom.cli.task import PredictOptions, streams
 from marginloom.errors import InputError
 from marginloom.io.libsvm import LibsvmRows, beyond_text, read_rows, stream_rows, whole_number
+from marginloom.memory import require_memory
 from marginloom.parameters import checked
 
 FitInterceptOption = Annotated[
@@ -27,6 +28,7 @@ InterceptScalingOption = Annotated[
     ),
 ]
 
+_COUNT_BYTES = 8 + 1  # of a feature, and whether it is rare
 _DENSE_FROM = 0.5  # share of entries that are not 0 from which a plain array is smaller and faster
 
 
@@ -70,6 +72,7 @@ class TrainingRows:
         matrices = [rows.matrix(width) for rows in files]
         X = matrices[0] if len(matrices) == 1 else vstack(matrices, format="csr")
         if min_count > 1:
+            require_memory("counting features", {"counts": _COUNT_BYTES * width}, "train without --min-count")
             rare = np.bincount(X.indices[X.data != 0], minlength=width) < min_count
             X.data[rare[X.indices]] = 0
             X.eliminate_zeros()
@@ -119,4 +122,8 @@ def describe_features(n_features: int, bias: float) -> tuple[str, str]:
 
 
 def _compact(X: Any) -> Any:
-    return X.toarray() if X.nnz >= _DENSE_FROM * X.shape[0] * X.shape[1] else X
+    if X.nnz < _DENSE_FROM * X.shape[0] * X.shape[1]:
+        return X
+    size = X.data.itemsize * X.shape[0] * X.shape[1]
+    require_memory("a dense array of the examples", {"array": size}, "give fewer examples")
+    return X.toarray()

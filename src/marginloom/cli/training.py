@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 import json
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from marginloom.algorithms import Algorithm
@@ -19,7 +21,6 @@ from marginloom.cli.common import (
     JsonOption,
     ThreadsOption,
     note,
-    output_warnings_as_notes,
     peak_memory_mb,
     score_lines,
     usage_error,
@@ -29,7 +30,7 @@ from marginloom.cli.ending import interrupted_exit_code
 from marginloom.cli.outputs import Outputs, Saved
 from marginloom.cli.parameters import choose, with_options
 from marginloom.cli.streams import ReaderGone
-from marginloom.errors import InputError, OutputError
+from marginloom.errors import InputError, MemoryWarning, OutputError
 from marginloom.interrupts import watch_ctrl_c
 from marginloom.io.files import StrPath
 from marginloom.io.overwriting import named_files
@@ -178,10 +179,12 @@ def run_training(
     reads : sequence of tuple
         Options of the task that name files which are read, each with its file.
     """
+    if options.quiet:
+        warnings.simplefilter("ignore", MemoryWarning)
     plan = _checked(options)
     plan.outputs.check([*options.files_to_read, *reads])
     checkpoint = plan.outputs.checkpoint
-    with output_warnings_as_notes(), nullcontext() if checkpoint is None else checkpoint.in_use():
+    with nullcontext() if checkpoint is None else checkpoint.in_use():
         if checkpoint is not None:
             _prepare(checkpoint, options)
         start = time.perf_counter()
@@ -343,7 +346,7 @@ def _summary(model: Model, result: Result, seconds: dict[str, float], scores: di
         "exact": result.exact,
         "bounded": result.bounded,
         "weights": int(model.weights.size),
-        "nonzero": int((model.weights != 0).sum()),
+        "nonzero": int(np.count_nonzero(model.weights)),
         "active": result.active,
         "inferences": result.inferences,
         "updates": result.updates,

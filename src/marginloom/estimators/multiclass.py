@@ -176,7 +176,7 @@ class MulticlassClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
     @property
     def intercept_(self) -> NDArray[np.float64]:
         """The intercepts of the classes."""
-        intercept: NDArray[np.float64] = self.model_.coefficients()[1]
+        intercept: NDArray[np.float64] = self.model_.intercepts()
         return intercept
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:

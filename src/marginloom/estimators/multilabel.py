@@ -177,7 +177,7 @@ class MultilabelClassifier(Estimator):
     @property
     def intercept_(self) -> NDArray[np.float64]:
         """The intercepts of the labels."""
-        intercept: NDArray[np.float64] = self.model_.coefficients()[1]
+        intercept: NDArray[np.float64] = self.model_.intercepts()
         return intercept
 
     @property
@@ -206,8 +206,7 @@ class MultilabelClassifier(Estimator):
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the score of every label for every example, without what labels add to each other."""
         self._check_fitted()
-        coef, intercept = self.model_.coefficients()
-        scores: NDArray[np.float64] = np.asarray(validated_rows(self, X) @ coef.T) + intercept
+        scores: NDArray[np.float64] = self.model_.label_scores(validated_rows(self, X))
         return scores
 
     def score(self, X: Any, y: Any) -> float:

@@ -25,6 +25,7 @@ from marginloom.features.sets import FEATURE_SETS, templates_of
 from marginloom.io.conll import ColumnCorpus
 from marginloom.io.files import StrPath, decode_utf8, read_bytes
 from marginloom.io.model import parse_json
+from marginloom.memory import require_memory
 from marginloom.parameters import checked
 
 _SEPARATOR = "\x1f"
@@ -147,6 +148,7 @@ class ExtractedFeatures:
     def _extract(self, source: Any, learn: bool) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint32]]:
         tables, word_column = _tables(source)
         extractor = self._extractor(word_column)
+        self._require_memory(sum(int(table.sentences()[-1]) for table in tables), extractor)
         sentences, tokens, features = [np.zeros(1, np.uint64)], [np.zeros(1, np.uint64)], [np.zeros(0, np.uint32)]
         for table in tables:
             try:
@@ -162,6 +164,15 @@ class ExtractedFeatures:
             tokens.append(rows[0][1:] + tokens[-1][-1])
             features.append(rows[1])
         return np.concatenate(sentences), np.concatenate(tokens), np.concatenate(features)
+
+    def _require_memory(self, tokens: int, extractor: _core.Extractor) -> None:
+        """Compare a feature of every token and template, held twice while tables are joined, with what there is."""
+        templates = len(extractor.templates())
+        require_memory(
+            f"extracting the features of {tokens:,} tokens by {templates} templates",
+            {"features": 2 * 4 * tokens * templates},
+            "take a smaller set of features, or fewer sentences at a time",
+        )
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return everything that extraction needs as arrays."""

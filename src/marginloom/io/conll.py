@@ -128,7 +128,7 @@ def read_corpus(paths: Sequence[StrPath], format: str | None = None) -> ColumnCo
     chosen = common_format(paths, format)
     if chosen not in _WORD_COLUMN:
         raise InputError(f"{os.fspath(paths[0])}: the format is {chosen}, which has no columns")
-    tables = [parse(read_bytes(path), chosen, os.fspath(path)) for path in paths]
+    tables = [parse(read_bytes(path, copies=4), chosen, os.fspath(path)) for path in paths]
     for table in tables:
         if table.tokens == 0:
             raise InputError(

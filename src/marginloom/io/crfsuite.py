@@ -109,7 +109,7 @@ def _joined_offsets(parts: Iterable[NDArray[np.uint64]]) -> NDArray[np.uint64]:
 
 def read_corpus(paths: Sequence[StrPath]) -> AttributeCorpus:
     """Read files, plain, .gz or .xz, each of which must have a sequence."""
-    tables = [_parse(read_bytes(path), os.fspath(path)) for path in paths]
+    tables = [_parse(read_bytes(path, copies=4), os.fspath(path)) for path in paths]
     for table in tables:
         if table.tokens == 0:
             raise InputError(

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Literal, TextIO, TypeAlias, overload
 
 from marginloom.errors import InputError, OutputError
+from marginloom.memory import require_memory
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -45,15 +46,19 @@ _READ_FAILURES = (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError)
 _DISK_IS_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _BUFFER_BYTES = 1 << 17
 _STREAM_BYTES = 1 << 16
+_PIECE_BYTES = 1 << 24
+_FIRST_BYTES = 1 << 24
 
 
-def read_bytes(path: StrPath) -> bytes:
+def read_bytes(path: StrPath, copies: int = 1) -> bytes:
     """Read a whole file; a name that ends in .gz or .xz is decompressed.
 
     Parameters
     ----------
     path : str or path-like
         The file.
+    copies : int
+        How often its content will be held at once, by this function or by who calls it.
 
     Returns
     -------
@@ -63,7 +68,8 @@ def read_bytes(path: StrPath) -> bytes:
     Raises
     ------
     InputError
-        If the file is missing, a folder, not readable, or its compression is broken or cut off.
+        If the file is missing, a folder, not readable, larger than the memory that there is, or its compression is
+        broken or cut off.
 
     Examples
     --------
@@ -77,9 +83,31 @@ def read_bytes(path: StrPath) -> bytes:
     name = os.fspath(path)
     try:
         with _open_stream(name) as stream:
-            return stream.read()
+            return _read_whole(stream, name, copies)
+    except InputError:
+        raise
     except _READ_FAILURES as error:
         raise _cannot_read(name, error) from error
+
+
+def _read_whole(stream: io.BufferedIOBase, name: str, copies: int) -> bytes:
+    """Read in pieces, between which Ctrl-C is heard, having looked whether there is memory for them."""
+
+    def require(size: int) -> None:
+        require_memory(f"reading {name!r}", {"text": copies * size}, "give a part of it")
+
+    content = io.BytesIO()
+    limit = _FIRST_BYTES
+    if isinstance(stream, io.BufferedReader):
+        size = Path(name).stat().st_size
+        require(size)
+        limit = max(limit, size)
+    while piece := stream.read(_PIECE_BYTES):
+        content.write(piece)
+        if content.tell() > limit:  # what is compressed, or a pipe, tells its size by and by: it may double
+            require(content.tell())
+            limit = 2 * content.tell()
+    return content.getvalue()
 
 
 def open_binary(path: StrPath) -> BinaryIO:

@@ -23,6 +23,7 @@ from marginloom.errors import InputError
 from marginloom.io.compression import compressing_write
 from marginloom.io.files import StrPath, decode_utf8, read_bytes, stream_pieces
 from marginloom.label_arrays import label_array, plain_labels
+from marginloom.memory import require_memory
 
 __all__ = ["LibsvmRows", "parse", "read_libsvm", "read_rows", "stream_rows", "whole_number", "write_libsvm"]
 
@@ -32,6 +33,8 @@ _NO_NUMBER = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 _UNFIT = re.compile(r"[ \t\n\r\v\f,:#\ud800-\udfff]|^\ufeff|^$")  # a byte order mark that begins a file is dropped
 _LAST_COLUMN = 2**31 - 2
 _ROWS_AT_A_TIME = 4096
+_PART_BYTES = 1 << 24  # of a text to be looked through, so that Ctrl-C is heard meanwhile
+_ENTRY_BYTES = 2 * (4 + 8)  # arrays that grow are there twice when they move
 
 
 @dataclasses.dataclass(frozen=True)
@@ -189,7 +192,10 @@ def parse(data: bytes, name: str, first_line: int = 1) -> LibsvmRows:
 def read_rows(path: StrPath) -> LibsvmRows:
     """Read a file, plain, .gz or .xz, which must have an example."""
     name = os.fspath(path)
-    rows = parse(read_bytes(path), name)
+    data = read_bytes(path)
+    entries = sum(data.count(b":", start, start + _PART_BYTES) for start in range(0, len(data), _PART_BYTES))
+    require_memory(f"parsing {name!r}", {"entries": _ENTRY_BYTES * entries}, "give a part of it")
+    rows = parse(data, name)
     if len(rows) == 0:
         raise InputError(f"{name}: found no example, expected one a line, as in '3 1:0.5 7:1'")
     return rows

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marginloom.errors import ModelFileError
+from marginloom.errors import InputError, ModelFileError
 from marginloom.io.files import StrPath, atomic_write
+from marginloom.memory import require_memory
 
 FORMAT = "marginloom"
 FORMAT_VERSION = 1
@@ -23,6 +24,7 @@ CHECKPOINT = "checkpoint"  # stands where a model has the name of its task
 MISFITS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 _DEEPEST = 20  # levels of lists and objects; ours have five at most
+_PART_BYTES = 1 << 26
 _DTYPES = {"F64": "<f8", "I64": "<i8", "U64": "<u8", "U8": "u1"}
 
 Tensors = dict[str, NDArray[Any]]
@@ -146,7 +148,11 @@ def _damaged(name: str) -> ModelFileError:
 
 def checksum(array: NDArray[Any]) -> int:
     """Return a checksum of an array's bytes."""
-    return zlib.crc32(array.reshape(-1).view(np.uint8).data) if array.size else 0
+    content = array.reshape(-1).view(np.uint8).data if array.size else b""
+    found = 0
+    for start in range(0, len(content), _PART_BYTES):  # Ctrl-C is heard between parts
+        found = zlib.crc32(content[start : start + _PART_BYTES], found)
+    return found
 
 
 def _kind(task: str) -> str:
@@ -158,9 +164,13 @@ def _read(name: str, kind: str) -> tuple[dict[str, str], Tensors]:
 
     _check_readable(name, kind)
     try:
+        size = Path(name).stat().st_size
+        require_memory(f"the {kind} {name!r}", {"file": size}, "use it where there is more, or train a smaller one")
         with safe_open(name, framework="numpy"):  # checks that the header fits the file
             pass
         return _map(name)
+    except InputError:
+        raise
     except (SafetensorError, OSError, ValueError, TypeError, LookupError, AttributeError) as error:
         raise ModelFileError(
             f"{name}: this is not a {kind} file, or it is cut off or damaged ({error}); expected one that "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -53,6 +53,14 @@ class Learner(Configured):
     def converged(self, rows: Sequence[Row]) -> str | None:
         """Return the reason to stop after the last of these rows of the trace, or None to go on."""
         return None
+
+    def weight_copies(self, capabilities: Collection[str]) -> int:
+        """Return how many vectors as large as the weights it takes beside them for a task that can do these things."""
+        return 0
+
+    def vector_bytes(self, entries: int) -> int:
+        """Return what it keeps of examples beside working sets, at least, where all of them have so many features."""
+        return 0
 
     def chosen(self, native: Any) -> dict[str, float]:
         """Return the parameters that the native learner has chosen by itself."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection
 
 from marginloom import _core
 from marginloom.learners.base import Objective
@@ -75,6 +76,10 @@ class OneSlack(Dual):
     update = "add one constraint, the sum of C_i times the most violated output of every example, and solve over all"
     paper = "Chang and Yih 2013, section 4.3 (after Joachims, Finley and Yu 2009)"
     default_max_iter = 500
+
+    def weight_copies(self, capabilities: Collection[str]) -> int:
+        """Return that in which a constraint is put together, and the first one, with its indices."""
+        return 1 + 2
 
     def build(self, task: _core.Task, objective: Objective) -> _core.OneSlack:
         """Make the native learner for a task."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection
 
 from marginloom import _core
 from marginloom.learners.base import Objective
@@ -58,6 +59,10 @@ class DCD(Dual):
         "for the hinge all a of an example at once, with sum(a) <= C"
     )
     paper = "Chang and Yih 2013, Algorithms 1 to 3"
+
+    def weight_copies(self, capabilities: Collection[str]) -> int:
+        """Return those of the mean over inner passes: the sum, and itself."""
+        return 2 if self.averaged else 0
 
     def build(self, task: _core.Task, objective: Objective) -> _core.Dcd:
         """Make the native learner for a task."""

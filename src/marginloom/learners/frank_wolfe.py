@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection
 
 from marginloom import _core
 from marginloom.learners.base import Objective
@@ -33,6 +34,14 @@ class FrankWolfe(Dual):
     )
     paper = "Chang and Yih 2013, section 4.3 (after Lacoste-Julien et al. 2013)"
     default_max_iter = 500
+
+    def weight_copies(self, capabilities: Collection[str]) -> int:
+        """Return that in which differences are added up, and those of the average."""
+        return 1 + (2 if self.averaged else 0)
+
+    def vector_bytes(self, entries: int) -> int:
+        """Return the w_i after the first pass: right and wrong features, each with its index."""
+        return 2 * entries * (4 + 8)
 
     def build(self, task: _core.Task, objective: Objective) -> _core.FrankWolfe:
         """Make the native learner for a task."""

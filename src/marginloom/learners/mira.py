@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection
 
 from marginloom import _core
 from marginloom.learners.base import Objective
@@ -44,6 +45,10 @@ class MIRA(Online):
     def all_needs(self) -> frozenset[str]:
         """Return what it needs of a task with the parameters that it has."""
         return super().all_needs() | ({"loss-augmented"} if self.loss_augmented else set())
+
+    def weight_copies(self, capabilities: Collection[str]) -> int:
+        """Return those of the average, and that in which implicit differences are multiplied."""
+        return super().weight_copies(capabilities) + ("implicit" in capabilities)
 
     def build(self, task: _core.Task, objective: Objective) -> _core.Mira:
         """Make the native learner for a task."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from marginloom.learners.base import Learner
 from marginloom.parameters import parameter
@@ -32,6 +32,10 @@ class Online(Learner):
 
     kind = "online"
     default_max_iter = 10
+
+    def weight_copies(self, capabilities: Collection[str]) -> int:
+        """Return those of the average: the sums of which it is made, and itself."""
+        return 2 if self.averaged else 0
 
     def converged(self, rows: Sequence[Row]) -> str | None:
         """Return ``separated`` or ``unchanged`` if that rule is on and holds after the last row, or None.

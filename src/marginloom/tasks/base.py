@@ -45,6 +45,20 @@ class Task(ABC):
     def memory(self) -> int:
         """Bytes that the examples take."""
 
+    @property
+    def entries(self) -> int:
+        """Features of all examples together; 0 if that is not known."""
+        return 0
+
+    @property
+    def buffer_bytes(self) -> int:
+        """Bytes that the inference of one thread takes, where they can be many."""
+        return 0
+
+    def way_to_need_less(self) -> str:
+        """Say what a user can do to have fewer weights."""
+        return "take fewer features or labels"
+
     def example_weights(self, sample_weight: ArrayLike | None) -> ArrayLike | None:
         """Return the weights of the native task's examples, given those of what users see as examples."""
         return sample_weight

@@ -114,6 +114,16 @@ class DetectionTask(Task):
         """Bytes of the pixels and the right windows."""
         return self._images.memory + (0 if self._gold is None else self._gold.nbytes)
 
+    @property
+    def buffer_bytes(self) -> int:
+        """Bytes of the scores of all windows of the largest image."""
+        largest = int((self._images.heights.astype(np.int64) * self._images.widths).max(initial=0))
+        return 4 * largest * self._label_count * len(self._sizes)
+
+    def way_to_need_less(self) -> str:
+        """Say what a user can do to have fewer weights."""
+        return "take smaller or fewer window sizes, a larger stride, or fewer labels"
+
     def predict_k_best(
         self, weights: NDArray[np.float64], k: int, n_threads: int = 1
     ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.uint64]]:

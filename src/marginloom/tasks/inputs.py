@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom.errors import InputError
+from marginloom.memory import check_weight_count
 from marginloom.sparse_matrices import checked_csr
 
 
@@ -99,6 +100,31 @@ class Inputs:
     def memory(self) -> int:
         """Bytes that the arrays take."""
         return sum(array.nbytes for array in self.arrays)
+
+    @property
+    def entries(self) -> int:
+        """Numbers that it holds."""
+        return sum(array.size for array in (self.singles, self.doubles) if array is not None)
+
+    @property
+    def columns_in_use(self) -> int:
+        """How many columns have an entry."""
+        if self.indices is None:
+            return self.columns
+        in_use = np.zeros(self.columns, dtype=bool)
+        in_use[self.indices] = True
+        return int(np.count_nonzero(in_use))
+
+    def check_weights(self, labels: int, bias: float) -> None:
+        """Raise `InputError` if there are too many weights, one for every column and label, to be numbered."""
+        check_weight_count(self.columns + (bias != 0), labels, self.way_to_need_less)
+
+    def way_to_need_less(self) -> str:
+        """Say what a user can do to have fewer weights."""
+        used = self.columns_in_use
+        if used > self.columns / 2:
+            return f"take fewer features than {self.columns:,}, or fewer labels"
+        return f"only {used:,} of the {self.columns:,} features occur: number those from 1 on, without gaps"
 
     @property
     def fingerprint(self) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom.errors import InputError
+from marginloom.memory import PAIR_BYTES, require_memory
 
 Pairs = list[tuple[int, int]]
 
@@ -39,6 +40,12 @@ def resolve_pairs(pairs: Any, n_labels: int, indicators: Any) -> Pairs:
         return []
     if isinstance(pairs, str):
         if pairs == "full":
+            count = n_labels * (n_labels - 1) // 2
+            require_memory(
+                f"a list of the {count:,} pairs of {n_labels:,} labels",
+                {"pairs": PAIR_BYTES * count},
+                "name the pairs, or take 'tree'",
+            )
             return [(a, b) for a in range(n_labels) for b in range(a + 1, n_labels)]
         if pairs == "tree":
             return co_occurrence_tree(indicators())

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from marginloom.errors import InputError
 from marginloom.sparse_matrices import checked_csr
+from marginloom.tasks.dense import require_indicators
 
 
 def bytes_of(n_labels: int) -> int:
@@ -81,6 +82,7 @@ def unpack(packed: NDArray[np.uint8], n_labels: int) -> NDArray[np.uint8]:
     >>> unpack(pack_lists([[0, 2], []], 3), 3).tolist()
     [[1, 0, 1], [0, 0, 0]]
     """
+    require_indicators(packed.shape[0], n_labels)
     return np.unpackbits(packed, axis=1, count=n_labels, bitorder="little")
 
 
@@ -106,6 +108,7 @@ def split(packed: NDArray[np.uint8], n_labels: int, size: int) -> NDArray[np.uin
     >>> split(pack_lists([[0, 2]], 3), 3, 2).tolist()
     [[1], [1]]
     """
+    require_indicators(packed.shape[0], n_labels, copies=2)
     indicators = unpack(packed, n_labels)
     filled = np.pad(indicators, ((0, 0), (0, -n_labels % size)))
     return np.packbits(filled.reshape(-1, size), axis=1, bitorder="little")

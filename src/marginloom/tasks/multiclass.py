@@ -12,6 +12,7 @@ from marginloom import _core
 from marginloom.errors import InputError
 from marginloom.parameters import checked
 from marginloom.tasks.base import Task
+from marginloom.tasks.dense import require_coefficients, require_costs, require_scores
 from marginloom.tasks.inputs import Inputs
 
 
@@ -60,9 +61,12 @@ class MulticlassTask(Task):
         self._inputs = Inputs.read(X)
         self._n_classes: int = checked("n_classes", n_classes, "positive count")
         self._gold = None if gold is None else _checked_gold(gold, self._inputs.rows, self._n_classes)
+        if cost_matrix is not None:
+            require_costs(self._n_classes)
         self._costs = None if cost_matrix is None else _checked_costs(cost_matrix, self._n_classes)
         self._bias = float(bias)
         inputs = self._inputs
+        inputs.check_weights(self._n_classes, bias)
         try:
             self.core: _core.MulticlassTask = _core.MulticlassTask(
                 inputs.rows,
@@ -103,6 +107,15 @@ class MulticlassTask(Task):
         }
 
     @property
+    def entries(self) -> int:
+        """Features of all examples together."""
+        return self._inputs.entries
+
+    def way_to_need_less(self) -> str:
+        """Say what a user can do to have fewer weights."""
+        return self._inputs.way_to_need_less()
+
+    @property
     def memory(self) -> int:
         """Bytes of the features and classes."""
         return self._inputs.memory + (0 if self._gold is None else self._gold.nbytes)
@@ -124,6 +137,7 @@ class MulticlassTask(Task):
 
     def scores(self, weights: NDArray[np.float64], n_threads: int = 1) -> NDArray[np.float64]:
         """Return the scores of all classes, one row per example."""
+        require_scores(self._inputs.rows, self._n_classes)
         try:
             return self.core.scores(weights, n_threads).reshape(self._inputs.rows, self._n_classes)
         except ValueError as error:
@@ -131,10 +145,16 @@ class MulticlassTask(Task):
 
     def coefficients(self, weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return coefficients, classes by features, and intercepts: scores = X coef.T + intercept."""
+        require_coefficients(self._n_classes, self._inputs.columns)
         rows = weights.reshape(-1, self.core.stride)[:, : self._n_classes]
-        coef = np.ascontiguousarray(rows[: self._inputs.columns].T)
-        intercept = self._bias * rows[self._inputs.columns] if self._bias else np.zeros(self._n_classes)
-        return coef, intercept
+        return np.ascontiguousarray(rows[: self._inputs.columns].T), self.intercepts(weights)
+
+    def intercepts(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the intercepts of the classes."""
+        if not self._bias:
+            return np.zeros(self._n_classes)
+        rows = weights.reshape(-1, self.core.stride)[:, : self._n_classes]
+        return np.asarray(self._bias * rows[self._inputs.columns])
 
     def weights(self, coef: ArrayLike, intercept: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return coefficients and intercepts as weights: the reverse of `coefficients`."""

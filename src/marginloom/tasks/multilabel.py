@@ -105,6 +105,7 @@ class MultilabelTask(Task):
             "bias": float(bias),
         }
         inputs = self._inputs
+        inputs.check_weights(self.n_labels, bias)
         try:
             self.core: _core.MultilabelTask = _core.MultilabelTask(
                 inputs.rows,
@@ -139,6 +140,15 @@ class MultilabelTask(Task):
         """Identify the examples, their labels, their features and the options."""
         options = {name: json.dumps(value) for name, value in self._options.items()}
         return {"examples": self.fingerprint, **options, "features": self._inputs.fingerprint}
+
+    @property
+    def entries(self) -> int:
+        """Features of all examples together."""
+        return self._inputs.entries
+
+    def way_to_need_less(self) -> str:
+        """Say what a user can do to have fewer weights."""
+        return self._inputs.way_to_need_less()
 
     @property
     def memory(self) -> int:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from marginloom import _core
 from marginloom.errors import InputError
 from marginloom.features.base import Encoded
+from marginloom.memory import WEIGHT, check_weight_count
 from marginloom.tasks.base import Task
 
 
@@ -55,6 +56,7 @@ class SequenceTask(Task):
         self._encoded = encoded
         self._gold = gold
         self._label_count = label_count
+        check_weight_count(encoded.feature_count + label_count + 2, label_count, self.way_to_need_less)
         self._options = {"start_end": start_end, "label_costs": list(label_costs), "constraints": list(forbidden)}
         try:
             self.core: _core.SequenceTask = _core.SequenceTask(
@@ -119,6 +121,29 @@ class SequenceTask(Task):
         encoded = self._encoded
         arrays = (encoded.sentences, encoded.tokens, encoded.features, encoded.values, self._gold)
         return sum(array.nbytes for array in arrays if array is not None)
+
+    @property
+    def entries(self) -> int:
+        """Features of all tokens together."""
+        features = self._encoded.values if self._encoded.features is None else self._encoded.features
+        return 0 if features is None else features.size
+
+    @property
+    def buffer_bytes(self) -> int:
+        """Bytes of a sentence's scores, of transitions with constraints, and of a difference of dense features."""
+        lengths = np.diff(self._encoded.sentences.astype(np.int64))
+        scores = int(lengths.max(initial=0)) * self.core.stride
+        transitions = self._label_count * self.core.stride if self._options["constraints"] else 0
+        difference = self.core.dimension if self._encoded.tokens is None and self._gold is not None else 0
+        return WEIGHT * (scores + transitions + difference)
+
+    def way_to_need_less(self) -> str:
+        """Say what a user can do to have fewer weights."""
+        count = self._label_count
+        return (
+            "take fewer features, with min_count or hash_bits (--min-count, --hash-bits), or fewer labels: "
+            f"pairs of the {count:,} that there are have {count**2:,} weights alone"
+        )
 
     def predict(self, weights: NDArray[np.float64], n_threads: int = 1) -> NDArray[np.uint16]:
         """Return the best label of every token, all sentences in a row."""

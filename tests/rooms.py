@@ -1,0 +1,14 @@
+"""Memory that there is, as far as the library can tell."""
+
+from __future__ import annotations
+
+from marginloom import memory
+from marginloom.memory_limits import Room
+
+MB = 1024**2
+GB = 1024**3
+
+
+def set_room(monkeypatch, size):
+    """Make the library believe that the process may have so many bytes."""
+    monkeypatch.setattr(memory, "memory_room", lambda: Room(int(size), "in this test"))
