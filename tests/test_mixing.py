@@ -318,7 +318,7 @@ def test_memory_is_planned_for_the_copies_that_threads_work_on():
         )
     )
     vector = 8 * task.core.dimension
-    assert [serial, alone, three] == [2 * vector, 5 * vector, 9 * vector]
+    assert [serial, alone, three] == [3 * vector, 6 * vector, 10 * vector]
 
 
 def test_wrong_combinations_and_values_are_refused():

@@ -12,20 +12,15 @@
 namespace marginloom::python {
 namespace {
 
-// A vocabulary that does not grow may serve several threads at once; one that grows is guarded by the GIL.
-template <class Encode>
-auto encode_guarded(bool grow, Encode encode) {
-  if (grow) return encode();
-  const nb::gil_scoped_release release;
-  return encode();
-}
-
 nb::object encode_labels(const AttributeTable& table, Vocabulary& vocabulary, bool grow) {
-  return nb::cast(to_numpy(encode_guarded(grow, [&] { return table.encode_labels(vocabulary, grow); })));
+  // A vocabulary that does not grow may serve several threads at once; one that grows is guarded by the GIL.
+  auto encode = [&](StopRequest& stop) { return table.encode_labels(vocabulary, grow, stop); };
+  return nb::cast(to_numpy(interruptible(encode, grow)));
 }
 
 nb::object encode_attributes(const AttributeTable& table, Vocabulary& vocabulary, bool grow) {
-  TokenRows rows = encode_guarded(grow, [&] { return table.encode_attributes(vocabulary, grow); });
+  auto encode = [&](StopRequest& stop) { return table.encode_attributes(vocabulary, grow, stop); };
+  TokenRows rows = interruptible(encode, grow);
   nb::object values = nb::none();
   if (!rows.indicators) values = nb::cast(to_numpy(std::move(rows.values)));
   return nb::make_tuple(to_numpy(std::move(rows.tokens)), to_numpy(std::move(rows.features)), values);
@@ -58,8 +53,8 @@ void bind_attributes(nb::module_& module) {
       .def("__init__",
            [](AttributeTable* self, const nb::bytes& text, const std::string& name, std::size_t first_line) {
              std::string owned(static_cast<const char*>(text.data()), text.size());
-             const nb::gil_scoped_release release;
-             new (self) AttributeTable(std::move(owned), name, first_line);
+             interruptible(
+                 [&](StopRequest& stop) { new (self) AttributeTable(std::move(owned), name, first_line, stop); });
            })
       .def_prop_ro("name", &AttributeTable::name)
       .def_prop_ro("tokens", &AttributeTable::tokens)

@@ -56,13 +56,34 @@ class PythonSignals {
   [[nodiscard]] StopRequest request() {
     return StopRequest([this] { return check(); });
   }
-  void finish();  // call with the GIL held
+  void finish();              // call with the GIL held
+  [[noreturn]] void raise();  // what has stopped the work; call with the GIL held
 
  private:
   bool check();
   const StopFlag* flag_;
   std::optional<nb::python_error> error_;
 };
+
+// Does work(stop), which throws Interrupted when it is stopped, and raises what a signal handler has raised meanwhile.
+// With the GIL held where the work needs it.
+template <class Work>
+auto interruptible(Work work, bool holding_gil = false) {
+  PythonSignals signals;
+  StopRequest stop = signals.request();
+  try {
+    std::optional<nb::gil_scoped_release> release;
+    if (!holding_gil) release.emplace();
+    return work(stop);
+  } catch (const Interrupted&) {
+    signals.raise();
+  }
+}
+
+// For loops over Python objects: lets signal handlers run, and throws what they raise.
+inline void check_signals() {
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
 
 // The text of a str; the view lives as long as the str.
 [[nodiscard]] std::string_view text_of(nb::handle text);

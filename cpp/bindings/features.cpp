@@ -72,7 +72,10 @@ void make_row_table(RowTable* self, nb::handle sentences) {
   for (const nb::handle sentence : sentences) {
     try {
       if (PyUnicode_Check(sentence.ptr())) throw std::invalid_argument("it is a string, expected a list of tokens");
-      for (const nb::handle token : sentence) add_token(table, token);
+      for (const nb::handle token : sentence) {
+        check_signals();
+        add_token(table, token);
+      }
     } catch (const std::invalid_argument& error) {
       throw std::invalid_argument("sentence " + std::to_string(i) + ": " + error.what());
     }
@@ -98,22 +101,16 @@ void bind_features(nb::module_& module) {
            })
       .def("encode",
            [](const Extractor& self, const TokenColumns& table, const Vocabulary& vocabulary, int threads) {
-             SparseRows rows;
-             {
-               const nb::gil_scoped_release release;
-               rows = self.encode(table, vocabulary, threads);
-             }
-             return to_tuple(std::move(rows));
+             return to_tuple(
+                 interruptible([&](StopRequest& stop) { return self.encode(table, vocabulary, threads, stop); }));
            })
-      .def("learn", [](const Extractor& self, const TokenColumns& table, Vocabulary& vocabulary,
-                       int threads) { return to_tuple(self.learn(table, vocabulary, threads)); })
+      .def("learn",
+           [](const Extractor& self, const TokenColumns& table, Vocabulary& vocabulary, int threads) {
+             auto learn = [&](StopRequest& stop) { return self.learn(table, vocabulary, threads, stop); };
+             return to_tuple(interruptible(learn, true));  // the vocabulary grows, and is guarded by the GIL
+           })
       .def("hash", [](const Extractor& self, const TokenColumns& table, int bits, int threads) {
-        SparseRows rows;
-        {
-          const nb::gil_scoped_release release;
-          rows = self.hash(table, bits, threads);
-        }
-        return to_tuple(std::move(rows));
+        return to_tuple(interruptible([&](StopRequest& stop) { return self.hash(table, bits, threads, stop); }));
       });
 }
 

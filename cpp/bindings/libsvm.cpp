@@ -13,11 +13,9 @@ namespace marginloom::python {
 namespace {
 
 nb::object parse(const nb::bytes& text, const std::string& name, std::size_t first_line) {
-  LibsvmRows rows;
-  {
-    const nb::gil_scoped_release release;
-    rows = parse_libsvm({static_cast<const char*>(text.data()), text.size()}, name, first_line);
-  }
+  LibsvmRows rows = interruptible([&](StopRequest& stop) {
+    return parse_libsvm({static_cast<const char*>(text.data()), text.size()}, name, first_line, stop);
+  });
   std::vector<std::string> names;
   for (std::size_t i = 0; i < rows.names.size(); ++i) names.emplace_back(rows.names.name(i));
   return nb::make_tuple(to_numpy(std::move(rows.offsets)), to_numpy(std::move(rows.indices)),

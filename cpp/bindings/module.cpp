@@ -26,6 +26,12 @@ void PythonSignals::finish() {
   if (error_ && !error_->matches(PyExc_KeyboardInterrupt)) throw nb::python_error(std::move(*error_));
 }
 
+void PythonSignals::raise() {
+  if (error_) throw nb::python_error(std::move(*error_));
+  PyErr_SetNone(PyExc_KeyboardInterrupt);  // the handler has set a flag instead
+  throw nb::python_error();
+}
+
 std::string_view text_of(nb::handle text) {
   Py_ssize_t size = 0;
   const char* data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);

@@ -58,6 +58,7 @@ nb::object encode_tokens(Vocabulary& vocabulary, nb::handle sentences, bool grow
   for (const nb::handle sentence : sentences) {
     std::size_t position = 0;
     for (const nb::handle token : sentence) {
+      check_signals();
       try {
         add_token(vocabulary, grow, token, rows, joined);
       } catch (const std::invalid_argument& error) {
@@ -78,6 +79,7 @@ nb::object encode_tokens(Vocabulary& vocabulary, nb::handle sentences, bool grow
 nb::object encode_strings(Vocabulary& vocabulary, nb::handle strings, bool grow) {
   std::vector<std::uint32_t> numbers;
   for (const nb::handle text : strings) {
+    check_signals();
     if (!PyUnicode_Check(text.ptr())) {
       throw std::invalid_argument("item " + std::to_string(numbers.size()) + " is not a string");
     }
@@ -89,17 +91,13 @@ nb::object encode_strings(Vocabulary& vocabulary, nb::handle strings, bool grow)
 nb::object encode_column(Vocabulary& vocabulary, const ColumnTable& table, std::size_t column, bool grow) {
   if (column >= table.columns() && table.tokens() > 0) throw std::invalid_argument("there is no such column");
   std::vector<std::uint32_t> numbers(table.tokens());
-  const auto encode = [&] {
+  const auto encode = [&](StopRequest& stop) {
     for (std::size_t t = 0; t < numbers.size(); ++t) {
+      stop.check();
       numbers[t] = number_of(vocabulary, table.cell(t, column), grow);
     }
   };
-  if (grow) {
-    encode();
-  } else {  // a vocabulary that does not grow may serve several threads at once
-    const nb::gil_scoped_release release;
-    encode();
-  }
+  interruptible(encode, grow);  // a vocabulary that does not grow may serve several threads at once
   return nb::cast(to_numpy(std::move(numbers)));
 }
 
@@ -163,9 +161,10 @@ void bind_text(nb::module_& module) {
            [](ColumnTable* self, const nb::bytes& text, bool conllu, const std::string& name, std::size_t first_line,
               std::size_t columns) {
              std::string owned = as_string(text);
-             const nb::gil_scoped_release release;
-             new (self) ColumnTable(std::move(owned), conllu ? ColumnFormat::conllu : ColumnFormat::conll, name,
-                                    first_line, columns);
+             interruptible([&](StopRequest& stop) {
+               new (self) ColumnTable(std::move(owned), conllu ? ColumnFormat::conllu : ColumnFormat::conll, name,
+                                      first_line, columns, stop);
+             });
            })
       .def_prop_ro("name", &ColumnTable::name)
       .def_prop_ro("columns", &ColumnTable::columns)

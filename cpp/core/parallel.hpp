@@ -3,28 +3,42 @@
 
 #include <chrono>
 #include <cstddef>
+#include <exception>
 #include <functional>
 
 namespace marginloom {
 
+// What work throws that has been stopped and has nothing to return.
+struct Interrupted : std::exception {
+  [[nodiscard]] const char* what() const noexcept override { return "interrupted"; }
+};
+
 // Asks its owner now and then whether to stop; cheap enough to be called for every example.
 class StopRequest {
  public:
-  StopRequest() = default;
-  explicit StopRequest(std::function<bool()> ask) : ask_(std::move(ask)) {}
+  using Time = std::chrono::milliseconds;
 
-  // True once the owner has said so. Asks at most every 50 ms. Call from one thread.
+  StopRequest() = default;
+  explicit StopRequest(std::function<bool()> ask, Time least = Time(50)) : ask_(std::move(ask)), least_(least) {}
+
+  // True once the owner has said so. Asks at most once in the least time. Call from one thread.
   bool stopped() {
     if (stopped_ || !ask_) return stopped_;
     const auto now = std::chrono::steady_clock::now();
-    if (now - last_ < std::chrono::milliseconds(50)) return false;
+    if (now - last_ < least_) return false;
     last_ = now;
     stopped_ = ask_();
     return stopped_;
   }
 
+  // The same for work that ends by an exception.
+  void check() {
+    if (stopped()) throw Interrupted();
+  }
+
  private:
   std::function<bool()> ask_;
+  Time least_{50};
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
   bool stopped_ = false;
 };

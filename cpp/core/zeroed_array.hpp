@@ -19,6 +19,8 @@ class ZeroedArray {
 
   [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] double& operator[](std::size_t k) { return values_[k]; }
+  [[nodiscard]] double operator[](std::size_t k) const { return values_[k]; }
   [[nodiscard]] std::span<double> values() { return {values_.get(), size_}; }
   [[nodiscard]] std::span<const double> values() const { return {values_.get(), size_}; }
 

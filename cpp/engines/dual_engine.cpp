@@ -50,12 +50,16 @@ PassReport DualEngine::do_pass(StopRequest& stop) {
   Stopwatch watch;
   if (!report.stopped) learner_->end_pass(PlainWeights{weights_.values().data()}, lane_);
   report.stopped |= stop.stopped();  // a learner may have been cut short within
-  const double squared_norm = this->squared_norm();
-  report.dual = learner_->dual(squared_norm);
-  note_dual(*report.dual, !report.stopped);
-  report.primal_estimate = loss_sum_ + squared_norm / 2;
-  if (const auto gap = learner_->gap_estimate()) report.primal_estimate = *report.dual + *gap;
-  if (!report.stopped) learner_->note_gap(*report.primal_estimate, *report.dual);
+  // The first look at many weights takes long: they get their memory by it.
+  if (const auto squared_norm = this->squared_norm(stop)) {
+    report.dual = learner_->dual(*squared_norm);
+    note_dual(*report.dual, !report.stopped);
+    report.primal_estimate = loss_sum_ + *squared_norm / 2;
+    if (const auto gap = learner_->gap_estimate()) report.primal_estimate = *report.dual + *gap;
+    if (!report.stopped) learner_->note_gap(*report.primal_estimate, *report.dual);
+  } else {
+    report.stopped = true;
+  }
   report.active = learner_->active();
   report.working_set_bytes = learner_->memory();
   report.updates = lane_.updates - updates_before;
@@ -64,13 +68,16 @@ PassReport DualEngine::do_pass(StopRequest& stop) {
 }
 
 // |w|^2 is added up in parts of a fixed size, so that it is the same for any number of threads.
-double DualEngine::squared_norm() {
+std::optional<double> DualEngine::squared_norm(StopRequest& stop) {
   constexpr std::size_t part = std::size_t{1} << 16;
   const auto w = weights_.values();
   norms_.resize((w.size() + part - 1) / part);
   std::atomic<std::size_t> next{0};
-  const auto add_up = [&](int) {
+  std::atomic<bool> ended{false};
+  const auto add_up = [&](int thread) {
     for (std::size_t k = next++; k < norms_.size(); k = next++) {
+      if (thread == 0 && stop.stopped()) ended = true;
+      if (ended.load(std::memory_order_relaxed)) return;
       const auto weights = w.subspan(k * part, std::min(part, w.size() - k * part));
       norms_[k] = kernels().squared_norm(weights.data(), weights.size());
     }
@@ -80,6 +87,7 @@ double DualEngine::squared_norm() {
   } else {
     add_up(0);
   }
+  if (ended) return std::nullopt;
   return std::accumulate(norms_.begin(), norms_.end(), 0.0);
 }
 

@@ -57,7 +57,7 @@ class DualEngine : public Engine {
  private:
   // One pass of inference, then the learner's passes over the blocks.
   PassReport do_pass(StopRequest& stop) final;
-  [[nodiscard]] double squared_norm();
+  [[nodiscard]] std::optional<double> squared_norm(StopRequest& stop);  // none if it was stopped
 
   std::vector<double> norms_;  // of parts of the weights
 };

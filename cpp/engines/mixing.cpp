@@ -80,10 +80,7 @@ void Mixing::Learnt::forget() {
 }
 
 Mixing::Worker::Worker(const Task& task, OnlineLearner& settings)
-    : weights(task.dimension(), 0.0),
-      learner(settings.fresh_copy()),
-      scratch(task.make_scratch()),
-      dirty(task.dimension()) {
+    : weights(task.dimension()), learner(settings.fresh_copy()), scratch(task.make_scratch()), dirty(task.dimension()) {
   if (!learner || !learner->averaging()) throw std::invalid_argument("this learner cannot be mixed");
 }
 
@@ -93,7 +90,7 @@ Mixing::Mixing(std::shared_ptr<const Task> task, std::shared_ptr<OnlineLearner> 
       learner_(std::move(learner)),
       options_(options),
       random_(options.visits.seed),
-      base_(task_->dimension(), 0.0),
+      base_(task_->dimension()),
       changed_(task_->dimension()),
       team_(team_size(options.threads, std::max<std::size_t>(shards.size(), 1))) {
   if (shards.empty()) throw std::invalid_argument("there must be a shard");
@@ -161,13 +158,13 @@ void Mixing::train(Worker& worker, Shard& shard, Pass& pass, StopRequest* stop, 
   const std::size_t updates_before = worker.lane.updates;
   load(worker, shard.learnt);
   time.publishing += watch.lap();
-  const PlainWeights w{worker.weights.data()};
+  const PlainWeights w{worker.weights.values().data()};
   const FindOptions options = worker.learner->search();  // of learners that can be mixed it never changes
   for (const std::size_t i : pass_order(shard.examples, options_.visits, shard.random)) {
     if (stop && stop->stopped()) pass.stopping = true;
     if (pass.stopping.load(std::memory_order_relaxed)) break;
     worker.found.clear();
-    const double violation = task_->find(i, worker.weights, options, *worker.scratch, worker.found);
+    const double violation = task_->find(i, worker.weights.values(), options, *worker.scratch, worker.found);
     ++report.inferences;
     time.inference += watch.lap();
     if (options.loss_scale != 0) report.training_loss += violation / options.loss_scale;
@@ -330,11 +327,11 @@ void Mixing::start_round(PassReport& report) {
                         to.begin() + static_cast<std::ptrdiff_t>(first));
     }
   };
-  copy_changes(weights_.values(), base_);
+  copy_changes(weights_.values(), base_.values());
   report.threads.front().publishing += watch.lap();
   team_.run([&](int thread) {
     Stopwatch own;
-    copy_changes(base_, workers_[static_cast<std::size_t>(thread)].weights);
+    copy_changes(base_.values(), workers_[static_cast<std::size_t>(thread)].weights.values());
     report.threads[static_cast<std::size_t>(thread)].publishing += own.lap();
   });
   changed_.clear();
@@ -349,7 +346,7 @@ void Mixing::final_weights(std::span<double> result) const {
   const auto all = block_count(base_.size());
   if (options_.inner_epochs == 0) {
     const auto mu = shares();
-    std::ranges::copy(base_, result.begin());
+    std::ranges::copy(base_.values(), result.begin());
     for (std::size_t s = 0; s < shards_.size(); ++s) {
       const Learnt& learnt = shards_[s].learnt;
       if (learnt.ticks == 0) continue;
@@ -373,7 +370,7 @@ void Mixing::final_weights(std::span<double> result) const {
 
 // In the middle of a round the weights have another name, so that no other engine takes them for what was learnt.
 StateArrays Mixing::export_state() const {
-  StateArrays state = with_engine_state(learner_->export_state(), base_, random_);
+  StateArrays state = with_engine_state(learner_->export_state(), base_.values(), random_);
   if (epoch_ > 0) {
     state["round_weights"] = std::move(state["weights"]);
     state.erase("weights");
@@ -452,9 +449,9 @@ void Mixing::import_state(const StateArrays& state) {
   learner_->import_state(state);
   random_ = random;
   epoch_ = epoch[0];
-  base_ = weights;
+  std::ranges::copy(weights, base_.values().begin());
   std::ranges::copy(weights, weights_.values().begin());
-  for (Worker& worker : workers_) worker.weights = weights;
+  for (Worker& worker : workers_) std::ranges::copy(weights, worker.weights.values().begin());
   for (std::size_t s = 0; s < shards_.size(); ++s) shards_[s].learnt = std::move(shards[s]);
   PassReport report;
   report.threads.resize(workers_.size());

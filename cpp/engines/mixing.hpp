@@ -23,6 +23,7 @@
 
 #include "core/dirty_blocks.hpp"
 #include "core/team.hpp"
+#include "core/zeroed_array.hpp"
 #include "engines/engine.hpp"
 #include "engines/visiting.hpp"
 #include "learners/averaging.hpp"
@@ -76,7 +77,7 @@ class Mixing final : public Engine {
   struct Worker {
     Worker(const Task& task, OnlineLearner& learner);
 
-    std::vector<double> weights;
+    ZeroedArray weights;
     std::unique_ptr<OnlineLearner> learner;
     std::unique_ptr<Scratch> scratch;
     CandidateBatch found;
@@ -108,9 +109,9 @@ class Mixing final : public Engine {
   std::vector<Shard> shards_;
   MixingOptions options_;
   Random random_;
-  std::size_t epoch_ = 0;     // passes done in this round
-  std::vector<double> base_;  // the weights at the start of the round
-  DirtyBlocks changed_;       // in this round, by any shard
+  std::size_t epoch_ = 0;  // passes done in this round
+  ZeroedArray base_;       // the weights at the start of the round
+  DirtyBlocks changed_;    // in this round, by any shard
   std::vector<Worker> workers_;
   Team team_;
 };

@@ -31,7 +31,7 @@ Shared::Shared(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> le
   for (Part& part : parts_) {
     part.scratch = task_->make_scratch();
     part.lane.share = 1 / static_cast<double>(parts_.size());
-    if (parallel_.recorded) part.ledger.resize(weights_.size());
+    if (parallel_.recorded) part.ledger = ZeroedArray(weights_.size());
   }
 }
 
@@ -76,7 +76,7 @@ void Shared::learn_part(Part& part, StopRequest& stop) {
   part.gain = 0;
   part.lane.stop = &stop;
   part.lane.waiting.clear();
-  const AtomicWeights w{weights_.values().data(), caution_, parallel_.recorded ? part.ledger.data() : nullptr,
+  const AtomicWeights w{weights_.values().data(), caution_, parallel_.recorded ? part.ledger.values().data() : nullptr,
                         parts_.size() == 1};
   search_part(part, w, stop);
   Stopwatch watch;
@@ -159,7 +159,7 @@ void Shared::merge_ledgers() {
     const std::size_t end = std::min(begin + slice, w.size());
     std::copy(before_.begin() + begin, before_.begin() + end, w.begin() + begin);
     for (Part& part : parts_) {
-      for (std::size_t k = begin; k < end; ++k) w[k] += std::exchange(part.ledger[k], 0.0);
+      for (std::size_t k = begin; k < end; ++k) w[k] += std::exchange(part.ledger.values()[k], 0.0);
     }
   });
 }

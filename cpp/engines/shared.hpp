@@ -36,6 +36,7 @@
 #include <vector>
 
 #include "core/team.hpp"
+#include "core/zeroed_array.hpp"
 #include "engines/dual_engine.hpp"
 
 namespace marginloom {
@@ -64,7 +65,7 @@ class Shared final : public DualEngine {
     std::size_t end = 0;
     std::unique_ptr<Scratch> scratch;
     Lane lane;
-    std::vector<double> ledger;
+    ZeroedArray ledger{0};
     PassReport report;
     double loss_sum = 0;
     double gain = 0;

@@ -1,6 +1,7 @@
 #include "features/extractor.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <stdexcept>
 #include <utility>
@@ -216,8 +217,8 @@ std::size_t Extractor::columns_needed() const {
 
 // Splits the sentences into one run per thread, so that the parts lie in order whatever the number of threads.
 template <class MakeNumbering>
-std::vector<SparseRows> Extractor::by_threads(const TokenColumns& table, int threads,
-                                              const MakeNumbering& numbering) const {
+std::vector<SparseRows> Extractor::by_threads(const TokenColumns& table, int threads, const MakeNumbering& numbering,
+                                              StopRequest& stop) const {
   if (table.sentences().back() == 0) return std::vector<SparseRows>(1);
   if (table.columns() < columns_needed()) {
     throw std::invalid_argument("found " + std::to_string(table.columns()) + " columns, and the features read column " +
@@ -226,12 +227,16 @@ std::vector<SparseRows> Extractor::by_threads(const TokenColumns& table, int thr
   const std::size_t count = table.sentences().size() - 1;
   const std::size_t parts = std::clamp<std::size_t>(count / 16, 1, static_cast<std::size_t>(std::max(threads, 1)));
   std::vector<SparseRows> rows(parts);
-  StopRequest never;
-  const auto extract_part = [&](int, std::size_t part, std::size_t) {
+  std::atomic<bool> ended{false};  // the other threads ask it, and only the caller its owner
+  const auto extract_part = [&](int thread, std::size_t part, std::size_t) {
     Workspace workspace(*this, table, numbering(part));
-    for (std::size_t i = count * part / parts; i < count * (part + 1) / parts; ++i) workspace.extract(i, rows[part]);
+    for (std::size_t i = count * part / parts; i < count * (part + 1) / parts; ++i) {
+      if (thread == 0 && stop.stopped()) ended = true;
+      if (ended.load(std::memory_order_relaxed)) return;
+      workspace.extract(i, rows[part]);
+    }
   };
-  [[maybe_unused]] const bool complete = parallel_for(parts, 1, threads, never, extract_part);
+  if (!parallel_for(parts, 1, threads, stop, extract_part) || ended) throw Interrupted();
   return rows;
 }
 
@@ -249,19 +254,20 @@ SparseRows joined(std::vector<SparseRows> parts) {
 
 }  // namespace
 
-SparseRows Extractor::encode(const TokenColumns& table, const Vocabulary& vocabulary, int threads) const {
+SparseRows Extractor::encode(const TokenColumns& table, const Vocabulary& vocabulary, int threads,
+                             StopRequest stop) const {
   const auto look_up = [&](std::size_t) -> Numbering {
     return [&vocabulary](std::string_view key) { return vocabulary.find(key); };
   };
-  return joined(by_threads(table, threads, look_up));
+  return joined(by_threads(table, threads, look_up, stop));
 }
 
-SparseRows Extractor::learn(const TokenColumns& table, Vocabulary& vocabulary, int threads) const {
+SparseRows Extractor::learn(const TokenColumns& table, Vocabulary& vocabulary, int threads, StopRequest stop) const {
   std::vector<Vocabulary> seen(static_cast<std::size_t>(std::max(threads, 1)));
   const auto collect = [&](std::size_t part) -> Numbering {
     return [&own = seen[part]](std::string_view key) { return own.intern(key); };
   };
-  std::vector<SparseRows> parts = by_threads(table, threads, collect);
+  std::vector<SparseRows> parts = by_threads(table, threads, collect, stop);
   for (std::size_t part = 0; part < parts.size(); ++part) {
     std::vector<std::uint32_t> numbers(seen[part].size());
     for (std::size_t id = 0; id < numbers.size(); ++id) numbers[id] = vocabulary.intern(seen[part].name(id));
@@ -270,12 +276,12 @@ SparseRows Extractor::learn(const TokenColumns& table, Vocabulary& vocabulary, i
   return joined(std::move(parts));
 }
 
-SparseRows Extractor::hash(const TokenColumns& table, int bits, int threads) const {
+SparseRows Extractor::hash(const TokenColumns& table, int bits, int threads, StopRequest stop) const {
   if (bits < 1 || bits > 31) throw std::invalid_argument("hashing takes 1 to 31 bits");
   const auto cut = [&](std::size_t) -> Numbering {
     return [mask = (1u << bits) - 1](std::string_view key) { return key_hash(key) & mask; };
   };
-  return joined(by_threads(table, threads, cut));
+  return joined(by_threads(table, threads, cut, stop));
 }
 
 }  // namespace marginloom

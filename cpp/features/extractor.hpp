@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/parallel.hpp"
 #include "features/templates.hpp"
 #include "features/vocabulary.hpp"
 
@@ -54,19 +55,22 @@ class Extractor {
 
   // A feature's key is its template's number, a colon, and the values of its atoms, separated by the character 0x1F.
   // Features that the vocabulary does not have are left out.
-  [[nodiscard]] SparseRows encode(const TokenColumns& table, const Vocabulary& vocabulary, int threads) const;
+  [[nodiscard]] SparseRows encode(const TokenColumns& table, const Vocabulary& vocabulary, int threads,
+                                  StopRequest stop = {}) const;
 
   // Adds the features to the vocabulary, numbered as they are first seen whatever the number of threads.
-  [[nodiscard]] SparseRows learn(const TokenColumns& table, Vocabulary& vocabulary, int threads) const;
+  [[nodiscard]] SparseRows learn(const TokenColumns& table, Vocabulary& vocabulary, int threads,
+                                 StopRequest stop = {}) const;
 
   // Numbers features by the lowest `bits` bits of a hash of their key.
-  [[nodiscard]] SparseRows hash(const TokenColumns& table, int bits, int threads) const;
+  [[nodiscard]] SparseRows hash(const TokenColumns& table, int bits, int threads, StopRequest stop = {}) const;
 
  private:
   class Workspace;
 
   template <class MakeNumbering>
-  std::vector<SparseRows> by_threads(const TokenColumns& table, int threads, const MakeNumbering& numbering) const;
+  std::vector<SparseRows> by_threads(const TokenColumns& table, int threads, const MakeNumbering& numbering,
+                                     StopRequest& stop) const;
 
   std::vector<Template> templates_;
   Columns columns_;

@@ -45,7 +45,7 @@ double value_of(std::string_view text, std::string_view field) {
 
 }  // namespace
 
-AttributeTable::AttributeTable(std::string text, std::string name, std::size_t first_line)
+AttributeTable::AttributeTable(std::string text, std::string name, std::size_t first_line, StopRequest stop)
     : text_(std::move(text)), name_(std::move(name)), first_line_(first_line) {
   const auto end_sentence = [&] {
     if (lines_.size() > sentences_.back()) sentences_.push_back(lines_.size());
@@ -53,6 +53,7 @@ AttributeTable::AttributeTable(std::string text, std::string name, std::size_t f
   std::string buffer;
   std::size_t number = first_line;
   for (std::size_t position = 0; position < text_.size(); ++number) {
+    stop.check();
     const std::size_t begin = position;
     if (line_at(position).empty()) {
       end_sentence();
@@ -119,18 +120,22 @@ std::size_t AttributeTable::line_number(std::size_t token) const {
                            std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(lines_[token]), '\n'));
 }
 
-std::vector<std::uint32_t> AttributeTable::encode_labels(Vocabulary& vocabulary, bool grow) const {
+std::vector<std::uint32_t> AttributeTable::encode_labels(Vocabulary& vocabulary, bool grow, StopRequest stop) const {
   std::vector<std::uint32_t> numbers(tokens());
   std::string buffer;
-  for (std::size_t t = 0; t < numbers.size(); ++t) numbers[t] = number_of(vocabulary, label(t, buffer), grow);
+  for (std::size_t t = 0; t < numbers.size(); ++t) {
+    stop.check();
+    numbers[t] = number_of(vocabulary, label(t, buffer), grow);
+  }
   return numbers;
 }
 
-TokenRows AttributeTable::encode_attributes(Vocabulary& vocabulary, bool grow) const {
+TokenRows AttributeTable::encode_attributes(Vocabulary& vocabulary, bool grow, StopRequest stop) const {
   TokenRows rows;
   rows.tokens.reserve(tokens() + 1);
   std::string buffer;
   for (std::size_t t = 0; t < tokens(); ++t) {
+    stop.check();
     visit_attributes(t, buffer, [&](const Attribute& attribute) {
       rows.add(number_of(vocabulary, attribute.name, grow), attribute.value);
     });

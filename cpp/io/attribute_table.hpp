@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/parallel.hpp"
 #include "features/token_rows.hpp"
 #include "features/vocabulary.hpp"
 
@@ -23,7 +24,7 @@ class AttributeTable {
  public:
   // Throws std::invalid_argument, with `name` and the line, if an attribute has no name or its value is no number that
   // single precision can hold.
-  AttributeTable(std::string text, std::string name, std::size_t first_line);
+  AttributeTable(std::string text, std::string name, std::size_t first_line, StopRequest stop = {});
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::size_t tokens() const { return lines_.size(); }
@@ -41,8 +42,9 @@ class AttributeTable {
 
   // Numbers of the labels, and rows of the attributes; what the vocabulary does not have is added if it may grow, and
   // else becomes Vocabulary::unknown or is left out.
-  [[nodiscard]] std::vector<std::uint32_t> encode_labels(Vocabulary& vocabulary, bool grow) const;
-  [[nodiscard]] TokenRows encode_attributes(Vocabulary& vocabulary, bool grow) const;
+  [[nodiscard]] std::vector<std::uint32_t> encode_labels(Vocabulary& vocabulary, bool grow,
+                                                         StopRequest stop = {}) const;
+  [[nodiscard]] TokenRows encode_attributes(Vocabulary& vocabulary, bool grow, StopRequest stop = {}) const;
 
   // One label a line and a blank line after every sequence.
   [[nodiscard]] std::string with_labels(const std::vector<std::string_view>& labels) const;

@@ -32,13 +32,14 @@ std::string_view take_cell(std::string_view& line, bool tabs_only) {
 }  // namespace
 
 ColumnTable::ColumnTable(std::string text, ColumnFormat format, std::string name, std::size_t first_line,
-                         std::size_t columns)
+                         std::size_t columns, StopRequest stop)
     : text_(std::move(text)), format_(format), name_(std::move(name)), first_line_(first_line), columns_(columns) {
   const auto end_sentence = [&] {
     if (lines_.size() > sentences_.back()) sentences_.push_back(lines_.size());
   };
   std::size_t number = first_line;
   for (std::size_t position = 0; position < text_.size(); ++number) {
+    stop.check();
     const std::size_t begin = position;
     const std::string_view line = line_at(position);
     const Line kind = classify(line);

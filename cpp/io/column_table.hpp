@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/parallel.hpp"
 #include "features/extractor.hpp"
 
 namespace marginloom {
@@ -20,7 +21,8 @@ class ColumnTable final : public TokenColumns {
  public:
   // Throws std::invalid_argument, with `name` and the line, if a line does not have `columns` columns; 0 means as many
   // as the first one.
-  ColumnTable(std::string text, ColumnFormat format, std::string name, std::size_t first_line, std::size_t columns = 0);
+  ColumnTable(std::string text, ColumnFormat format, std::string name, std::size_t first_line, std::size_t columns = 0,
+              StopRequest stop = {});
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::size_t columns() const override { return columns_; }  // 0 if there is no token

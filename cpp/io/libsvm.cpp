@@ -119,9 +119,10 @@ void append(std::string& text, Value value) {
 
 }  // namespace
 
-LibsvmRows parse_libsvm(std::string_view text, const std::string& name, std::size_t first_line) {
+LibsvmRows parse_libsvm(std::string_view text, const std::string& name, std::size_t first_line, StopRequest stop) {
   LibsvmRows rows;
   for (std::size_t line = first_line; !text.empty(); ++line) {
+    stop.check();
     const std::size_t end = std::min(text.find('\n'), text.size());
     try {
       if (add_example(text.substr(0, end), rows)) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/parallel.hpp"
 #include "features/vocabulary.hpp"
 
 namespace marginloom {
@@ -26,7 +27,8 @@ struct LibsvmRows {
 
 // Throws std::invalid_argument, with `name` and the line, if the text is not as said above. `first_line` is the number
 // of the text's first line.
-[[nodiscard]] LibsvmRows parse_libsvm(std::string_view text, const std::string& name, std::size_t first_line);
+[[nodiscard]] LibsvmRows parse_libsvm(std::string_view text, const std::string& name, std::size_t first_line,
+                                      StopRequest stop = {});
 
 // The text of examples: `labels` has the first field of each, `indices` count from 0. Values are written so that
 // reading gives the same number. An example with neither label nor entry gets the entry 1:0, or it would be no example.

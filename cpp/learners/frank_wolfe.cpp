@@ -27,7 +27,7 @@ FrankWolfe::FrankWolfe(std::shared_ptr<const Task> task, std::vector<double> cos
       oracle_(problem_.blocks().size(), Oracle::none),
       sums_(problem_.blocks().size()),
       adder_(problem_.blocks().task().dimension()),
-      late_(parameters.averaged ? problem_.blocks().task().dimension() : 0, 0.0) {}
+      late_(parameters.averaged ? problem_.blocks().task().dimension() : 0) {}
 
 void FrankWolfe::absorb(const Candidate& candidate) {
   BlockLearner::absorb(candidate);
@@ -121,7 +121,7 @@ StateArrays FrankWolfe::export_state() const {
   state["frank_wolfe_sizes"] = std::move(sizes);
   state["frank_wolfe_indices"] = std::move(indices);
   state["frank_wolfe_values"] = std::move(values);
-  state["frank_wolfe_late"] = late_;
+  state["frank_wolfe_late"] = std::vector<double>(late_.values().begin(), late_.values().end());
   state["frank_wolfe_sums"] = std::vector<double>{late_loss_, gap_of_last_pass_, problem_.weighted_loss()};
   state["frank_wolfe_clock"] = std::vector<std::uint64_t>{clock_};
   return state;
@@ -167,14 +167,14 @@ void FrankWolfe::import_state(const StateArrays& state) {
   }
   begin_pass();
   gap_of_last_pass_ = sums[1];
-  if (same_dimension) late_ = late;
+  if (same_dimension) std::ranges::copy(late, late_.values().begin());
   late_loss_ = sums[0];
   clock_ = clock[0];
   if (!as_saved) forget_average();  // over duals that are no dual point here, or of other features and losses
 }
 
 void FrankWolfe::forget_average() {
-  std::ranges::fill(late_, 0.0);
+  std::ranges::fill(late_.values(), 0.0);
   late_loss_ = 0;
   clock_ = 0;
 }

@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/zeroed_array.hpp"
 #include "learners/block_learner.hpp"
 #include "learners/sparse_sum.hpp"
 
@@ -87,9 +88,9 @@ class FrankWolfe final : public BlockLearner<FrankWolfe> {
   std::vector<Way> path_;
   double gap_of_pass_ = 0;
   double gap_of_last_pass_ = 0;
-  std::vector<double> late_;  // u, empty if not averaged
-  double late_loss_ = 0;      // the same for sum_i l_i
-  std::uint64_t clock_ = 0;   // k
+  ZeroedArray late_;         // u, empty if not averaged
+  double late_loss_ = 0;     // the same for sum_i l_i
+  std::uint64_t clock_ = 0;  // k
 };
 
 template <class Weights>
@@ -149,7 +150,7 @@ double FrankWolfe::step_towards(std::size_t i, std::size_t target, bool from_sea
   ++clock_;
   if (gamma > 0) {
     sum.clear();
-    const PlainWeights late{late_.data()};
+    const PlainWeights late{late_.values().data()};
     const double late_share = averages() ? gamma * averaging_weight() : 0;
     for (const Way& way : path_) {
       w.add(way.index, gamma * way.way);

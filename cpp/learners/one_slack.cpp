@@ -13,7 +13,7 @@ OneSlack::OneSlack(std::shared_ptr<const Task> task, std::vector<double> costs, 
     : cache_(std::move(task), parameters.memory),
       costs_(std::move(costs)),
       parameters_(parameters),
-      sum_(cache_.task().dimension(), 0.0) {
+      sum_(cache_.task().dimension()) {
   if (costs_.size() != cache_.size()) throw std::invalid_argument("one cost per example is needed");
 }
 
@@ -30,7 +30,7 @@ void OneSlack::begin_pass() {
 
 void OneSlack::forget_choice() {
   if (choice_.examples.empty()) return;
-  std::ranges::fill(sum_, 0.0);
+  std::ranges::fill(sum_.values(), 0.0);
   loss_sum_ = 0;
   choice_ = {};
 }
@@ -49,7 +49,7 @@ void OneSlack::absorb(const Candidate& candidate) {
 
 void OneSlack::choose(std::size_t i, double loss, ByteView output, std::span<const Entry> difference) {
   choice_.add(i, output);
-  const PlainWeights sum{sum_.data()};
+  const PlainWeights sum{sum_.values().data()};
   if (task().capabilities().implicit) {
     task().add(i, output, costs_[i], sum);
   } else {
@@ -86,10 +86,10 @@ void OneSlack::add_constraint() {
   }
   constraint.indices.shrink_to_fit();
   constraint.values.shrink_to_fit();
-  for (const Constraint& other : constraints_) constraint.products.push_back(dot(other, sum_));
-  constraint.products.push_back(dot(constraint, sum_));
+  for (const Constraint& other : constraints_) constraint.products.push_back(dot(other, sum_.values()));
+  constraint.products.push_back(dot(constraint, sum_.values()));
   constraints_.push_back(std::move(constraint));
-  std::ranges::fill(sum_, 0.0);
+  std::ranges::fill(sum_.values(), 0.0);
 }
 
 // Puts a constraint together from the best cached candidate of every example; false, and nothing is left of it, if it

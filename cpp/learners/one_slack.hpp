@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "core/simplex_qp.hpp"
+#include "core/zeroed_array.hpp"
 #include "learners/dual_blocks.hpp"
 #include "learners/learner.hpp"
 
@@ -93,7 +94,7 @@ class OneSlack final : public DualLearner {
   std::vector<double> costs_;
   Parameters parameters_;
   std::vector<Constraint> constraints_;
-  std::vector<double> sum_;  // g in the making, one number per weight
+  ZeroedArray sum_;  // g in the making, one number per weight
   double loss_sum_ = 0;
   Choice choice_;
   double violation_ = 0;  // sum_i C_i xi_i of the pass

@@ -22,10 +22,11 @@ void SparseAdder::take(SparseSum& result) {
 void SparseAdder::take_block(std::size_t block, SparseSum& result) {
   const std::size_t begin = block * DirtyBlocks::block_size;
   const std::size_t end = std::min(begin + DirtyBlocks::block_size, sum_.size());
+  const auto sum = sum_.values();
   for (std::size_t k = begin; k < end; ++k) {
-    if (sum_[k] == 0) continue;
-    result.push_back(static_cast<WeightIndex>(k), sum_[k]);
-    sum_[k] = 0;
+    if (sum[k] == 0) continue;
+    result.push_back(static_cast<WeightIndex>(k), sum[k]);
+    sum[k] = 0;
   }
 }
 

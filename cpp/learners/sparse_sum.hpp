@@ -6,6 +6,7 @@
 
 #include "core/dirty_blocks.hpp"
 #include "core/task.hpp"
+#include "core/zeroed_array.hpp"
 
 namespace marginloom {
 
@@ -52,10 +53,10 @@ void visit_both(const SparseSum& a, const SparseSum& b, Visit visit) {
 // Adds up differences, stored or implicit, and hands out the sum. Made for one thread.
 class SparseAdder {
  public:
-  explicit SparseAdder(std::size_t dimension) : sum_(dimension, 0.0), touched_(dimension) {}
+  explicit SparseAdder(std::size_t dimension) : sum_(dimension), touched_(dimension) {}
 
   void add(const Task& task, const Candidate& difference, double factor) {
-    add_difference(task, difference, factor, TrackedWeights{sum_.data(), &touched_});
+    add_difference(task, difference, factor, TrackedWeights{sum_.values().data(), &touched_});
   }
   // Replaces `result` by what was added since the last call.
   void take(SparseSum& result);
@@ -63,7 +64,7 @@ class SparseAdder {
  private:
   void take_block(std::size_t block, SparseSum& result);
 
-  std::vector<double> sum_;  // 0 between uses
+  ZeroedArray sum_;  // 0 between uses
   DirtyBlocks touched_;
   std::vector<std::uint32_t> blocks_;
 };
