@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marginloom.errors import InputError, ModelFileError
+from marginloom.errors import ModelFileError
 from marginloom.io.files import StrPath, atomic_write
+from marginloom.io.safetensors_file import write_safetensors
 from marginloom.memory import require_memory
 
 FORMAT = "marginloom"
@@ -44,8 +45,6 @@ def save_model(path: StrPath, task: str, header: dict[str, Any], tensors: Tensor
     tensors : dict
         Arrays by name.
     """
-    from safetensors.numpy import save
-
     arrays = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
     content = {
         "version": FORMAT_VERSION,
@@ -55,7 +54,7 @@ def save_model(path: StrPath, task: str, header: dict[str, Any], tensors: Tensor
     }
     content["checksum"] = _text_checksum(content)
     with atomic_write(path) as file:  # one metadata entry: the order of several would differ from run to run
-        file.write(save(arrays, {FORMAT: json.dumps(content, sort_keys=True)}))
+        write_safetensors(file, arrays, {FORMAT: json.dumps(content, sort_keys=True)})
 
 
 def load_model(path: StrPath, task: str) -> tuple[dict[str, Any], Tensors]:
@@ -163,19 +162,25 @@ def _read(name: str, kind: str) -> tuple[dict[str, str], Tensors]:
     from safetensors import SafetensorError, safe_open
 
     _check_readable(name, kind)
+    _require_memory(name, kind)
     try:
-        size = Path(name).stat().st_size
-        require_memory(f"the {kind} {name!r}", {"file": size}, "use it where there is more, or train a smaller one")
         with safe_open(name, framework="numpy"):  # checks that the header fits the file
             pass
         return _map(name)
-    except InputError:
-        raise
     except (SafetensorError, OSError, ValueError, TypeError, LookupError, AttributeError) as error:
         raise ModelFileError(
             f"{name}: this is not a {kind} file, or it is cut off or damaged ({error}); expected one that "
             "'marginloom train' has written"
         ) from error
+
+
+def _require_memory(name: str, kind: str) -> None:
+    """Compare a file's size with what memory there is; a file that cannot be read has none."""
+    try:
+        size = Path(name).stat().st_size
+    except (OSError, ValueError):
+        return
+    require_memory(f"the {kind} {name!r}", {"file": size}, "use it where there is more, or train a smaller one")
 
 
 def _check_readable(name: str, kind: str) -> None:
