@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from marginloom.checkpoint import Checkpoint
     from marginloom.datasets import make_tagging
     from marginloom.digits import make_digit_detection, read_mnist
-    from marginloom.errors import InputError, MarginloomError, ModelFileError
+    from marginloom.errors import InputError, MarginloomError, MemoryWarning, ModelFileError
     from marginloom.estimators.detection import ObjectDetector
     from marginloom.estimators.multiclass import MulticlassClassifier
     from marginloom.estimators.multilabel import MultilabelClassifier
@@ -38,6 +38,7 @@ _HOMES = {
     "InputError": "errors",
     "MIRA": "learners",
     "MarginloomError": "errors",
+    "MemoryWarning": "errors",
     "ModelFileError": "errors",
     "MulticlassClassifier": "estimators.multiclass",
     "ObjectDetector": "estimators.detection",
@@ -74,6 +75,7 @@ __all__ = [
     "EarlyStopping",
     "InputError",
     "MarginloomError",
+    "MemoryWarning",
     "ModelFileError",
     "MulticlassClassifier",
     "MultilabelClassifier",
