@@ -66,6 +66,8 @@ void translate_limits(const std::exception_ptr& error, void*) {
     raise(limit.what());
   } catch (const std::length_error& limit) {
     raise(limit.what());
+  } catch (const std::domain_error& limit) {
+    raise(limit.what());
   }
 }
 

@@ -74,7 +74,15 @@ void coalesce(std::vector<Entry>& entries) {
 }
 
 [[noreturn]] void no_labelling(std::size_t i) {
-  throw std::invalid_argument("no labelling of sentence " + std::to_string(i) + " satisfies the constraints");
+  throw std::domain_error("no labelling of sentence " + std::to_string(i) + " satisfies the constraints");
+}
+
+// Minus infinity is the score of what is forbidden; weights beyond all measure make other scores that are not finite.
+void check_score(double best, std::size_t i) {
+  if (std::isfinite(best)) return;
+  if (best == -std::numeric_limits<double>::infinity()) no_labelling(i);
+  throw std::overflow_error("the scores of sentence " + std::to_string(i) +
+                            " exceed double precision; divide the features by their scale");
 }
 
 }  // namespace
@@ -209,7 +217,7 @@ double SequenceTask::decode(std::size_t i, WeightView w, Buffers& buffers) const
   buffers.labels.resize(count);
   std::size_t label = first_maximum(scores + (count - 1) * stride_, labels);
   const double best = scores[(count - 1) * stride_ + label];
-  if (!std::isfinite(best)) no_labelling(i);
+  check_score(best, i);
   for (std::size_t t = count - 1;; --t) {
     buffers.labels[t] = static_cast<LabelIndex>(label);
     if (t == 0) return best;

@@ -277,7 +277,7 @@ TEST("k-best: an empty sentence has one empty output, a contradiction is an erro
   contradiction.gold.clear();
   contradiction.options.forbidden = {{0, 0}, {0, 1}, {1, 0}, {1, 1}};
   const std::vector<double> zeros(contradiction.task()->dimension(), 0.0);
-  CHECK_THROWS(std::invalid_argument, predict(contradiction, 0, zeros, 4), "no labelling of sentence 0");
+  CHECK_THROWS(std::domain_error, predict(contradiction, 0, zeros, 4), "no labelling of sentence 0");
 }
 
 TEST("k-best: searches of different sizes one after the other do not disturb each other") {

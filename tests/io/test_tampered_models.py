@@ -231,6 +231,17 @@ def test_scores_beyond_the_range_of_numbers_are_an_error_about_the_input(tmp_pat
         ObjectDetector.load(tmp_path / "m").predict(X)
 
 
+@pytest.mark.parametrize("size", [1e300, 1e308])
+def test_state_whose_scores_are_beyond_the_range_of_numbers_is_told(tmp_path, size):
+    """Whatever the core says in the middle of a pass is an error about the input, or training recovers."""
+    estimator, X, y = TASKS["tag"]
+    estimator.fit(X, y).save(tmp_path / "m")
+    header, tensors = load_model(tmp_path / "m", "tag")
+    tampered = {**tensors, "state.duals": np.full_like(tensors["state.duals"], size)}
+    save_model(tmp_path / "m", "tag", header, tampered)
+    assert use(tmp_path / "m", "tag", X, y)
+
+
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
 def test_model_without_permission_is_not_called_missing(tmp_path):
     estimator, X, y = TASKS["classify"]
