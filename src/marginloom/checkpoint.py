@@ -164,6 +164,8 @@ class Snapshot:
             raise ValueError("the trace has no rows")
         for row in rows:
             _check_row(row)
+        if len(rows) != progress["iteration"] or any(row["iteration"] != i for i, row in enumerate(rows, start=1)):
+            raise ValueError("the trace does not have one row for each pass")
         if not isinstance(identity.settings, dict) or not isinstance(identity.fingerprints, dict):
             raise ValueError("the settings have no names")
         return cls(identity, State.from_parts(header["state"], tensors, "state."), progress, rows, callbacks)
