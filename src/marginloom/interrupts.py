@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from marginloom import _core
-
 
 class Interrupts:
     """What has become of Ctrl-C within `watch_ctrl_c`.
@@ -24,6 +22,8 @@ class Interrupts:
     """
 
     def __init__(self) -> None:
+        from marginloom import _core  # not before the program can say what is wrong with it (MARGINLOOM_SIMD)
+
         self.stop = _core.StopFlag()
         self._deferring = False
         self._answered = False
