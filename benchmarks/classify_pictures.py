@@ -72,7 +72,7 @@ def speedups(all_runs: Runs, clock: str, folder: Path) -> list[Path]:
 
 
 def threads(all_runs: Runs, folder: Path) -> list[Path]:
-    """Draw wall seconds against threads as in Figure 6: weights shared by atomic additions, and recorded ones."""
+    """Draw wall seconds against threads as in Figure 6."""
     lines: dict[str, dict[str, list[tuple[int, float]]]] = {}
     for data, runs in all_runs.items():
         best = optimum(runs)

@@ -40,7 +40,6 @@ ALONE = {
 }
 THREADED = {
     "fastssvm": Entry("fastssvm"),
-    "fastssvm recorded": Entry("fastssvm", engine={"updates": "recorded"}),
     "shrinking-dcd pipelined": Entry("shrinking-dcd", engine={"name": "pipelined"}),
 }
 TOLERANCES = (10.0, 3.0, 1.0, 0.5, 0.3, 0.2, 0.1, 0.05, 0.03, 0.02, 0.01)

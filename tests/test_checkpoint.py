@@ -75,7 +75,7 @@ def is_same(one, other, folder):
     ("algorithm", "parameters", "certificates"),
     [
         ("dcd-ssvm", {}, 1),
-        ("dcd-light", {"C": 0.05, "tol": 0.1}, 2),
+        ("dcd-light", {"C": 0.1, "tol": 0.15}, 2),
         ("dcd-ssvm", {"loss": "hinge"}, 1),
         ("cpd", {"max_iter": 40}, 1),
         ("n-slack", {}, 1),

@@ -141,6 +141,7 @@ def test_a_state_goes_on_bit_for_bit(case, representation):
     states = States()
     options = {"C": 0.2, "tol": 1e-9, **named(*case)}
     whole = train(task, max_iter=7, callbacks=[states], **options)
-    rest = train(task, max_iter=3, warm_start=states.states[3], **options)
+    passes = min(4, len(states.states) - 1)  # one variant ends early
+    rest = train(task, max_iter=7 - passes, warm_start=states.states[passes - 1], **options)
     assert rest.certificate == whole.certificate
     assert rest.weights.tobytes() == whole.weights.tobytes()

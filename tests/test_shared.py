@@ -8,7 +8,6 @@ from custom_chains import Majority, votes
 from oracles import TinyChains, WholeDual
 from test_inference import make_task
 
-from marginloom import InputError
 from marginloom.engines import Shared
 from marginloom.training import train
 
@@ -24,14 +23,13 @@ def optimum():
 
 
 @pytest.mark.parametrize("threads", [1, 2, 16])
-@pytest.mark.parametrize("updates", ["atomic", "recorded"])
 @pytest.mark.parametrize(
     ("algorithm", "loss"), [("fastssvm", "hinge"), ("dcd-ssvm", "hinge"), ("dcd-light", "squared_hinge")]
 )
-def test_any_number_of_threads_ends_at_the_optimum(optimum, algorithm, loss, updates, threads):
+def test_any_number_of_threads_ends_at_the_optimum(optimum, algorithm, loss, threads):
     task = make_task(CHAINS, "indicators")
     options = {"loss": loss, "C": C, "tol": 1e-3, "max_iter": 1000, "n_threads": threads}
-    result = train(task, algorithm=algorithm, engine=Shared(updates=updates), **options)
+    result = train(task, algorithm=algorithm, engine=Shared(), **options)
     assert result.stopped == "tolerance"
     assert optimum[loss] * (1 - 1e-5) <= result.primal <= optimum[loss] * 1.002
     assert [len(row["threads"]) for row in result.trace.rows] == [threads] * result.iterations
@@ -86,8 +84,3 @@ def test_an_exception_in_a_thread_reaches_the_caller_and_no_thread_stays():
     with pytest.raises(ArithmeticError, match="the fiftieth call"):
         train(Failing(*votes()), algorithm="fastssvm", n_threads=8, tol=1e-9)
     assert len(list(TASKS.iterdir())) <= before
-
-
-def test_wrong_updates_are_refused_in_one_sentence():
-    with pytest.raises(InputError, match=r"^updates must be atomic or recorded, not 'locked'$"):
-        Shared(updates="locked")

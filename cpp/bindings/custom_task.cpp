@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "bindings/lent_weights.hpp"
-#include "core/weight_policy.hpp"
+#include "core/task.hpp"
 
 namespace marginloom::python {
 namespace {

@@ -226,7 +226,9 @@ void bind_training(nb::module_& module) {
   module.def("primal_value", &primal, nb::arg("task"), nb::arg("weights"), nb::arg("costs"), nb::arg("loss"),
              nb::arg("threads"), nb::arg("stop") = nb::none());
 
-  nb::class_<DualLearner>(module, "DualLearner").def_prop_ro("memory", &DualLearner::memory);
+  nb::class_<DualLearner>(module, "DualLearner").def_prop_ro("memory", [](const DualLearner& self) {
+    return self.held().bytes;
+  });
   bind_dual_learners(module);
 
   nb::class_<Engine>(module, "Engine")
@@ -267,13 +269,12 @@ void bind_training(nb::module_& module) {
   nb::class_<Shared, Engine>(module, "Shared")
       .def("__init__",
            [](Shared* self, std::shared_ptr<Task> task, std::shared_ptr<DualLearner> learner,
-              const InputArray<std::uint64_t>& examples, std::uint64_t seed, bool shuffle, int threads, bool recorded,
+              const InputArray<std::uint64_t>& examples, std::uint64_t seed, bool shuffle, int threads,
               double least_gain) {
              if (&learner->task() != task.get()) throw std::invalid_argument("the learner belongs to another task");
              auto visited = checked_examples(*task, examples);
              SharedOptions options;
              options.threads = threads;
-             options.recorded = recorded;
              options.least_gain = least_gain;
              new (self) Shared(std::move(task), std::move(learner), std::move(visited), {seed, shuffle}, options);
            })

@@ -29,43 +29,18 @@ class FactoredTask {
   // Tells that example i is looked at soon by the functions below.
   virtual void prefetch_scored(std::size_t) const {}
 
-  // As Task::find, given W x.
-  virtual double find_scored(std::size_t i, const double* scores, const FindOptions& options, Scratch& scratch,
-                             CandidateSink& sink) const = 0;
+  // Task::find is this after the scores W x are known.
+  virtual double search(std::size_t i, const double* scores, const FindOptions& options, Scratch& scratch,
+                        CandidateSink& sink) const = 0;
 
-  // w.d for d = phi(gold) - phi(output), given W x.
-  virtual void dot_scored(std::size_t i, std::span<const ByteView> outputs, const double* scores,
-                          std::span<double> dots) const = 0;
+  // What Task::gather makes of W x.
+  virtual void gather_scored(std::size_t i, std::span<const ByteView> outputs, const double* scores,
+                             std::span<double> values) const = 0;
 
-  // Appends the sum of the steps times v(gold) - v(output), and moves W x by |x|^2 times that. A column may come twice.
-  virtual void add_scored(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
-                          double* scores, std::vector<ColumnChange>& changes) const = 0;
+  // What Task::scatter adds to the columns of W, times x: appends the sum of the steps times v(gold) - v(output). A
+  // column may come twice.
+  virtual void scatter_scored(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
+                              std::vector<ColumnChange>& changes) const = 0;
 };
-
-// A weight policy: steps on one example that know no weights but W x, and note how W has to move.
-struct ScoredWeights {
-  const FactoredTask* task;
-  double* scores;
-  std::vector<ColumnChange>* changes;
-
-  [[nodiscard]] static constexpr double extra_curvature_bound(double) { return 0; }
-};
-
-[[nodiscard]] inline double dot_implicit(const Task&, std::size_t i, ByteView output, const ScoredWeights& w) {
-  double dot = 0;
-  w.task->dot_scored(i, std::span(&output, 1), w.scores, std::span(&dot, 1));
-  return dot;
-}
-inline void add_implicit(const Task&, std::size_t i, ByteView output, double step, const ScoredWeights& w) {
-  w.task->add_scored(i, std::span(&output, 1), std::span(&step, 1), w.scores, *w.changes);
-}
-inline void dot_all_implicit(const Task&, std::size_t i, std::span<const ByteView> outputs, const ScoredWeights& w,
-                             std::span<double> dots) {
-  w.task->dot_scored(i, outputs, w.scores, dots);
-}
-inline void add_all_implicit(const Task&, std::size_t i, std::span<const ByteView> outputs,
-                             std::span<const double> steps, const ScoredWeights& w) {
-  w.task->add_scored(i, outputs, steps, w.scores, *w.changes);
-}
 
 }  // namespace marginloom

@@ -12,7 +12,7 @@
 
 #include "core/candidate.hpp"
 #include "core/types.hpp"
-#include "core/weight_policy.hpp"
+#include "core/weight_writer.hpp"
 
 namespace marginloom {
 
@@ -23,7 +23,7 @@ struct Capabilities {
   bool bounded = true;         // ... or at least an upper bound of it, which a certificate can use
   bool loss_augmented = true;  // `find` honours loss_scale != 0
   bool k_best = false;         // `predict` and `find` honour k > 1
-  bool implicit = false;       // candidates carry no stored difference; use dot() and add() below
+  bool implicit = false;       // candidates carry no stored difference; use gather() and scatter() below
   bool lists_outputs = false;  // `find` honours `every`: outputs are few enough to try them all
   bool factored = false;       // it is a FactoredTask too
   bool needs_gil = false;      // inference calls Python
@@ -87,39 +87,15 @@ class Task {
   // Predicted cost of one inference, relative to the other examples.
   [[nodiscard]] virtual double work(std::size_t) const { return 1; }
 
-  // For tasks whose differences are implicit: w.d, and w += step * d, for d = phi(gold) - phi(output).
-  // ImplicitTask (implicit_task.hpp) writes the versions from one template.
-  [[nodiscard]] virtual double dot(std::size_t i, ByteView output, const PlainWeights& w) const;
-  [[nodiscard]] virtual double dot(std::size_t i, ByteView output, const TrackedWeights& w) const;
-  [[nodiscard]] virtual double dot(std::size_t i, ByteView output, const AtomicWeights& w) const;
-  [[nodiscard]] virtual double dot(std::size_t i, ByteView output, const PrivateWeights& w) const;
-  virtual void add(std::size_t i, ByteView output, double step, const PlainWeights& w) const;
-  virtual void add(std::size_t i, ByteView output, double step, const TrackedWeights& w) const;
-  virtual void add(std::size_t i, ByteView output, double step, const AtomicWeights& w) const;
-  virtual void add(std::size_t i, ByteView output, double step, const PrivateWeights& w) const;
-
-  // The same for several outputs of one example, for tasks that can share work between them; by default they loop.
-  virtual void dot_all(std::size_t i, std::span<const ByteView> outputs, const PlainWeights& w,
-                       std::span<double> dots) const;
-  virtual void dot_all(std::size_t i, std::span<const ByteView> outputs, const TrackedWeights& w,
-                       std::span<double> dots) const;
-  virtual void dot_all(std::size_t i, std::span<const ByteView> outputs, const AtomicWeights& w,
-                       std::span<double> dots) const;
-  virtual void dot_all(std::size_t i, std::span<const ByteView> outputs, const PrivateWeights& w,
-                       std::span<double> dots) const;
-  virtual void add_all(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
-                       const PlainWeights& w) const;
-  virtual void add_all(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
-                       const TrackedWeights& w) const;
-  virtual void add_all(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
-                       const AtomicWeights& w) const;
-  virtual void add_all(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
-                       const PrivateWeights& w) const;
-
-  // What a task knows of the products of its differences without computing them. products() fills the matrix of d.d'
-  // of these outputs, row by row, or returns false if it has no faster way than the differences themselves.
+  // For tasks whose differences are implicit, with d = phi(gold) - phi(output) of several outputs of one example:
+  // values[j] = w.d_j, and w += sum_j steps[j] d_j.
+  virtual void gather(std::size_t i, std::span<const ByteView> outputs, WeightView w, std::span<double> values) const;
+  virtual void scatter(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
+                       const WeightWriter& w) const;
+  // result[j] = d.d_j for the difference d of one output; and what is alike in all such products, if anything is.
+  virtual void products(std::size_t i, ByteView output, std::span<const ByteView> others, Scratch& scratch,
+                        std::span<double> result) const;
   [[nodiscard]] virtual std::optional<UniformProducts> uniform_products(std::size_t) const { return std::nullopt; }
-  [[nodiscard]] virtual bool products(std::size_t, std::span<const ByteView>, std::span<double>) const { return false; }
 
   // Batched forms, for tasks that profit from seeing several examples at once; by default they loop.
   // `outputs[j]` receives the outputs of examples[j]; `bounds[j]` what find() returns for it.
@@ -129,58 +105,23 @@ class Task {
                           Scratch& scratch, CandidateSink& sink, std::span<double> bounds) const;
 };
 
-// w.d, and w += step * d, of an implicit difference under any policy: tasks need not know of logs.
-template <class Weights>
-[[nodiscard]] double dot_implicit(const Task& task, std::size_t i, ByteView output, const Weights& w) {
-  return task.dot(i, output, w);
-}
-[[nodiscard]] inline double dot_implicit(const Task& task, std::size_t i, ByteView output, const LoggedWeights& w) {
-  return task.dot(i, output, w.plain());
-}
-template <class Weights>
-void add_implicit(const Task& task, std::size_t i, ByteView output, double step, const Weights& w) {
-  task.add(i, output, step, w);
-}
-inline void add_implicit(const Task& task, std::size_t i, ByteView output, double step, const LoggedWeights& w) {
-  task.add(i, output, step, w.plain());
-  w.log->note(i, std::span(&output, 1), std::span(&step, 1));
-}
-
-// The same for several outputs.
-template <class Weights>
-void dot_all_implicit(const Task& task, std::size_t i, std::span<const ByteView> outputs, const Weights& w,
-                      std::span<double> dots) {
-  task.dot_all(i, outputs, w, dots);
-}
-inline void dot_all_implicit(const Task& task, std::size_t i, std::span<const ByteView> outputs, const LoggedWeights& w,
-                             std::span<double> dots) {
-  task.dot_all(i, outputs, w.plain(), dots);
-}
-template <class Weights>
-void add_all_implicit(const Task& task, std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
-                      const Weights& w) {
-  task.add_all(i, outputs, steps, w);
-}
-inline void add_all_implicit(const Task& task, std::size_t i, std::span<const ByteView> outputs,
-                             std::span<const double> steps, const LoggedWeights& w) {
-  task.add_all(i, outputs, steps, w.plain());
-  w.log->note(i, outputs, steps);
-}
-
-// w.difference, stored or implicit.
-template <class Weights>
-[[nodiscard]] double dot_difference(const Task& task, const Candidate& candidate, const Weights& w) {
-  if (candidate.implicit) return dot_implicit(task, candidate.example, candidate.output, w);
-  return project(candidate.difference, w).dot;
-}
-
-// w += step * difference, stored or implicit.
-template <class Weights>
-void add_difference(const Task& task, const Candidate& candidate, double step, const Weights& w) {
+// w.d of the difference of a candidate, stored or implicit.
+[[nodiscard]] inline double dot_difference(const Task& task, const Candidate& candidate, WeightView w) {
+  double sum = 0;
   if (candidate.implicit) {
-    add_implicit(task, candidate.example, candidate.output, step, w);
+    task.gather(candidate.example, std::span(&candidate.output, 1), w, std::span(&sum, 1));
   } else {
-    add_scaled(candidate.difference, step, w);
+    for (const Entry& entry : candidate.difference) sum += w[entry.index] * entry.value;
+  }
+  return sum;
+}
+
+// w += step * d, stored or implicit.
+inline void add_difference(const Task& task, const Candidate& candidate, double step, const WeightWriter& w) {
+  if (candidate.implicit) {
+    task.scatter(candidate.example, std::span(&candidate.output, 1), std::span(&step, 1), w);
+  } else {
+    for (const Entry& entry : candidate.difference) w.add(entry.index, step * entry.value);
   }
 }
 

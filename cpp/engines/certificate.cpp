@@ -1,17 +1,19 @@
 #include "engines/certificate.hpp"
 
 #include "core/objective.hpp"
+#include "learners/step_average.hpp"
 
 namespace marginloom {
 
-Certificate certify(const Task& task, const DualLearner& learner, WeightView w, std::span<const std::size_t> examples,
+Certificate certify(const Task& task, DualLearner& learner, WeightView w, std::span<const std::size_t> examples,
                     int threads, StopRequest& stop) {
   const auto cost = [&](std::size_t i) { return learner.cost(i); };
   const Primal primal = primal_value(task, w, examples, cost, learner.loss(), threads, stop);
   Certificate result;
   result.complete = primal.complete;
   result.primal = primal.value;
-  result.dual = learner.averaged_dual(primal.squared_norm);
+  result.dual = learner.dual(primal.squared_norm);
+  if (const StepAverage* average = learner.average()) result.dual = average->average(result.dual);
   result.exact = task.capabilities().exact || task.capabilities().bounded;
   return result;
 }

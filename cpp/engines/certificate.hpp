@@ -18,7 +18,7 @@ struct Certificate {
 
 // Searches every example for its most violated output under w, which must be the weights that the learner's
 // duals stand for, averaged if it averages. The result does not depend on the number of threads.
-[[nodiscard]] Certificate certify(const Task& task, const DualLearner& learner, WeightView w,
+[[nodiscard]] Certificate certify(const Task& task, DualLearner& learner, WeightView w,
                                   std::span<const std::size_t> examples, int threads, StopRequest& stop);
 
 }  // namespace marginloom

@@ -1,6 +1,7 @@
 #include "engines/decoupled.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -11,6 +12,12 @@ namespace {
 
 constexpr std::size_t mails_each = 2;      // one to fill while the other is on its way
 constexpr std::size_t searches_each = 16;  // in a mail
+
+void prefetch_weights(const Block& block, WeightView w) {
+  constexpr std::size_t most = 1024;
+  const auto support = block.support();
+  for (const WeightIndex k : support.first(std::min(support.size(), most))) prefetch_line(&w[k]);
+}
 
 }  // namespace
 
@@ -23,7 +30,7 @@ Decoupled::Decoupled(std::shared_ptr<const Task> task, std::shared_ptr<DualLearn
       mailbox_(searchers_.size(), mails_each),
       snapshots_(task_, searchers_.size() - 1),
       away_(task_->size(), 0) {
-  if (!learner_->sends()) throw std::invalid_argument("this learner cannot be decoupled from inference");
+  if (!learner_->schedule().lends) throw std::invalid_argument("this learner cannot be decoupled from inference");
   for (Searcher& searcher : searchers_) searcher.scratch = task_->make_scratch();
 }
 
@@ -41,12 +48,13 @@ void Decoupled::search_pass(PassReport& report, StopRequest& stop) {
   report.threads.resize(static_cast<std::size_t>(team_.size()));
   mailbox_.open();
   if (std::exchange(outdated_, false)) {
-    snapshots_.reset(weights_.values(), lane_.updates);
-    published_ = lane_.updates + searches_;
+    snapshots_.reset(weights_.values(), visitor_.updates);
+    published_ = visitor_.updates + searches_;
   }
-  clock_ = lane_.updates;
-  order_ = pass_order(examples_, options_, lane_.random);
+  clock_ = visitor_.updates;
+  order_ = pass_order(examples_, options_, visitor_.random);
   taken_ = 0;
+  for (Searcher& searcher : searchers_) searcher.visit.random = Random(visitor_.random.next());
   const auto work = [&](int thread) {
     try {
       if (thread == 0) {
@@ -91,7 +99,7 @@ void Decoupled::search_some(std::size_t number, ThreadTime& time) {
   Searcher& searcher = searchers_[number];
   searcher.searched.clear();
   searcher.next = 0;
-  searcher.lane.mean_gain /= 2;  // gains fall from pass to pass, and a pass may be too short for the mean to follow
+  searcher.mean_gain /= 2;  // gains fall from pass to pass, and a pass may be too short for the mean to follow
   Stopwatch watch;
   Mail* mail = nullptr;
   Snapshots::Pin pin;
@@ -133,34 +141,74 @@ void Decoupled::search(std::size_t i, WeightView w, double least_gain, Searcher&
   item.searched = true;
   item.found = 0;
   FunctionSink absorb([&](const Candidate& candidate) {
-    learner_->absorb(candidate);
+    learner_->absorb(candidate, searcher.visit);
     ++item.found;
   });
   item.slack = task_->find(i, w, learner_->search(i), *searcher.scratch, absorb);
-  item.worth = learner_->send(i, w, least_gain, searcher.lane, item.block);
+  item.worth = lend(i, w, least_gain, searcher, item);
   away_[i] = item.worth ? 1 : 0;
+}
+
+// With a least gain the steps are tried first, on weights that may be a little old: a visit without its scatter. Of a
+// block whose candidates are improved one by one only those are sent that gain at least this share of the mean.
+bool Decoupled::lend(std::size_t i, WeightView w, double least_gain, Searcher& searcher, Mail::Item& item) {
+  constexpr double forgetting = 1e-4;  // of the mean gain, for every step that was tried
+  Visit& visit = searcher.visit;
+  learner_->blocks().open(i, visit);
+  const Block& block = *visit.block;
+  if (block.empty()) {
+    visit.duals.clear();
+    learner_->settle(i, visit, {}, true);
+    return false;
+  }
+  item.rows.resize(block.size());
+  std::iota(item.rows.begin(), item.rows.end(), 0U);
+  if (least_gain == 0) {
+    item.block.copy(block, item.rows, {true, true});
+    return true;
+  }
+  gather(*task_, i, w, visit);
+  visit.least_gain = least_gain * searcher.mean_gain;
+  const Step step = learner_->solve(i, visit);
+  visit.least_gain = 0;
+  if (visit.tried > 0) {
+    const auto tried = static_cast<double>(visit.tried);
+    searcher.mean_gain += std::min(forgetting * tried, 1.0) * (visit.tried_gains / tried - searcher.mean_gain);
+  }
+  if (step.updates == 0) {
+    learner_->settle(i, visit, step, true);
+    return false;
+  }
+  if (!visit.as_a_whole) std::erase_if(item.rows, [&](std::uint32_t j) { return visit.steps[j] == 0; });
+  item.block.copy(block, item.rows, {true, true});
+  return true;
 }
 
 // Sends blocks of examples that this thread has searched in this pass and that are at home, one after the other.
 void Decoupled::send_again(const Snapshots::Pin& pin, Searcher& searcher, Mail& mail) {
   const std::size_t most = searcher.searched.size();
-  for (int more = std::min<int>(learner_->inner_passes(), static_cast<int>(most)); more > 0; --more) {
+  for (int more = std::min<int>(learner_->schedule().inner_passes, static_cast<int>(most)); more > 0; --more) {
     if (searcher.next >= most) searcher.next = 0;
     const std::size_t i = searcher.searched[searcher.next++];
-    if (away_[i] || !learner_->has_candidates(i)) continue;
+    if (away_[i] || learner_->blocks()[i].empty()) continue;
     Mail::Item& item = mail.add();
     item.example = i;
     item.searched = false;
-    item.worth = learner_->send(i, pin.weights(), 0, searcher.lane, item.block);
+    item.worth = lend(i, pin.weights(), 0, searcher, item);
     away_[i] = item.worth ? 1 : 0;
   }
 }
 
-// Empties a mail that the learner has given back.
+// Empties a mail that the learner has given back: the duals of a copy are those of its block now.
 void Decoupled::take_back(Mail& mail) {
+  Visit& visit = searchers_[mail.sender()].visit;
   for (const Mail::Item& item : mail.items()) {
     if (!item.worth) continue;  // what was not sent may be on its way in another mail
-    learner_->take_back(item.example, item.block);
+    const auto rows = learner_->blocks()[item.example].rows();
+    visit.duals.resize(rows.size());
+    for (std::size_t j = 0; j < rows.size(); ++j) visit.duals[j] = rows[j].dual;
+    for (std::size_t j = 0; j < item.rows.size(); ++j) visit.duals[item.rows[j]] = item.block.rows()[j].dual;
+    learner_->settle(item.example, visit, item.step, true);
     away_[item.example] = 0;
   }
   mail.clear();
@@ -207,20 +255,31 @@ bool Decoupled::search_one(PassReport& report, ThreadTime& time, Stopwatch& watc
 // What the learner is about to need lies in the caches of others, or in none: `next` are the items that come after
 // these.
 void Decoupled::take_in(std::span<Mail::Item> items, std::span<const Mail::Item> next, PassReport& report) {
-  const LoggedWeights w{weights_.values().data(), &snapshots_.log()};
+  Visit& visit = visitor_.visit;
+  const WeightWriter w{weights_.values().data()};
   const auto coming = [&](std::size_t k) -> const Mail::Item* {
     if (k < items.size()) return items[k].worth ? &items[k] : nullptr;
     k -= items.size();
     return k < next.size() && next[k].worth ? &next[k] : nullptr;
   };
   for (std::size_t k = 0; k < items.size(); ++k) {
+    if (const auto* item = coming(k + 4)) item->block.prefetch_header();
     if (const auto* item = coming(k + 2)) {
       item->block.prefetch();
       task_->prefetch(item->example);
     }
-    if (const auto* item = coming(k + 1)) item->block.prefetch_weights(weights_.values().data());
+    if (const auto* item = coming(k + 1)) prefetch_weights(item->block, weights_.values());
     Mail::Item& item = items[k];
-    const double gain = item.worth ? learner_->improve_sent(item.example, item.block, w, lane_) : 0;
+    item.step = {};
+    if (item.worth) {
+      visit.block = &item.block;
+      gather(*task_, item.example, weights_.values(), visit);
+      item.step = learner_->solve(item.example, visit);
+      if (item.step.updates > 0) scatter(*task_, item.example, w, visit, &snapshots_.delta());
+      visitor_.updates += item.step.updates;
+      for (std::size_t j = 0; j < visit.duals.size(); ++j) item.block.rows()[j].dual = visit.duals[j];
+    }
+    const double gain = item.step.gain;
     if (!item.searched) continue;
     note_search(item.example, item.slack, report);
     report.found += item.found;
@@ -231,11 +290,11 @@ void Decoupled::take_in(std::span<Mail::Item> items, std::span<const Mail::Item>
 }
 
 void Decoupled::publish_if_due() {
-  clock_.store(lane_.updates, std::memory_order_relaxed);
-  if (lane_.updates + searches_ - published_ < parallel_.rho_updates) return;
+  clock_.store(visitor_.updates, std::memory_order_relaxed);
+  if (visitor_.updates + searches_ - published_ < parallel_.rho_updates) return;
   parallel_.at_handover();
-  snapshots_.publish(lane_.updates);
-  published_ = lane_.updates + searches_;
+  snapshots_.publish(visitor_.updates);
+  published_ = visitor_.updates + searches_;
 }
 
 }  // namespace marginloom

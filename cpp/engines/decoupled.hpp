@@ -57,7 +57,8 @@ class Decoupled final : public DualEngine {
   struct Searcher {
     std::vector<std::size_t> searched;  // in this pass
     std::unique_ptr<Scratch> scratch;
-    Lane lane = {};
+    Visit visit = {};
+    double mean_gain = 0;  // of the last ten thousand steps or so that were tried
     std::size_t next = 0;  // among those searched before, to be sent again
   };
 
@@ -70,6 +71,8 @@ class Decoupled final : public DualEngine {
   [[nodiscard]] std::optional<std::size_t> next_example();
   void search(std::size_t i, WeightView w, double least_gain, Searcher& searcher, Mail::Item& item);
   void send_again(const Snapshots::Pin& pin, Searcher& searcher, Mail& mail);
+  // Copies what is worth improving of the block of example i; false if nothing is.
+  bool lend(std::size_t i, WeightView w, double least_gain, Searcher& searcher, Mail::Item& item);
   void take_back(Mail& mail);
   void learn(PassReport& report, StopRequest& stop);
   bool search_one(PassReport& report, ThreadTime& time, Stopwatch& watch);

@@ -8,47 +8,31 @@
 
 #include "core/kernels.hpp"
 #include "core/stopwatch.hpp"
-#include "engines/sweeps.hpp"
+#include "learners/step_average.hpp"
 
 namespace marginloom {
-namespace {
-
-// Lets a lane poll a request for the time of a pass, also of one that an exception ends.
-class Lending {
- public:
-  Lending(Lane& lane, StopRequest& stop) : lane_(lane) { lane_.stop = &stop; }
-  ~Lending() { lane_.stop = nullptr; }
-  Lending(const Lending&) = delete;
-  Lending& operator=(const Lending&) = delete;
-
- private:
-  Lane& lane_;
-};
-
-}  // namespace
-
 DualEngine::DualEngine(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner,
                        std::vector<std::size_t> examples, VisitOptions options)
     : Engine(std::move(task)),
       learner_(std::move(learner)),
       examples_(std::move(examples)),
       options_(options),
-      lane_{.random = Random(options.seed), .examples = examples_},
-      rests_(task_->size(), learner_->longest_rest()) {}
+      random_(options.seed),
+      visitor_{.examples = examples_},
+      rests_(task_->size(), learner_->schedule().longest_rest) {}
 
 PassReport DualEngine::do_pass(StopRequest& stop) {
   PassReport report;
-  const std::size_t updates_before = lane_.updates;
-  const Lending lending(lane_, stop);
+  const std::size_t updates_before = visitor_.updates;
   loss_sum_ = 0;
-  lane_.waiting.clear();
+  visitor_.begin(random_);
   average_.begin();
   learner_->begin_pass();
   search_pass(report, stop);
   report.training_loss /= static_cast<double>(std::max<std::size_t>(report.inferences, 1));
   if (!report.stopped) inner_passes(report, stop);
   Stopwatch watch;
-  if (!report.stopped) learner_->end_pass(PlainWeights{weights_.values().data()}, lane_);
+  if (!report.stopped) visitor_.updates += learner_->end_pass(weights_.values(), visitor_.visit, stop);
   report.stopped |= stop.stopped();  // a learner may have been cut short within
   // The first look at many weights takes long: they get their memory by it.
   if (const auto squared_norm = this->squared_norm(stop)) {
@@ -60,9 +44,9 @@ PassReport DualEngine::do_pass(StopRequest& stop) {
   } else {
     report.stopped = true;
   }
-  report.active = learner_->active();
-  report.working_set_bytes = learner_->memory();
-  report.updates = lane_.updates - updates_before;
+  report.active = learner_->held().candidates;
+  report.working_set_bytes = learner_->held().bytes;
+  report.updates = visitor_.updates - updates_before;
   report.threads.front().update += watch.lap();
   return report;
 }
@@ -99,18 +83,17 @@ void DualEngine::note_search(std::size_t i, double slack, PassReport& report) {
 }
 
 void DualEngine::inner_passes(PassReport& report, StopRequest& stop) {
-  const PlainWeights w{weights_.values().data()};
+  const Access access{weights_.values(), {weights_.values().data()}, 1, stop};
   Stopwatch watch;
-  sweep_blocks(*learner_, lane_, options_, 0, improving(*learner_, w, lane_),
-               [&](std::size_t updates) { note_inner_pass(updates); });
-  learner_->end_part(w, lane_);
+  marginloom::inner_passes(*learner_, visitor_, options_.shuffle, 0, visiting(*learner_, visitor_, access),
+                           [&](std::size_t updates) { note_inner_pass(updates); });
+  if (!stop.stopped()) end_part(*learner_, visitor_, access);
   report.threads.front().update += watch.lap();
   report.stopped |= stop.stopped();
 }
 
 void DualEngine::note_inner_pass(std::size_t updates) {
-  const PlainWeights w{weights_.values().data()};
-  if (learner_->averages_sweeps()) average_.note(w, weights_.size(), updates);
+  if (learner_->schedule().averaged) average_.note(weights_.values(), updates);
 }
 
 std::optional<Certificate> DualEngine::certify(int threads, StopRequest& stop) {
@@ -130,11 +113,11 @@ std::optional<Certificate> DualEngine::certify(int threads, StopRequest& stop) {
 void DualEngine::final_weights(std::span<double> result) const {
   if (result.data() != weights_.values().data()) std::ranges::copy(weights_.values(), result.begin());
   if (!average_.empty()) average_.write(result);
-  if (learner_->averages()) learner_->average(result);
+  if (const StepAverage* average = learner_->average()) average->average(result);
 }
 
 StateArrays DualEngine::export_state() const {
-  StateArrays state = with_engine_state(learner_->export_state(), weights_.values(), lane_.random);
+  StateArrays state = with_engine_state(learner_->export_state(), weights_.values(), random_);
   average_.add_to(state);
   rests_.add_to(state);
   return state;
@@ -142,7 +125,7 @@ StateArrays DualEngine::export_state() const {
 
 void DualEngine::forget_averages() {
   average_.begin();
-  learner_->forget_average();
+  if (StepAverage* average = learner_->average()) average->forget();
 }
 
 // The weights are what the duals say. Saved weights are the same up to rounding, and taken for their last
@@ -152,13 +135,13 @@ void DualEngine::import_state(const StateArrays& state) {
   const Random random = restored_random(state);
   const auto& saved = state_array<double>(state, "weights");
   SweepAverage average;
-  if (learner_->averages_sweeps()) average.take_from(state, weights_.size());
+  if (learner_->schedule().averaged) average.take_from(state, weights_.size());
   Rests rests = rests_;
   rests.take_from(state);
   learner_->import_state(state);
   average_ = std::move(average);
   rests_ = std::move(rests);
-  lane_.random = random;
+  random_ = random;
   const auto w = weights_.values();
   learner_->write_weights(w);
   if (saved.size() != w.size()) return;

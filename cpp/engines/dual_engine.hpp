@@ -9,6 +9,7 @@
 #include "engines/rests.hpp"
 #include "engines/sweep_average.hpp"
 #include "engines/visiting.hpp"
+#include "engines/visits.hpp"
 #include "learners/learner.hpp"
 
 namespace marginloom {
@@ -20,7 +21,7 @@ class DualEngine : public Engine {
              VisitOptions options);
 
   std::optional<Certificate> certify(int threads, StopRequest& stop) override;
-  bool weights_are_final() const override { return !learner_->averages() && average_.empty(); }
+  bool weights_are_final() const override { return !learner_->average() && average_.empty(); }
   void final_weights(std::span<double> result) const override;
   StateArrays export_state() const override;
   void import_state(const StateArrays& state) override;
@@ -49,7 +50,8 @@ class DualEngine : public Engine {
   std::shared_ptr<DualLearner> learner_;
   std::vector<std::size_t> examples_;
   VisitOptions options_;
-  Lane lane_;
+  Random random_;         // of all passes: what is saved
+  Visitor visitor_;       // the calling thread
   SweepAverage average_;  // of the last pass, if the learner wants it
   Rests rests_;           // of the engines that spare examples searches
   double loss_sum_ = 0;   // sum_i C_i l(slack_i) as this pass met them

@@ -4,12 +4,14 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <mutex>
 #include <span>
 #include <vector>
 
-#include "learners/sent_block.hpp"
+#include "core/block.hpp"
+#include "learners/visit.hpp"
 
 namespace marginloom {
 
@@ -19,10 +21,12 @@ class Mail {
   struct Item {
     std::size_t example = 0;
     bool searched = false;
-    double slack = 0;       // of the search
-    std::size_t found = 0;  // candidates
-    bool worth = false;     // whether the block holds something to improve
-    SentBlock block = {};
+    double slack = 0;                      // of the search
+    std::size_t found = 0;                 // candidates
+    bool worth = false;                    // whether the block holds something to improve
+    Block block = {};                      // a copy of what is to be improved
+    std::vector<std::uint32_t> rows = {};  // of the example's own block, that the copy has
+    Step step = {};                        // what the learner made of it
   };
 
   explicit Mail(std::size_t sender) : sender_(sender) {}

@@ -20,22 +20,22 @@ MasterWorker::MasterWorker(std::shared_ptr<const Task> task, std::shared_ptr<Dua
 void MasterWorker::search_pass(PassReport& report, StopRequest& stop) {
   report.threads.resize(scratch_.size());
   Stopwatch watch;
-  const auto order = pass_order(examples_, options_, lane_.random);
+  const auto order = pass_order(examples_, options_, visitor_.random);
   report.threads.front().update += watch.lap();
   if (!search_all(order, report, stop)) {
     report.stopped = true;
     return;
   }
   watch.lap();  // search_all() has counted it
-  const PlainWeights w{weights_.values().data()};
+  const Access access{weights_.values(), {weights_.values().data()}, 1, stop};
   for (std::size_t j = 0; j < order.size() && !report.stopped; ++j) {
     const Search& search = searches_[j];
     const CandidateBatch& found = found_[static_cast<std::size_t>(search.thread)];
-    for (std::size_t k = 0; k < search.count; ++k) learner_->absorb(found[search.first + k]);
+    for (std::size_t k = 0; k < search.count; ++k) learner_->absorb(found[search.first + k], visitor_.visit);
     note_search(order[j], search.slack, report);
     report.found += search.count;
     report.wrong += search.count > 0 ? 1 : 0;
-    learner_->improve(order[j], w, lane_);
+    improve(*learner_, order[j], visitor_, access);
     report.stopped = j % 64 == 0 && stop.stopped();
   }
   report.accepted = report.found;

@@ -15,7 +15,7 @@ Minibatch::Minibatch(std::shared_ptr<const Task> task, std::shared_ptr<OnlineLea
       learner_(std::move(learner)),
       examples_(std::move(examples)),
       options_(options),
-      lane_{Random(options.visits.seed)},
+      random_(options.visits.seed),
       searches_(std::min(options.batch_size, std::max<std::size_t>(examples_.size(), 1))),
       works_(searches_.size()),
       team_(std::clamp(options.threads, 1, static_cast<int>(std::min<std::size_t>(searches_.size(), 1 << 20)))) {
@@ -26,16 +26,14 @@ Minibatch::Minibatch(std::shared_ptr<const Task> task, std::shared_ptr<OnlineLea
 PassReport Minibatch::do_pass(StopRequest& stop) {
   PassReport report;
   report.threads.resize(static_cast<std::size_t>(team_.size()));
-  const std::size_t updates_before = lane_.updates;
-  const PlainWeights w{weights_.values().data()};
   ThreadTime& own = report.threads.front();
   Stopwatch watch;
-  if (!learner_->prepare(examples_, lane_.random, stop)) {
+  if (!learner_->prepare(examples_, random_, stop)) {
     report.stopped = true;
     return report;
   }
   own.inference += watch.lap();
-  const auto order = pass_order(examples_, options_.visits, lane_.random);
+  const auto order = pass_order(examples_, options_.visits, random_);
   std::span<const std::size_t> batch;
   FindOptions options;
   const std::function<void(int)> work = [&](int thread) {  // made once: a function object this large is allocated
@@ -53,11 +51,10 @@ PassReport Minibatch::do_pass(StopRequest& stop) {
     team_.share(work);
     watch.lap();  // search() has counted it
     gather(batch.size(), options, report);
-    learner_->step(candidates_, w, lane_);
+    report.updates += learner_->step(candidates_, weights_.values());
     own.update += watch.lap();
   }
   report.training_loss /= static_cast<double>(std::max<std::size_t>(report.inferences, 1));
-  report.updates = lane_.updates - updates_before;
   return report;
 }
 
@@ -108,14 +105,14 @@ void Minibatch::final_weights(std::span<double> result) const {
 }
 
 StateArrays Minibatch::export_state() const {
-  return with_engine_state(learner_->export_state(), weights_.values(), lane_.random);
+  return with_engine_state(learner_->export_state(), weights_.values(), random_);
 }
 
 void Minibatch::import_state(const StateArrays& state) {
   const auto& weights = saved_weights(state, "weights", weights_.size());
   const Random random = restored_random(state);
   learner_->import_state(state);
-  lane_.random = random;
+  random_ = random;
   std::ranges::copy(weights, weights_.values().begin());
 }
 

@@ -49,7 +49,7 @@ class Minibatch final : public Engine {
   std::shared_ptr<OnlineLearner> learner_;
   std::vector<std::size_t> examples_;
   MinibatchOptions options_;
-  Lane lane_;
+  Random random_;
   std::vector<std::unique_ptr<Scratch>> scratches_;  // one per thread
   std::vector<Search> searches_;                     // one per position in the batch
   std::vector<double> works_;

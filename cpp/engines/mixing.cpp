@@ -155,10 +155,8 @@ void Mixing::train(Worker& worker, Shard& shard, Pass& pass, StopRequest* stop, 
   }
   Stopwatch watch;
   PassReport& report = shard.report;
-  const std::size_t updates_before = worker.lane.updates;
   load(worker, shard.learnt);
   time.publishing += watch.lap();
-  const PlainWeights w{worker.weights.values().data()};
   const FindOptions options = worker.learner->search();  // of learners that can be mixed it never changes
   for (const std::size_t i : pass_order(shard.examples, options_.visits, shard.random)) {
     if (stop && stop->stopped()) pass.stopping = true;
@@ -173,10 +171,9 @@ void Mixing::train(Worker& worker, Shard& shard, Pass& pass, StopRequest* stop, 
       if (options.loss_scale == 0) report.training_loss += worker.found[0].loss;
       note_dirty(worker);
     }
-    worker.learner->step(worker.found, w, worker.lane);
+    report.updates += worker.learner->step(worker.found, worker.weights.values());
     time.update += watch.lap();
   }
-  report.updates = worker.lane.updates - updates_before;
   shard.learnt.wrong += report.wrong;
   shard.learnt.separated = report.wrong == 0 && report.inferences == shard.examples.size();
   store(worker, shard.learnt);

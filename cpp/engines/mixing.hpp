@@ -82,7 +82,6 @@ class Mixing final : public Engine {
     std::unique_ptr<Scratch> scratch;
     CandidateBatch found;
     DirtyBlocks dirty;
-    Lane lane;
   };
   struct Pass;
 

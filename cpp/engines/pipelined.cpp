@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/common.hpp"
-#include "engines/sweeps.hpp"
 
 namespace marginloom {
 namespace {
@@ -14,7 +13,7 @@ namespace {
 const FactoredTask& factored(const Task& task, const DualLearner& learner) {
   const auto* result = dynamic_cast<const FactoredTask*>(&task);
   require(result != nullptr, "the engine needs a task whose joint features are products of input and output");
-  require(learner.improves_scored(), "the learner cannot improve a block from its scores alone");
+  require(learner.schedule().lends, "the learner cannot improve a block from its scores alone");
   return *result;
 }
 
@@ -43,42 +42,63 @@ Pipelined::Pipelined(std::shared_ptr<const Task> task, std::shared_ptr<DualLearn
 
 void Pipelined::search_pass(PassReport& report, StopRequest& stop) {
   FunctionSink absorb([&](const Candidate& candidate) {
-    learner_->absorb(candidate);
+    learner_->absorb(candidate, visitor_.visit);
     ++report.found;
   });
   report.threads.resize(static_cast<std::size_t>(team_.size()));
   std::vector<std::size_t> order;
   std::ranges::copy_if(examples_, std::back_inserter(order), [&](std::size_t i) { return !rests_.spares(i); });
-  order = pass_order(std::move(order), options_, lane_.random);
-  const auto step = [&](std::size_t j, const ScoredWeights& w) {
+  order = pass_order(std::move(order), options_, visitor_.random);
+  const auto step = [&](std::size_t j, const double* scores, std::vector<ColumnChange>& changes) {
     const std::size_t i = order[j];
-    prefetch(std::span(order).subspan(j + 1));
+    prefetch(std::span<const std::size_t>(order).subspan(j + 1));
     const std::size_t found_before = report.found;
-    note_search(i, factored_->find_scored(i, w.scores, learner_->search(i), *scratch_, absorb), report);
+    note_search(i, factored_->search(i, scores, learner_->search(i), *scratch_, absorb), report);
     report.wrong += report.found > found_before ? 1 : 0;
-    rests_.note(i, report.found == found_before && !learner_->has_candidates(i));
-    learner_->improve(i, w, lane_);
+    rests_.note(i, report.found == found_before && learner_->blocks()[i].empty());
+    visitor_.updates += visit(i, scores, changes).updates;
   };
   report.stopped = !pipeline_.run(order, step, report.threads, stop);
   report.accepted = report.found;
 }
 
+Step Pipelined::visit(std::size_t i, const double* scores, std::vector<ColumnChange>& changes) {
+  Visit& visit = visitor_.visit;
+  learner_->blocks().open(i, visit);
+  Step step;
+  const auto rows = visit.block->rows();
+  visit.duals.resize(rows.size());
+  if (!rows.empty()) {
+    visit.outputs.resize(rows.size());
+    visit.values.resize(rows.size());
+    for (std::size_t j = 0; j < rows.size(); ++j) {
+      visit.duals[j] = rows[j].dual;
+      visit.outputs[j] = visit.block->output(rows[j]);
+    }
+    factored_->gather_scored(i, visit.outputs, scores, visit.values);
+    step = learner_->solve(i, visit);
+    if (step.updates > 0) factored_->scatter_scored(i, visit.outputs, visit.steps, changes);
+  }
+  learner_->settle(i, visit, step, true);
+  return step;
+}
+
 void Pipelined::prefetch(std::span<const std::size_t> coming) const {
   constexpr std::size_t near = 4;
-  learner_->prefetch(coming, false);
+  learner_->blocks().prefetch(coming, {}, false);
   if (coming.size() > near) factored_->prefetch_scored(coming[near]);
 }
 
 void Pipelined::inner_passes(PassReport& report, StopRequest& stop) {
   const auto make_pass = [&](std::span<const std::size_t> order, auto note) {
-    const auto step = [&](std::size_t j, const ScoredWeights& w) {
+    const auto step = [&](std::size_t j, const double* scores, std::vector<ColumnChange>& changes) {
       prefetch(order.subspan(j + 1));
-      lane_.foregone = 0;
-      note(j, learner_->improve(order[j], w, lane_));
+      note(j, visit(order[j], scores, changes));
     };
     return pipeline_.run(order, step, report.threads, stop);
   };
-  sweep_blocks(*learner_, lane_, options_, 0, make_pass, [&](std::size_t updates) { note_inner_pass(updates); });
+  marginloom::inner_passes(*learner_, visitor_, options_.shuffle, 0, make_pass,
+                           [&](std::size_t updates) { note_inner_pass(updates); });
   report.stopped |= stop.stopped();
 }
 

@@ -30,6 +30,8 @@ class Pipelined final : public DualEngine {
   void search_pass(PassReport& report, StopRequest& stop) override;
   void inner_passes(PassReport& report, StopRequest& stop) override;
   void prefetch(std::span<const std::size_t> coming) const;
+  // A visit whose scores are known, and whose changes are noted and not made.
+  Step visit(std::size_t i, const double* scores, std::vector<ColumnChange>& changes);
 
   const FactoredTask* factored_;
   Team team_;

@@ -13,22 +13,20 @@ SerialOnline::SerialOnline(std::shared_ptr<const Task> task, std::shared_ptr<Onl
       learner_(std::move(learner)),
       examples_(std::move(examples)),
       options_(options),
-      lane_{Random(options.seed)},
+      random_(options.seed),
       scratch_(task_->make_scratch()) {}
 
 PassReport SerialOnline::do_pass(StopRequest& stop) {
   PassReport report;
-  const std::size_t updates_before = lane_.updates;
-  const PlainWeights w{weights_.values().data()};
   CandidateBatch found;
   ThreadTime& time = report.threads.emplace_back();
   Stopwatch watch;
-  if (!learner_->prepare(examples_, lane_.random, stop)) {
+  if (!learner_->prepare(examples_, random_, stop)) {
     report.stopped = true;
     return report;
   }
   time.inference += watch.lap();
-  for (const std::size_t i : pass_order(examples_, options_, lane_.random)) {
+  for (const std::size_t i : pass_order(examples_, options_, random_)) {
     if (stop.stopped()) {
       report.stopped = true;
       break;
@@ -44,11 +42,10 @@ PassReport SerialOnline::do_pass(StopRequest& stop) {
     } else if (!found.empty()) {
       report.training_loss += found[0].loss;
     }
-    learner_->step(found, w, lane_);
+    report.updates += learner_->step(found, weights_.values());
     time.update += watch.lap();
   }
   report.training_loss /= static_cast<double>(std::max<std::size_t>(report.inferences, 1));
-  report.updates = lane_.updates - updates_before;
   return report;
 }
 
@@ -57,7 +54,7 @@ void SerialOnline::final_weights(std::span<double> result) const {
 }
 
 StateArrays SerialOnline::export_state() const {
-  return with_engine_state(learner_->export_state(), weights_.values(), lane_.random);
+  return with_engine_state(learner_->export_state(), weights_.values(), random_);
 }
 
 void SerialOnline::import_state(const StateArrays& state) {
@@ -69,7 +66,7 @@ void SerialOnline::import_state(const StateArrays& state) {
   }
   const Random random = restored_random(state);
   learner_->import_state(state);
-  lane_.random = random;
+  random_ = random;
   std::ranges::copy(weights, weights_.values().begin());
 }
 
@@ -78,30 +75,30 @@ SerialDual::SerialDual(std::shared_ptr<const Task> task, std::shared_ptr<DualLea
     : DualEngine(std::move(task), std::move(learner), std::move(examples), options), scratch_(task_->make_scratch()) {}
 
 void SerialDual::search_pass(PassReport& report, StopRequest& stop) {
-  const PlainWeights w{weights_.values().data()};
+  const Access access{weights_.values(), {weights_.values().data()}, 1, stop};
   FunctionSink absorb([&](const Candidate& candidate) {
-    learner_->absorb(candidate);
+    learner_->absorb(candidate, visitor_.visit);
     ++report.found;
   });
   ThreadTime& time = report.threads.emplace_back();
   Stopwatch watch;
   std::vector<std::size_t> order;
   std::ranges::copy_if(examples_, std::back_inserter(order), [&](std::size_t i) { return !rests_.spares(i); });
-  order = pass_order(std::move(order), options_, lane_.random);
+  order = pass_order(std::move(order), options_, visitor_.random);
   for (std::size_t j = 0; j < order.size(); ++j) {
     const std::size_t i = order[j];
     if (stop.stopped()) {
       report.stopped = true;
       break;
     }
-    learner_->prefetch(std::span(order).subspan(j + 1));
+    learner_->blocks().prefetch(std::span<const std::size_t>(order).subspan(j + 1), weights_.values());
     const std::size_t found_before = report.found;
     const double slack = task_->find(i, weights_.values(), learner_->search(i), *scratch_, absorb);
     note_search(i, slack, report);
     report.wrong += report.found > found_before ? 1 : 0;
-    rests_.note(i, report.found == found_before && !learner_->has_candidates(i));
+    rests_.note(i, report.found == found_before && learner_->blocks()[i].empty());
     time.inference += watch.lap();
-    learner_->improve(i, w, lane_);
+    improve(*learner_, i, visitor_, access);
     time.update += watch.lap();
   }
   report.accepted = report.found;

@@ -29,7 +29,7 @@ class SerialOnline final : public Engine {
   std::shared_ptr<OnlineLearner> learner_;
   std::vector<std::size_t> examples_;
   VisitOptions options_;
-  Lane lane_;
+  Random random_;
   std::unique_ptr<Scratch> scratch_;
 };
 

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "core/stopwatch.hpp"
-#include "engines/sweeps.hpp"
 
 namespace marginloom {
 namespace {
@@ -30,39 +29,30 @@ Shared::Shared(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> le
       parts_(static_cast<std::size_t>(team_.size())) {
   for (Part& part : parts_) {
     part.scratch = task_->make_scratch();
-    part.lane.share = 1 / static_cast<double>(parts_.size());
-    if (parallel_.recorded) part.ledger = ZeroedArray(weights_.size());
   }
 }
 
 void Shared::search_pass(PassReport& report, StopRequest& stop) {
-  if (parallel_.recorded) before_.assign(weights_.values().begin(), weights_.values().end());
   order_.clear();
   std::ranges::copy_if(examples_, std::back_inserter(order_), [&](std::size_t i) { return !rests_.spares(i); });
-  order_ = pass_order(std::move(order_), options_, lane_.random);
+  order_ = pass_order(std::move(order_), options_, visitor_.random);
   taken_ = 0;
-  for (Part& part : parts_) part.lane.random = Random(lane_.random.next());
+  for (Part& part : parts_) part.visitor.begin(visitor_.random);
   ending_ = false;
   at_work_ = parts_.size();
-  try {
-    team_.run([&](int thread) {
-      // Only the calling thread may ask the owner; the others ask whether it was told to end.
-      StopRequest ending([this] { return ending_.load(std::memory_order_relaxed); });
-      try {
-        learn_part(parts_[static_cast<std::size_t>(thread)], thread == 0 ? stop : ending);
-      } catch (...) {
-        ending_ = true;
-        leave();
-        throw;
-      }
+  team_.run([&](int thread) {
+    // Only the calling thread may ask the owner; the others ask whether it was told to end.
+    StopRequest ending([this] { return ending_.load(std::memory_order_relaxed); });
+    try {
+      learn_part(parts_[static_cast<std::size_t>(thread)], thread == 0 ? stop : ending);
+    } catch (...) {
+      ending_ = true;
       leave();
-      if (thread == 0) wait_for_others(stop);
-    });
-  } catch (...) {
-    merge_ledgers();
-    throw;
-  }
-  merge_ledgers();
+      throw;
+    }
+    leave();
+    if (thread == 0) wait_for_others(stop);
+  });
   report.stopped = ending_;
   collect(report);
 }
@@ -70,57 +60,55 @@ void Shared::search_pass(PassReport& report, StopRequest& stop) {
 void Shared::learn_part(Part& part, StopRequest& stop) {
   part.report = {};
   part.examples.clear();
-  part.lane.examples = {};
   part.next = part.end = 0;
   part.loss_sum = 0;
   part.gain = 0;
-  part.lane.stop = &stop;
-  part.lane.waiting.clear();
-  const AtomicWeights w{weights_.values().data(), caution_, parallel_.recorded ? part.ledger.values().data() : nullptr,
-                        parts_.size() == 1};
-  search_part(part, w, stop);
+  part.visitor.visit.caution = caution_;
+  const auto threads = static_cast<int>(parts_.size());
+  const Access access{weights_.values(), {weights_.values().data(), threads > 1}, threads, stop};
+  search_part(part, access);
   Stopwatch watch;
-  const bool averages = learner_->averages_sweeps() && &part == &parts_.front();
+  const bool averages = learner_->schedule().averaged && &part == &parts_.front();
   const auto after_pass = [&](std::size_t updates) {  // the others change as many, more or less
-    if (averages) average_.note(w, weights_.size(), updates * parts_.size());
+    if (averages) average_.note(weights_.values(), updates * parts_.size());
   };
-  const double least_gain = parts_.size() > 1 ? parallel_.least_gain : 0;
+  const double least_gain = threads > 1 ? parallel_.least_gain : 0;
   if (!stop.stopped() && !ending_) {
-    part.gain +=
-        sweep_blocks(*learner_, part.lane, options_, least_gain, improving(*learner_, w, part.lane), after_pass);
+    part.gain += marginloom::inner_passes(*learner_, part.visitor, options_.shuffle, least_gain,
+                                          visiting(*learner_, part.visitor, access), after_pass);
   }
-  if (!stop.stopped() && !ending_) part.gain += learner_->end_part(w, part.lane);
+  if (!stop.stopped() && !ending_) part.gain += end_part(*learner_, part.visitor, access);
   part.report.threads.front().update += watch.lap();
   if (stop.stopped()) ending_ = true;
-  part.lane.stop = nullptr;
 }
 
-void Shared::search_part(Part& part, const AtomicWeights& w, StopRequest& stop) {
+void Shared::search_part(Part& part, const Access& access) {
   PassReport& report = part.report;
   FunctionSink absorb([&](const Candidate& candidate) {
-    learner_->absorb(candidate);
+    learner_->absorb(candidate, part.visitor.visit);
     ++report.found;
   });
   ThreadTime& time = report.threads.emplace_back();
   Stopwatch watch;
+  part.visitor.examples = {};
   for (std::size_t j = next_example(part); j < order_.size(); j = next_example(part)) {
     const std::size_t i = order_[j];
-    if (stop.stopped() || ending_.load(std::memory_order_relaxed)) return;
+    if (access.stop.stopped() || ending_.load(std::memory_order_relaxed)) return;
     part.examples.push_back(i);
-    part.lane.examples = part.examples;
+    part.visitor.examples = part.examples;
     const std::size_t end = std::min(part.end, order_.size());  // what comes then may be another thread's
-    learner_->prefetch(std::span(order_).subspan(j + 1, end - (j + 1)));
+    learner_->blocks().prefetch(std::span<const std::size_t>(order_).subspan(j + 1, end - (j + 1)), access.weights);
     const std::size_t found_before = report.found;
-    const double slack = find_in_live_weights(*task_, i, weights_.values(), learner_->search(i), *part.scratch, absorb);
+    const double slack = find_in_live_weights(*task_, i, access.weights, learner_->search(i), *part.scratch, absorb);
     learner_->searched(i, slack);
     ++report.inferences;
     report.wrong += report.found > found_before ? 1 : 0;
     report.training_loss += slack;
-    rests_.note(i, report.found == found_before && !learner_->has_candidates(i));
+    rests_.note(i, report.found == found_before && learner_->blocks()[i].empty());
     part.loss_sum += learner_->cost(i) * loss_value(learner_->loss(), slack);
     time.inference += watch.lap();
     parallel_.at_example();
-    part.gain += learner_->improve(i, w, part.lane);
+    part.gain += improve(*learner_, i, part.visitor, access);
     time.update += watch.lap();
   }
 }
@@ -149,21 +137,6 @@ void Shared::wait_for_others(StopRequest& stop) {
   }
 }
 
-// w = what it was + everybody's changes.
-void Shared::merge_ledgers() {
-  if (!parallel_.recorded) return;
-  const auto w = weights_.values();
-  const std::size_t slice = (w.size() + parts_.size() - 1) / parts_.size();
-  team_.run([&](int thread) {
-    const std::size_t begin = std::min(static_cast<std::size_t>(thread) * slice, w.size());
-    const std::size_t end = std::min(begin + slice, w.size());
-    std::copy(before_.begin() + begin, before_.begin() + end, w.begin() + begin);
-    for (Part& part : parts_) {
-      for (std::size_t k = begin; k < end; ++k) w[k] += std::exchange(part.ledger.values()[k], 0.0);
-    }
-  });
-}
-
 void Shared::collect(PassReport& report) {
   for (Part& part : parts_) {
     report.inferences += part.report.inferences;
@@ -172,7 +145,7 @@ void Shared::collect(PassReport& report) {
     report.training_loss += part.report.training_loss;
     report.threads.push_back(part.report.threads.front());
     loss_sum_ += part.loss_sum;
-    lane_.updates += std::exchange(part.lane.updates, 0);
+    visitor_.updates += std::exchange(part.visitor.updates, 0);
   }
   report.accepted = report.found;
 }

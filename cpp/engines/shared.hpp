@@ -5,15 +5,8 @@
 // thread searches them, improves their blocks, goes over its blocks as often as the learner wants, and waits for the
 // others at the end of the pass only. (Were the examples dealt out once and for all, a thread that runs while the
 // others are put aside would fit the weights to its part, and another one to the next: many more passes.) The paper
-// guards the weights by one lock; here single weights are read and written, in one of two ways (AtomicWeights):
-//
-//   atomic    every change of a weight is one atomic addition
-//   recorded  changes are not atomic, so that two threads which meet at a weight may lose one; every thread also
-//             records its own changes, and their sum replaces the weights at the end of the pass
-//
-// Atomic additions to a weight that another core has changed last wait for its cache line one after the other, which
-// eats up what threads gain if most weights are hot (few weights, dense inputs). Recording costs a vector of weights
-// per thread.
+// guards the weights by one lock; here every change of a weight is one atomic addition, and what a visit does to a
+// weight is added once, at its end.
 //
 // Several threads leave out steps of inner passes that gain less than `least_gain` times the mean: those cost as many
 // transfers of cache lines as the others and bring little.
@@ -36,14 +29,12 @@
 #include <vector>
 
 #include "core/team.hpp"
-#include "core/zeroed_array.hpp"
 #include "engines/dual_engine.hpp"
 
 namespace marginloom {
 
 struct SharedOptions {
   int threads = 1;
-  bool recorded = false;
   double least_gain = 0;                     // of a step, as a share of the mean; from 0 to 1
   std::function<void()> at_example = [] {};  // for tests: called between a search and the step that follows from it
 };
@@ -64,8 +55,7 @@ class Shared final : public DualEngine {
     std::size_t next = 0;  // places in the order that it has taken and not come to
     std::size_t end = 0;
     std::unique_ptr<Scratch> scratch;
-    Lane lane;
-    ZeroedArray ledger{0};
+    Visitor visitor;
     PassReport report;
     double loss_sum = 0;
     double gain = 0;
@@ -77,11 +67,10 @@ class Shared final : public DualEngine {
   void note_dual(double dual, bool whole_pass) override;
 
   void learn_part(Part& part, StopRequest& stop);
-  void search_part(Part& part, const AtomicWeights& w, StopRequest& stop);
+  void search_part(Part& part, const Access& access);
   [[nodiscard]] std::size_t next_example(Part& part);
   void wait_for_others(StopRequest& stop);
   void leave();
-  void merge_ledgers();
   void collect(PassReport& report);
 
   SharedOptions parallel_;
@@ -90,8 +79,7 @@ class Shared final : public DualEngine {
   std::vector<std::size_t> order_;  // of the examples in this pass
   std::atomic<std::size_t> taken_{0};
   double caution_ = 1;
-  double dual_ = 0;             // after the last pass; not a number if it is not known
-  std::vector<double> before_;  // the weights when the pass began, if changes are recorded
+  double dual_ = 0;  // after the last pass; not a number if it is not known
   std::atomic<bool> ending_{false};
   std::mutex mutex_;
   std::condition_variable left_;

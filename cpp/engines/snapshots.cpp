@@ -27,7 +27,7 @@ void Snapshots::Pin::release() {
 
 Snapshots::Pin Snapshots::pin() {
   std::unique_lock lock(mutex_);
-  const bool behind = buffers_[current_].applied < forgotten_ + logs_.size();
+  const bool behind = buffers_[current_].applied < forgotten_ + deltas_.size();
   if (const auto chosen = behind && !writing_ ? outdated_buffer() : std::nullopt) {
     bring_up_to_date(buffers_[*chosen], lock);
     current_ = *chosen;
@@ -49,12 +49,13 @@ std::optional<std::size_t> Snapshots::outdated_buffer() const {
 // Applies what the buffer lacks; the lock is open meanwhile.
 void Snapshots::bring_up_to_date(Buffer& buffer, std::unique_lock<std::mutex>& lock) {
   writing_ = true;
-  while (buffer.applied < forgotten_ + logs_.size()) {
-    const Published& next = logs_[buffer.applied - forgotten_];  // a deque: it stays where it is while others are added
-    const ChangeLog* log = next.log.get();
+  while (buffer.applied < forgotten_ + deltas_.size()) {
+    const Published& next =
+        deltas_[buffer.applied - forgotten_];  // a deque: it stays where it is while others are added
+    const WeightDelta* delta = next.delta.get();
     const std::uint64_t version = next.version;
     lock.unlock();
-    log->apply(*task_, buffer.weights.values());
+    delta->apply(*task_, buffer.weights.values());
     lock.lock();
     ++buffer.applied;
     buffer.version = version;
@@ -62,22 +63,22 @@ void Snapshots::bring_up_to_date(Buffer& buffer, std::unique_lock<std::mutex>& l
   writing_ = false;
 }
 
-// Takes back the logs that every buffer has.
+// Takes back the deltas that every buffer has.
 void Snapshots::recycle() {
   const std::uint64_t everywhere = std::ranges::min_element(buffers_, {}, &Buffer::applied)->applied;
   for (; forgotten_ < everywhere; ++forgotten_) {
-    logs_.front().log->clear();
-    spare_.push_back(std::move(logs_.front().log));
-    logs_.pop_front();
+    deltas_.front().delta->clear();
+    spare_.push_back(std::move(deltas_.front().delta));
+    deltas_.pop_front();
   }
 }
 
 void Snapshots::publish(std::uint64_t version) {
   if (open_->empty()) return;
   const std::lock_guard lock(mutex_);
-  logs_.push_back({std::move(open_), version});
+  deltas_.push_back({std::move(open_), version});
   if (spare_.empty()) {
-    open_ = std::make_unique<ChangeLog>();
+    open_ = std::make_unique<WeightDelta>();
   } else {
     open_ = std::move(spare_.back());
     spare_.pop_back();
@@ -88,7 +89,7 @@ void Snapshots::reset(std::span<const double> weights, std::uint64_t version) {
   for (Buffer& buffer : buffers_) {
     std::ranges::copy(weights, buffer.weights.values().begin());
     buffer.version = version;
-    buffer.applied = forgotten_ + logs_.size();
+    buffer.applied = forgotten_ + deltas_.size();
   }
   open_->clear();
   recycle();

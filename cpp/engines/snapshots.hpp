@@ -1,9 +1,9 @@
 // Copies of a weight vector that one thread changes and others read, such that nobody ever reads what is being written.
 //
-// The writer notes its steps (LoggedWeights), and publishing them is handing the log over. A reader that wants newer
-// weights takes a copy that nobody reads, applies to it the logs that it lacks, and makes it the current one; meanwhile
-// the other readers go on with what they have. So publishing costs what changed, not the size of the vector, and it
-// costs the readers, which share it.
+// The writer notes its steps in a delta, and publishing them is handing it over. A reader that wants newer
+// weights takes a copy that nobody reads, applies to it the deltas that it lacks, and makes it the current one;
+// meanwhile the other readers go on with what they have. So publishing costs what changed, not the size of the vector,
+// and it costs the readers, which share it.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/change_log.hpp"
 #include "core/task.hpp"
 #include "core/types.hpp"
+#include "core/weight_delta.hpp"
 #include "core/zeroed_array.hpp"
 
 namespace marginloom {
@@ -53,7 +53,7 @@ class Snapshots {
   [[nodiscard]] Pin pin();
 
   // Of the writer: where to note steps, and to hand over what was noted.
-  [[nodiscard]] ChangeLog& log() { return *open_; }
+  [[nodiscard]] WeightDelta& delta() { return *open_; }
   void publish(std::uint64_t version);
 
   // Makes all copies what the weights are, whatever was noted; nobody may be reading.
@@ -63,12 +63,12 @@ class Snapshots {
   struct Buffer {
     explicit Buffer(std::size_t dimension) : weights(dimension) {}
     ZeroedArray weights;
-    std::uint64_t applied = 0;  // logs, of all that were ever published
+    std::uint64_t applied = 0;  // deltas, of all that were ever published
     std::uint64_t version = 0;
     int readers = 0;
   };
   struct Published {
-    std::unique_ptr<ChangeLog> log;
+    std::unique_ptr<WeightDelta> delta;
     std::uint64_t version;
   };
   [[nodiscard]] std::optional<std::size_t> outdated_buffer() const;
@@ -76,15 +76,15 @@ class Snapshots {
   void recycle();
 
   std::shared_ptr<const Task> task_;
-  std::unique_ptr<ChangeLog> open_ = std::make_unique<ChangeLog>();
+  std::unique_ptr<WeightDelta> open_ = std::make_unique<WeightDelta>();
   std::mutex
       mutex_;  // of all that follows, except for the weights of a buffer, which belong to who reads or writes them
   std::vector<Buffer> buffers_;
   std::size_t current_ = 0;
-  bool writing_ = false;         // a reader is bringing a buffer up to date
-  std::deque<Published> logs_;   // those that some buffer lacks, oldest first
-  std::uint64_t forgotten_ = 0;  // logs before them
-  std::vector<std::unique_ptr<ChangeLog>> spare_;
+  bool writing_ = false;          // a reader is bringing a buffer up to date
+  std::deque<Published> deltas_;  // those that some buffer lacks, oldest first
+  std::uint64_t forgotten_ = 0;   // deltas before them
+  std::vector<std::unique_ptr<WeightDelta>> spare_;
 };
 
 }  // namespace marginloom

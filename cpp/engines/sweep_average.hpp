@@ -15,6 +15,7 @@
 
 #include "core/state.hpp"
 #include "core/types.hpp"
+#include "core/weight_writer.hpp"
 
 namespace marginloom {
 
@@ -27,15 +28,15 @@ class SweepAverage {
     updates_ = 0;
   }
 
-  // Takes the weights w.read(0) .. w.read(size - 1) after an inner pass in which so many dual variables have changed.
-  template <class Weights>
-  void note(const Weights& w, std::size_t size, std::size_t updates) {
+  // Takes the weights after an inner pass in which so many dual variables have changed; other threads may be changing
+  // the weights.
+  void note(WeightView w, std::size_t updates) {
     constexpr std::size_t weights_per_update = 4;  // that a step moves, or more
     updates_ += updates;
-    if (updates_ * weights_per_update < size) return;
+    if (updates_ * weights_per_update < w.size()) return;
     updates_ = 0;
-    sum_.resize(size);
-    for (std::size_t k = 0; k < size; ++k) sum_[k] += w.read(static_cast<WeightIndex>(k));
+    sum_.resize(w.size());
+    for (std::size_t k = 0; k < w.size(); ++k) sum_[k] += read_weight(w, static_cast<WeightIndex>(k));
     ++count_;
   }
 

@@ -41,7 +41,7 @@ VisitPipeline::VisitPipeline(const FactoredTask& task, std::span<double> weights
   for (std::size_t m = 0; m < multipliers; ++m) multipliers_.emplace_back(task_.inputs(), group_size);
 }
 
-bool VisitPipeline::run(std::span<const std::size_t> order, const Step& step, std::span<ThreadTime> times,
+bool VisitPipeline::run(std::span<const std::size_t> order, const MakeStep& step, std::span<ThreadTime> times,
                         StopRequest& stop) {
   begin(order);
   team_.run([&](int thread) {
@@ -105,7 +105,7 @@ bool VisitPipeline::wait_until(Ready ready) const {
 
 // The solver.
 
-void VisitPipeline::solve(const Step& step, ThreadTime& time, StopRequest& stop) {
+void VisitPipeline::solve(const MakeStep& step, ThreadTime& time, StopRequest& stop) {
   Stopwatch watch;
   for (std::size_t g = 0; g < group_count(); ++g) {
     if (stop.stopped()) ending_ = true;
@@ -129,14 +129,14 @@ bool VisitPipeline::wait_for_group(std::size_t g) const {
 }
 
 // Also if a step throws: what was done before it counts.
-void VisitPipeline::solve_group(std::size_t g, const Step& step) {
+void VisitPipeline::solve_group(std::size_t g, const MakeStep& step) {
   gather_scores(g);
   for (auto& changes : steps_) changes.clear();
   std::fill_n(moves(g), group_size * single_stride_, 0.0F);
   try {
     for (std::size_t place = 0; place < group(g).size(); ++place) {
       correct_scores(g, place);
-      step(g * group_size + place, {&task_, scores_.data() + place * stride_, &steps_[place]});
+      step(g * group_size + place, scores_.data() + place * stride_, steps_[place]);
       float* move = moves(g) + place * single_stride_;
       for (const auto [column, value] : steps_[place]) move[column] += static_cast<float>(value);
     }

@@ -29,8 +29,8 @@ namespace marginloom {
 
 class VisitPipeline {
  public:
-  // step(place in the order, scores of the example there and a list for its changes)
-  using Step = std::function<void(std::size_t, const ScoredWeights&)>;
+  // Makes the step of a visit: gets its place in the order, the scores of the example there and a list for its changes.
+  using MakeStep = std::function<void(std::size_t, const double*, std::vector<ColumnChange>&)>;
 
   // The task and the weights must outlive it. Needs a team of at least three.
   VisitPipeline(const FactoredTask& task, std::span<double> weights, Team& team, std::size_t scorers);
@@ -38,7 +38,7 @@ class VisitPipeline {
   // Visits the examples in their order, calling `step` on the calling thread; then the weights have all changes. Adds
   // what each thread did to `times`, one per thread of the team. Returns false if it was stopped; the changes of all
   // steps that were made are in the weights then too.
-  bool run(std::span<const std::size_t> order, const Step& step, std::span<ThreadTime> times, StopRequest& stop);
+  bool run(std::span<const std::size_t> order, const MakeStep& step, std::span<ThreadTime> times, StopRequest& stop);
 
  private:
   static constexpr std::size_t group_size = 32;
@@ -65,9 +65,9 @@ class VisitPipeline {
   template <class Ready>
   bool wait_until(Ready ready) const;
 
-  void solve(const Step& step, ThreadTime& time, StopRequest& stop);
+  void solve(const MakeStep& step, ThreadTime& time, StopRequest& stop);
   [[nodiscard]] bool wait_for_group(std::size_t g) const;
-  void solve_group(std::size_t g, const Step& step);
+  void solve_group(std::size_t g, const MakeStep& step);
   void gather_scores(std::size_t g);
   void correct_scores(std::size_t g, std::size_t place);
   void publish_changes(std::size_t g);

@@ -28,8 +28,7 @@ class Averaging {
 
   // Tells that v is changed by step * difference before the next tick.
   void note(const Task& task, const Candidate& candidate, double step) {
-    if (!late_.empty() && scales_ > 0)
-      add_difference(task, candidate, step * scales_, PlainWeights{late_.values().data()});
+    if (!late_.empty() && scales_ > 0) add_difference(task, candidate, step * scales_, {late_.values().data()});
   }
 
   // Counts the weights as they are now, scale * v.

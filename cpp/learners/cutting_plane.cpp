@@ -5,22 +5,20 @@
 namespace marginloom {
 
 CuttingPlane::CuttingPlane(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters)
-    : BlockLearner({std::move(task), std::move(costs), parameters.loss, parameters.epsilon, parameters.memory}),
+    : BlockProblem({std::move(task), std::move(costs), parameters.loss}, parameters.epsilon, parameters.memory),
       parameters_(parameters) {}
 
-void CuttingPlane::absorb(const Candidate& candidate) {
-  BlockLearner::absorb(candidate);
+void CuttingPlane::absorb(const Candidate& candidate, Visit& visit) {
+  BlockProblem::absorb(candidate, visit);
   ++added_;
 }
 
-void CuttingPlane::end_pass(const PlainWeights& w, Lane& lane) {
-  solve(w, lane);  // also if nothing was added: slacks must follow w, and the tolerance may have shrunk
-  BlockLearner::end_pass(w, lane);
-}
-
-double CuttingPlane::solve(const PlainWeights& w, Lane& lane) {
+// At the end of a pass also if nothing was added: slacks must follow w, and the tolerance may have shrunk.
+std::optional<Together> CuttingPlane::due(std::optional<std::size_t> i, std::span<const std::size_t> examples, int,
+                                          Visit&) {
+  if (i && (parameters_.batch == 0 || added_ < parameters_.batch)) return std::nullopt;
   added_ = 0;
-  return problem_.solve(lane.examples, w, lane, problem_.threshold() / 2, [](double) { return false; });
+  return Together{.examples = examples, .tolerance = tolerance()};
 }
 
 }  // namespace marginloom

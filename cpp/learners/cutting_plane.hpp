@@ -15,40 +15,32 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
-#include "learners/block_learner.hpp"
+#include "learners/block_problem.hpp"
 
 namespace marginloom {
 
-class CuttingPlane final : public BlockLearner<CuttingPlane> {
+class CuttingPlane final : public BlockProblem {
  public:
   struct Parameters {
     Loss loss = Loss::hinge;
     double epsilon = 0.1;
     std::size_t batch = 1;  // constraints to add between two solutions; 0: those of a whole pass
-    std::size_t memory = DualBlocks::unlimited;
+    std::size_t memory = Blocks::unlimited;
   };
 
   CuttingPlane(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters);
 
-  void absorb(const Candidate& candidate) override;
+  void absorb(const Candidate& candidate, Visit& visit) override;
   void begin_pass() override { added_ = 0; }
-  void end_pass(const PlainWeights& w, Lane& lane) override;
-
-  // Solves over all blocks if enough was added; other threads' weights allow a step of one block only.
-  template <class Weights>
-  double improve_block(std::size_t i, const Weights& w, Lane& lane) {
-    if constexpr (std::is_same_v<Weights, PlainWeights>) {
-      return parameters_.batch > 0 && added_ >= parameters_.batch ? solve(w, lane) : 0;
-    } else {
-      return problem_.improve(i, w, lane, problem_.threshold() / 2).gain;
-    }
-  }
+  Schedule schedule() const override { return {.together = true}; }
+  std::optional<Together> due(std::optional<std::size_t> i, std::span<const std::size_t> examples, int threads,
+                              Visit& visit) override;
 
  private:
-  double solve(const PlainWeights& w, Lane& lane);
-
   Parameters parameters_;
   std::size_t added_ = 0;
 };

@@ -16,13 +16,14 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 #include <vector>
 
-#include "learners/block_learner.hpp"
+#include "learners/block_problem.hpp"
 
 namespace marginloom {
 
-class Dcd final : public BlockLearner<Dcd> {
+class Dcd final : public BlockProblem {
  public:
   struct Parameters {
     Loss loss = Loss::squared_hinge;
@@ -32,42 +33,27 @@ class Dcd final : public BlockLearner<Dcd> {
     double shrinking = 0;
     int rest = 0;
     bool averaged = false;
-    std::size_t memory = DualBlocks::unlimited;  // bytes for the working sets
+    std::size_t memory = Blocks::unlimited;  // bytes for the blocks
   };
 
   Dcd(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters)
-      : BlockLearner({std::move(task), std::move(costs), parameters.loss, parameters.delta, parameters.memory}),
+      : BlockProblem({std::move(task), std::move(costs), parameters.loss}, parameters.delta, parameters.memory),
         parameters_(parameters),
         every_(parameters.k_best == 0 && this->task().capabilities().lists_outputs) {}
 
+  Schedule schedule() const override {
+    return {.inner_passes = parameters_.inner_passes,
+            .shrinking = parameters_.shrinking,
+            .longest_rest = parameters_.rest,
+            .averaged = parameters_.averaged,
+            .lends = true};
+  }
   FindOptions search(std::size_t i) const override {
-    return {.k = std::max(parameters_.k_best, 1),
-            .min_violation = problem_.slack(i) + problem_.threshold(),
-            .every = every_};
-  }
-  int inner_passes() const override { return parameters_.inner_passes; }
-  double shrinking() const override { return parameters_.shrinking; }
-  bool averages_sweeps() const override { return parameters_.averaged; }
-  using BlockLearner::improve;
-  bool improves_scored() const override { return true; }
-  double improve(std::size_t i, const ScoredWeights& w, Lane& lane) override { return improve_block(i, w, lane); }
-  bool sends() const override { return true; }
-  bool send(std::size_t i, WeightView w, double least_gain, Lane& lane, SentBlock& block) override {
-    return problem_.send(i, w, least_gain, lane, tolerance(), block);
-  }
-  double improve_sent(std::size_t i, SentBlock& block, const LoggedWeights& w, Lane& lane) override {
-    return problem_.improve_sent(i, block, w, lane, tolerance());
-  }
-  void take_back(std::size_t i, const SentBlock& block) override { problem_.take_back(i, block); }
-  int longest_rest() const override { return parameters_.rest; }
-
-  template <class Weights>
-  double improve_block(std::size_t i, const Weights& w, Lane& lane) {
-    return problem_.improve(i, w, lane, tolerance()).gain;
+    return {.k = std::max(parameters_.k_best, 1), .min_violation = slack(i) + threshold(), .every = every_};
   }
 
  private:
-  [[nodiscard]] double tolerance() const { return problem_.threshold() / 4; }
+  double tolerance() const override { return threshold() / 4; }
 
   Parameters parameters_;
   bool every_;

@@ -12,26 +12,35 @@ bool same_up_to_rounding(double saved, double right) {
   return std::abs(saved - right) <= 1e-9 * std::max(std::abs(right), 1e-12);
 }
 
-bool same_up_to_rounding(const SparseSum& saved, const SparseSum& right) {
+bool same_up_to_rounding(const MergedRow& saved, const MergedRow& right) {
   double distance = 0;
   visit_both(saved, right, [&](WeightIndex, double x, double y) { distance += (x - y) * (x - y); });
   return distance <= 1e-12 * std::max(right.squared_norm, 1e-12);
 }
 
+// Without a cache differences are used once; the products of implicit ones are needed in every step.
+std::size_t memory_for_blocks(const Task& task, const FrankWolfe::Parameters& parameters) {
+  return task.capabilities().implicit || parameters.inner_passes > 0 ? parameters.memory : 0;
+}
+
+Objective hinge(std::shared_ptr<const Task> task, std::vector<double> costs) {
+  return {std::move(task), std::move(costs), Loss::hinge};
+}
+
 }  // namespace
 
 FrankWolfe::FrankWolfe(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters)
-    : BlockLearner({std::move(task), std::move(costs), Loss::hinge, 0,
-                    parameters.inner_passes > 0 ? parameters.memory : 0}),  // without a cache differences are used once
+    : BlockProblem(hinge(task, std::move(costs)), 0, memory_for_blocks(*task, parameters), true),
       parameters_(parameters),
-      oracle_(problem_.blocks().size(), Oracle::none),
-      sums_(problem_.blocks().size()),
-      adder_(problem_.blocks().task().dimension()),
-      late_(parameters.averaged ? problem_.blocks().task().dimension() : 0) {}
+      implicit_(task->capabilities().implicit),
+      oracle_(task->size(), Oracle::none),
+      merged_(implicit_ ? 0 : task->size()),
+      average_(parameters.averaged ? task->dimension() : 0) {}
 
-void FrankWolfe::absorb(const Candidate& candidate) {
-  BlockLearner::absorb(candidate);
+void FrankWolfe::absorb(const Candidate& candidate, Visit& visit) {
+  BlockProblem::absorb(candidate, visit);
   oracle_[candidate.example] = Oracle::candidate;
+  if (implicit_) return;
   take_corner(candidate);  // the step usually follows at once
   corner_of_ = candidate.example;
 }
@@ -46,84 +55,158 @@ void FrankWolfe::begin_pass() {
   gap_of_pass_ = 0;
 }
 
-void FrankWolfe::end_pass(const PlainWeights& w, Lane& lane) {
+std::size_t FrankWolfe::end_pass(std::span<double> w, Visit& visit, StopRequest& stop) {
   gap_of_last_pass_ = gap_of_pass_;
-  BlockLearner::end_pass(w, lane);
+  return BlockProblem::end_pass(w, visit, stop);
 }
 
-void FrankWolfe::take_corner(std::size_t i, const WorkingSet::Member& member, Lane& lane) {
-  const DualBlocks& blocks = problem_.blocks();
-  Candidate candidate;
-  candidate.example = i;
-  candidate.output = blocks[i].output(member);
-  candidate.implicit = task().capabilities().implicit;
-  candidate.difference = blocks.entries(i, member, lane.scratch);
-  take_corner(candidate);
-}
-
-void FrankWolfe::take_corner(const Candidate& candidate) {
-  const double cost = problem_.cost(candidate.example);
-  if (candidate.implicit) {
-    adder_.add(task(), candidate, cost);
-    adder_.take(corner_);
-    return;
+Step FrankWolfe::visit(std::size_t i, WeightView w, const WeightWriter& writer, Visit& visit, bool may_drop) {
+  const Oracle oracle = std::exchange(oracle_[i], Oracle::none);
+  if (blocks()[i].empty()) {
+    if (oracle == Oracle::gold) average_.tick();  // it stays where it is, at gold; that is a step, too
+    return {};
   }
-  corner_.clear();
-  for (const Entry& entry : candidate.difference) corner_.push_back(entry.index, cost * entry.value);
+  const bool cached = oracle == Oracle::none;
+  visit.block = &blocks()[i];
+  if (cached || implicit_) {
+    blocks().open(i, visit);
+    gather(task(), i, w, visit);
+  } else {
+    visit.duals.clear();
+    for (const Block::Row& row : visit.block->rows()) visit.duals.push_back(row.dual);
+  }
+  const std::size_t target = cached ? best_cached(visit) : oracle == Oracle::candidate ? 0 : gold;
+  Line line = implicit_ ? line_by_products(i, target, visit) : line_by_rows(i, target, w, visit);
+  if (!cached) gap_of_pass_ += line.gap;
+  if (line.gap > 0) line.share = line.distance > line.gap ? line.gap / line.distance : 1;
+  average_.tick();
+  if (line.share > 0 && !implicit_) move_by_row(i, line.share, writer);
+  average_.add_loss(move_duals(i, target, line.share, visit));
+  if (line.share > 0 && implicit_) {
+    scatter(task(), i, writer, visit);
+    if (average()) {
+      for (double& step : visit.steps) step *= average_.weight();
+      scatter(task(), i, average_.writer(), visit);
+    }
+  }
+  settle(i, visit, {}, may_drop);
+  return {.gain = line.share * (line.gap - line.share * line.distance / 2), .updates = line.share > 0 ? 1U : 0U};
 }
 
-double FrankWolfe::move_duals(std::size_t i, std::size_t target, double gamma) {
-  const auto members = problem_.blocks()[i].members();
+std::size_t FrankWolfe::best_cached(const Visit& visit) {
+  const auto rows = visit.block->rows();
+  double highest = 0;
+  std::size_t best = gold;
+  for (std::size_t j = 0; j < rows.size(); ++j) {
+    const double violation = rows[j].loss - visit.dot(rows[j]);
+    if (violation > highest) {
+      highest = violation;
+      best = j;
+    }
+  }
+  return best;
+}
+
+FrankWolfe::Line FrankWolfe::line_by_rows(std::size_t i, std::size_t target, WeightView w, Visit& visit) {
+  const auto rows = blocks()[i].rows();
+  Line line{};
+  if (target == gold) {
+    corner_.clear();
+  } else {
+    if (corner_of_ != i || target != 0) take_corner(i, blocks()[i].output(rows[target]), visit);
+    line.gap = cost(i) * rows[target].loss;
+  }
+  corner_of_ = gold;
+  for (const Block::Row& row : rows) line.gap -= row.dual * row.loss;
+  path_.clear();
+  visit_both(merged_[i], corner_, [&](WeightIndex k, double from, double to) {
+    const double way = to - from;
+    line.gap -= w[k] * way;
+    line.distance += way * way;
+    path_.push_back({k, from, way});
+  });
+  return line;
+}
+
+FrankWolfe::Line FrankWolfe::line_by_products(std::size_t i, std::size_t target, const Visit& visit) const {
+  const auto rows = visit.block->rows();
+  const auto products = visit.block->products();
+  const std::size_t size = rows.size();
+  const auto way = [&](std::size_t j) { return (j == target ? cost(i) : 0) - rows[j].dual; };
+  Line line{};
+  for (std::size_t j = 0; j < size; ++j) {
+    line.gap += way(j) * (rows[j].loss - visit.values[j]);
+    for (std::size_t k = 0; k < size; ++k) line.distance += way(j) * way(k) * products[j * size + k];
+  }
+  return line;
+}
+
+void FrankWolfe::move_by_row(std::size_t i, double share, const WeightWriter& w) {
+  MergedRow& row = merged_[i];
+  row.clear();
+  const double late_share = average() ? share * average_.weight() : 0;
+  for (const Way& way : path_) {
+    w.add(way.index, share * way.way);
+    if (late_share > 0) average_.writer().add(way.index, late_share * way.way);
+    const double value = share < 1 ? way.from + share * way.way : way.from + way.way;
+    if (value != 0) row.push_back(way.index, value);
+  }
+}
+
+double FrankWolfe::move_duals(std::size_t i, std::size_t target, double share, Visit& visit) {
+  const auto rows = visit.block->rows();
   double loss_change = 0;
-  bool faded = false;
-  for (std::size_t j = 0; j < members.size(); ++j) {
-    const double corner = j == target ? problem_.cost(i) : 0;
-    double dual = gamma < 1 ? (1 - gamma) * members[j].dual + gamma * corner : corner;
-    if (dual <= 1e-14 * problem_.cost(i)) dual = 0;  // beyond rounding of the rest, and blocks must not grow for ever
-    loss_change += (dual - members[j].dual) * members[j].loss;
-    members[j].dual = dual;
-    faded |= dual == 0;
+  visit.steps.resize(rows.size());
+  for (std::size_t j = 0; j < rows.size(); ++j) {
+    const double corner = j == target ? cost(i) : 0;
+    double dual = share < 1 ? (1 - share) * rows[j].dual + share * corner : corner;
+    if (dual <= 1e-14 * cost(i)) dual = 0;  // beyond rounding of the rest, and blocks must not grow for ever
+    visit.steps[j] = dual - rows[j].dual;
+    loss_change += visit.steps[j] * rows[j].loss;
+    visit.duals[j] = dual;
   }
-  if (faded) problem_.blocks().drop_zero_duals(i);
-  problem_.refresh(i, 0);
   return loss_change;
 }
 
-void FrankWolfe::average(std::span<double> w) const {
-  if (clock_ == 0) return;
-  const double steps = static_cast<double>(clock_);
-  const double share = 2 / (steps * (steps + 1));
-  for (std::size_t k = 0; k < w.size(); ++k) w[k] -= share * late_[k];
+void FrankWolfe::take_corner(std::size_t i, ByteView output, Visit& visit) {
+  if (!visit.scratch) visit.scratch = task().make_scratch();
+  FunctionSink take([&](const Candidate& candidate) { take_corner(candidate); });
+  (void)task().candidate(i, output, *visit.scratch, take);
 }
 
-double FrankWolfe::averaged_dual(double squared_norm) const {
-  if (!averages() || clock_ == 0) return dual(squared_norm);
-  const double steps = static_cast<double>(clock_);
-  return problem_.weighted_loss() - 2 / (steps * (steps + 1)) * late_loss_ - squared_norm / 2;
+void FrankWolfe::take_corner(const Candidate& candidate) {
+  corner_.clear();
+  for (const Entry& entry : candidate.difference) {
+    corner_.push_back(entry.index, cost(candidate.example) * entry.value);
+  }
 }
 
-std::size_t FrankWolfe::memory() const {
-  std::size_t bytes = BlockLearner::memory();
-  for (const SparseSum& sum : sums_) bytes += sizeof(SparseSum) + sum.memory();
-  return bytes;
+double FrankWolfe::dual(double squared_norm) const {
+  return weighted_loss() - squared_norm / 2;
+}
+
+DualLearner::Held FrankWolfe::held() const {
+  Held result = BlockProblem::held();
+  for (const MergedRow& row : merged_) result.bytes += sizeof(MergedRow) + row.memory();
+  return result;
 }
 
 StateArrays FrankWolfe::export_state() const {
-  StateArrays state = BlockLearner::export_state();
-  std::vector<std::uint64_t> sizes;
+  StateArrays state = BlockProblem::export_state();
+  std::vector<std::uint64_t> sizes(implicit_ ? blocks().size() : 0, 0);
   std::vector<std::uint64_t> indices;
   std::vector<double> values;
-  for (const SparseSum& sum : sums_) {
-    sizes.push_back(sum.indices.size());
-    indices.insert(indices.end(), sum.indices.begin(), sum.indices.end());
-    values.insert(values.end(), sum.values.begin(), sum.values.end());
+  for (const MergedRow& row : merged_) {
+    sizes.push_back(row.indices.size());
+    indices.insert(indices.end(), row.indices.begin(), row.indices.end());
+    values.insert(values.end(), row.values.begin(), row.values.end());
   }
   state["frank_wolfe_sizes"] = std::move(sizes);
   state["frank_wolfe_indices"] = std::move(indices);
   state["frank_wolfe_values"] = std::move(values);
-  state["frank_wolfe_late"] = std::vector<double>(late_.values().begin(), late_.values().end());
-  state["frank_wolfe_sums"] = std::vector<double>{late_loss_, gap_of_last_pass_, problem_.weighted_loss()};
-  state["frank_wolfe_clock"] = std::vector<std::uint64_t>{clock_};
+  state["frank_wolfe_late"] = std::vector<double>(average_.late().begin(), average_.late().end());
+  state["frank_wolfe_sums"] = std::vector<double>{average_.late_loss(), gap_of_last_pass_, weighted_loss()};
+  state["frank_wolfe_clock"] = std::vector<std::uint64_t>{average_.clock()};
   return state;
 }
 
@@ -137,15 +220,15 @@ void FrankWolfe::import_state(const StateArrays& state) {
   const auto& sums = state_array<double>(state, "frank_wolfe_sums");
   const auto& clock = state_array<std::uint64_t>(state, "frank_wolfe_clock");
   const std::size_t saved_dimension = state_array<double>(state, "weights").size();
-  if (sizes.size() != sums_.size() || indices.size() != values.size() ||
-      late.size() != (late_.empty() ? 0 : saved_dimension) || (sums.size() != 3 && sums.size() != 2) ||
+  if (sizes.size() != blocks().size() || indices.size() != values.size() ||
+      late.size() != (parameters_.averaged ? saved_dimension : 0) || (sums.size() != 3 && sums.size() != 2) ||
       clock.size() != 1) {
     throw std::invalid_argument("the state is not one of this learner: its arrays have other lengths");
   }
   for (const auto* numbers : {&values, &late, &sums}) {
     if (!all_finite(*numbers)) throw std::invalid_argument("the state has NaN or infinite values");
   }
-  std::vector<SparseSum> saved(sizes.size());
+  std::vector<MergedRow> saved(sizes.size());
   std::size_t next = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] > indices.size() - next) throw std::invalid_argument("'frank_wolfe_sizes' of the state is broken");
@@ -157,41 +240,38 @@ void FrankWolfe::import_state(const StateArrays& state) {
     }
   }
   const bool same_dimension = saved_dimension == task().dimension();
-  bool as_saved = problem_.import_state(state) && same_dimension;
-  as_saved &= sums.size() == 3 && same_up_to_rounding(sums[2], problem_.weighted_loss());  // earlier versions had two
-  sums_ = sums_of_duals();
-  for (std::size_t i = 0; same_dimension && i < sums_.size(); ++i) {
-    const bool same = same_up_to_rounding(saved[i], sums_[i]);
-    if (same) sums_[i] = std::move(saved[i]);
+  bool as_saved = import_blocks(state) && same_dimension;
+  as_saved &= sums.size() == 3 && same_up_to_rounding(sums[2], weighted_loss());  // earlier versions had two
+  merged_ = rows_of_duals();
+  for (std::size_t i = 0; same_dimension && i < merged_.size(); ++i) {
+    const bool same = same_up_to_rounding(saved[i], merged_[i]);
+    if (same) merged_[i] = std::move(saved[i]);
     as_saved &= same;
   }
   begin_pass();
   gap_of_last_pass_ = sums[1];
-  if (same_dimension) std::ranges::copy(late, late_.values().begin());
-  late_loss_ = sums[0];
-  clock_ = clock[0];
-  if (!as_saved) forget_average();  // over duals that are no dual point here, or of other features and losses
+  if (same_dimension) average_.restore(late, sums[0], clock[0]);
+  if (!as_saved) average_.forget();  // over duals that are no dual point here, or of other features and losses
 }
 
-void FrankWolfe::forget_average() {
-  std::ranges::fill(late_.values(), 0.0);
-  late_loss_ = 0;
-  clock_ = 0;
-}
-
-std::vector<SparseSum> FrankWolfe::sums_of_duals() {
-  std::vector<SparseSum> result(sums_.size());
-  Lane lane;
+std::vector<MergedRow> FrankWolfe::rows_of_duals() {
+  std::vector<MergedRow> result(merged_.size());
+  Visit visit;
   for (std::size_t i = 0; i < result.size(); ++i) {
-    for (const auto& member : problem_.blocks()[i].members()) {
-      Candidate difference;
-      difference.example = i;
-      difference.output = problem_.blocks()[i].output(member);
-      difference.implicit = task().capabilities().implicit;
-      difference.difference = problem_.blocks().entries(i, member, lane.scratch);
-      adder_.add(task(), difference, member.dual);
+    if (blocks()[i].empty()) continue;
+    blocks().open(i, visit);
+    const Block& block = *visit.block;
+    std::vector<double> sums(block.support().size());
+    block.with_positions([&](const auto* positions) {
+      for (const Block::Row& row : block.rows()) {
+        for (std::size_t k = row.first_entry; k < row.first_entry + row.entry_count; ++k) {
+          sums[positions[k]] += row.dual * block.values()[k];
+        }
+      }
+    });
+    for (std::size_t k = 0; k < sums.size(); ++k) {
+      if (sums[k] != 0) result[i].push_back(block.support()[k], sums[k]);
     }
-    adder_.take(result[i]);
   }
   return result;
 }

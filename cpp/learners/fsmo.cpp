@@ -1,33 +1,92 @@
 #include "learners/fsmo.hpp"
 
-#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
 namespace marginloom {
+namespace {
+
+constexpr double unknown = std::numeric_limits<double>::infinity();
+
+// Tells after every sweep of a solution whether it is enough.
+class Patience {
+ public:
+  Patience(const Fsmo::Parameters& parameters, double least_gain, bool alone)
+      : parameters_(parameters), least_gain_(least_gain), alone_(alone) {}
+
+  bool operator()(double gain) {
+    constexpr int enough = 3;
+    vain_sweeps_ = gain < lowest_gain_ ? 0 : vain_sweeps_ + 1;
+    lowest_gain_ = std::min(lowest_gain_, gain);
+    if (!alone_ && vain_sweeps_ >= enough) return true;
+    if (!parameters_.inner_stop) return false;
+    if (gain < least_gain_) return true;
+    if (++sweeps_ <= parameters_.inner_iterations) return false;
+    small_changes_ = gain < parameters_.inner_change ? small_changes_ + 1 : 0;
+    return small_changes_ >= parameters_.inner_times;
+  }
+
+ private:
+  Fsmo::Parameters parameters_;
+  double least_gain_;
+  bool alone_;
+  double lowest_gain_ = unknown;
+  int vain_sweeps_ = 0;  // since one gained less than any before
+  std::size_t sweeps_ = 0;
+  std::size_t small_changes_ = 0;
+};
+
+}  // namespace
 
 Fsmo::Fsmo(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters)
-    : BlockLearner({std::move(task), std::move(costs), Loss::hinge, parameters.epsilon, parameters.memory}),
+    : BlockProblem({std::move(task), std::move(costs), Loss::hinge}, parameters.epsilon, parameters.memory,
+                   parameters.as_published),
       parameters_(parameters),
       every_(parameters.k_best == 0 && this->task().capabilities().lists_outputs),
-      batch_(parameters.batch > 0 ? parameters.batch : std::max<std::size_t>(problem_.blocks().size() / 100, 1)),
-      fresh_(problem_.blocks().size(), 0),
+      counted_(static_cast<std::size_t>(std::ranges::count_if(objective_.costs, [](double cost) { return cost > 0; }))),
+      batch_(parameters.batch > 0 ? parameters.batch : std::max<std::size_t>(counted_ / 100, 1)),
+      fresh_(blocks().size(), 0),
       gap_(parameters.as_published ? 0 : unknown) {}
 
-void Fsmo::absorb(const Candidate& candidate) {
-  BlockLearner::absorb(candidate);
+void Fsmo::absorb(const Candidate& candidate, Visit& visit) {
+  BlockProblem::absorb(candidate, visit);
   fresh_[candidate.example] = 1;
+}
+
+Step Fsmo::solve(std::size_t i, Visit& visit) const {
+  return parameters_.as_published ? sweep_as_published(terms(i), tolerance(), visit) : BlockProblem::solve(i, visit);
+}
+
+// When a thread's part of a batch is complete, and at the end of its part of a pass.
+std::optional<Together> Fsmo::due(std::optional<std::size_t> i, std::span<const std::size_t> examples, int threads,
+                                  Visit& visit) {
+  if (i && std::exchange(fresh_[*i], 0)) visit.waiting.push_back(*i);
+  const std::size_t part = std::max<std::size_t>(batch_ / static_cast<std::size_t>(threads), 1);
+  if (i && visit.waiting.size() < part) return std::nullopt;
+  const bool all = !i || parameters_.all_after_batch;
+  const std::span<const std::size_t> solved = all ? examples : std::span<const std::size_t>(visit.waiting);
+  return Together{.examples = solved,
+                  .tolerance = parameters_.as_published ? 0 : tolerance(),
+                  .whole_sweeps = parameters_.as_published,
+                  .drops = !parameters_.as_published,
+                  .enough = Patience(parameters_, least_gain(solved.size()), threads == 1)};
+}
+
+double Fsmo::least_gain(std::size_t examples) const {
+  if (parameters_.as_published || parameters_.inner_share == 0) return 0;
+  return parameters_.inner_share * gap_ * static_cast<double>(examples) / static_cast<double>(counted_);
 }
 
 void Fsmo::note_gap(double primal, double dual) {
   if (parameters_.as_published) return;
-  BlockLearner::note_gap(primal, dual);
+  BlockProblem::note_gap(primal, dual);
   gap_ = std::max(primal - dual, 0.0);
 }
 
 StateArrays Fsmo::export_state() const {
-  StateArrays state = BlockLearner::export_state();
+  StateArrays state = BlockProblem::export_state();
   state["fsmo_gap"] = std::vector<double>{gap_};
   return state;
 }
@@ -35,78 +94,9 @@ StateArrays Fsmo::export_state() const {
 void Fsmo::import_state(const StateArrays& state) {
   const auto& gap = state_array<double>(state, "fsmo_gap");
   if (gap.size() != 1 || !(gap[0] >= 0)) throw std::invalid_argument("'fsmo_gap' of the state is broken");
-  BlockLearner::import_state(state);
+  BlockProblem::import_state(state);
   gap_ = gap[0];
   begin_pass();
 }
-
-template <class Weights>
-double Fsmo::solve(std::span<const std::size_t> examples, const Weights& w, Lane& lane) {
-  if (examples.empty()) return 0;
-  Patience patience(parameters_, least_gain(examples.size()), lane.share == 1);
-  const double gain =
-      parameters_.as_published
-          ? solve_as_published(examples, w, lane, patience)
-          : problem_.solve(examples, w, lane, tolerance(), [&](double gained) { return patience.exhausted(gained); });
-  lane.waiting.clear();  // only now: it may be what was solved over
-  return gain;
-}
-
-template <class Weights>
-double Fsmo::solve_as_published(std::span<const std::size_t> examples, const Weights& w, Lane& lane,
-                                Patience patience) {
-  constexpr int most_sweeps = 100'000;  // "until no dual changed", which rounding can put off for ever
-  double gain = 0;
-  for (int sweep = 0; sweep < most_sweeps; ++sweep) {
-    bool changed = false;
-    double gain_of_sweep = 0;
-    for (std::size_t j = 0; j < examples.size(); ++j) {
-      if (j % 64 == 0 && lane.stop && lane.stop->stopped()) return gain;
-      if (problem_.blocks()[examples[j]].empty()) continue;
-      const BlockProblem::Step step = published_step(examples[j], w, lane);
-      changed |= step.residual > 0;
-      gain_of_sweep += step.gain;
-    }
-    gain += gain_of_sweep;
-    if (!changed || patience.exhausted(gain_of_sweep)) break;
-  }
-  return gain;
-}
-
-// Lines 4 to 9 of Algorithm 2 for the constraints of one example.
-template <class Weights>
-BlockProblem::Step Fsmo::published_step(std::size_t i, const Weights& w, Lane& lane) {
-  DualBlocks& blocks = problem_.blocks();
-  const double bound = problem_.cost(i);
-  double sum = blocks[i].sums().duals;
-  double largest = 0;
-  BlockProblem::Step result;
-  for (auto& member : blocks[i].members()) {
-    const auto entries = blocks.entries(i, member, lane.scratch);
-    const double violation = member.loss - blocks.project(i, member, entries, w).dot;
-    const bool may_rise = member.dual < bound && violation > tolerance();
-    const bool may_fall = member.dual > 0 && violation < -tolerance();
-    if ((may_rise || may_fall) && member.squared_norm > 0) {
-      const double wanted = violation / member.squared_norm;
-      const double step = std::clamp(wanted, -member.dual, std::max(bound - sum, 0.0));
-      if (step != 0) {
-        blocks.add(i, member, entries, step, w);
-        member.dual += step;
-        sum += step;
-        result.gain += step * (violation - step * member.squared_norm / 2);
-        result.residual = std::max(result.residual, std::abs(violation));
-        ++lane.updates;
-      }
-    }
-    largest = std::max(largest, violation);
-    blocks.keep(i, member, entries);
-  }
-  problem_.refresh(i, largest);
-  return result;
-}
-
-template double Fsmo::solve(std::span<const std::size_t>, const PlainWeights&, Lane&);
-template double Fsmo::solve(std::span<const std::size_t>, const AtomicWeights&, Lane&);
-template double Fsmo::solve(std::span<const std::size_t>, const PrivateWeights&, Lane&);
 
 }  // namespace marginloom

@@ -10,13 +10,13 @@
 //
 // Constraints come in batches of so many examples with new ones: one for each example and pass as in the paper, or up
 // to `k_best`. After a batch Algorithm 2 runs over the blocks of its examples, at the end of a pass over all blocks;
-// `all_after_batch` runs it over all blocks of the thread (Lane::examples) after every batch, as the paper does. It
+// `all_after_batch` runs it over all blocks of the thread after every batch, as the paper does. It
 // stops when nothing changes, or, with `inner_stop`, by two rules that look at the gain of a sweep:
 //   - that of section 3.2: after 2000 sweeps, once the last 5 brought less than 0.1 each;
 //   - `inner_share`: once a sweep brought less than that share of the gap that was last seen, and after one sweep as
 //     long as none was. What a sweep over few blocks must bring is less, in proportion to their number.
 //
-// With several threads each has its part of a batch and solves over its own blocks (Lane::examples). As long as the
+// With several threads each has its part of a batch and solves over its own blocks. As long as the
 // others move the weights, steps that overshoot undo each other and no block is ever settled; a solution then ends when
 // what a sweep seems to gain no longer falls.
 //
@@ -28,16 +28,16 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
-#include "learners/block_learner.hpp"
+#include "learners/block_problem.hpp"
 
 namespace marginloom {
 
-class Fsmo final : public BlockLearner<Fsmo> {
+class Fsmo final : public BlockProblem {
  public:
   struct Parameters {
     double epsilon = 0.1;
@@ -50,85 +50,31 @@ class Fsmo final : public BlockLearner<Fsmo> {
     double inner_change = 0.1;
     std::size_t inner_times = 5;
     double inner_share = 0;
-    std::size_t memory = DualBlocks::unlimited;
+    std::size_t memory = Blocks::unlimited;
   };
 
   Fsmo(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters);
 
+  Schedule schedule() const override { return {.together = true}; }
   FindOptions search(std::size_t i) const override {
-    return {.k = std::max(parameters_.k_best, 1),
-            .min_violation = problem_.slack(i) + problem_.threshold(),
-            .every = every_};
+    return {.k = std::max(parameters_.k_best, 1), .min_violation = slack(i) + threshold(), .every = every_};
   }
-  void absorb(const Candidate& candidate) override;
+  void absorb(const Candidate& candidate, Visit& visit) override;
+  Step solve(std::size_t i, Visit& visit) const override;
+  std::optional<Together> due(std::optional<std::size_t> i, std::span<const std::size_t> examples, int threads,
+                              Visit& visit) override;
   void begin_pass() override { std::ranges::fill(fresh_, 0); }
-  double end_part(const PlainWeights& w, Lane& lane) override { return solve(lane.examples, w, lane); }
-  double end_part(const AtomicWeights& w, Lane& lane) override { return solve(lane.examples, w, lane); }
   void note_gap(double primal, double dual) override;
   StateArrays export_state() const override;
   void import_state(const StateArrays& state) override;
 
-  // Solves if the thread's batch is complete.
-  template <class Weights>
-  double improve_block(std::size_t i, const Weights& w, Lane& lane) {
-    if (fresh_[i]) {
-      fresh_[i] = 0;
-      lane.waiting.push_back(i);
-    }
-    if (lane.waiting.size() < batch_of(lane)) return 0;
-    return solve(parameters_.all_after_batch ? lane.examples : lane.waiting, w, lane);
-  }
-
  private:
-  static constexpr double unknown = std::numeric_limits<double>::infinity();
-
-  // Says after a sweep whether the solution may end.
-  class Patience {
-   public:
-    Patience(const Parameters& parameters, double least_gain, bool alone)
-        : parameters_(parameters), least_gain_(least_gain), alone_(alone) {}
-    [[nodiscard]] bool exhausted(double gain) {
-      constexpr int enough = 3;
-      vain_sweeps_ = gain < lowest_gain_ ? 0 : vain_sweeps_ + 1;
-      lowest_gain_ = std::min(lowest_gain_, gain);
-      if (!alone_ && vain_sweeps_ >= enough) return true;
-      if (!parameters_.inner_stop) return false;
-      if (gain < least_gain_) return true;
-      if (++sweeps_ <= parameters_.inner_iterations) return false;
-      small_changes_ = gain < parameters_.inner_change ? small_changes_ + 1 : 0;
-      return small_changes_ >= parameters_.inner_times;
-    }
-
-   private:
-    const Parameters& parameters_;
-    double least_gain_;
-    bool alone_;
-    double lowest_gain_ = unknown;
-    int vain_sweeps_ = 0;  // since one gained less than any before
-    std::size_t sweeps_ = 0;
-    std::size_t small_changes_ = 0;
-  };
-
-  [[nodiscard]] double tolerance() const { return problem_.threshold() / 2; }
-  [[nodiscard]] std::size_t batch_of(const Lane& lane) const {
-    return std::max<std::size_t>(static_cast<std::size_t>(static_cast<double>(batch_) * lane.share), 1);
-  }
   // The gain with which a sweep over so many examples ends a solution.
-  [[nodiscard]] double least_gain(std::size_t examples) const {
-    if (parameters_.as_published || parameters_.inner_share == 0) return 0;
-    return parameters_.inner_share * gap_ * static_cast<double>(examples) /
-           static_cast<double>(problem_.blocks().size());
-  }
-
-  template <class Weights>
-  double solve(std::span<const std::size_t> examples, const Weights& w, Lane& lane);
-  template <class Weights>
-  double solve_as_published(std::span<const std::size_t> examples, const Weights& w, Lane& lane, Patience patience);
-  template <class Weights>
-  BlockProblem::Step published_step(std::size_t i, const Weights& w, Lane& lane);
+  [[nodiscard]] double least_gain(std::size_t examples) const;
 
   Parameters parameters_;
   bool every_;
+  std::size_t counted_;  // examples whose weight is not 0
   std::size_t batch_;
   std::vector<std::uint8_t> fresh_;  // examples whose last search has added a constraint
   double gap_;                       // primal - dual when last seen

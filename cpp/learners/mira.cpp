@@ -40,7 +40,8 @@ FindOptions Mira::search() const {
   return {.k = parameters_.k_best, .loss_scale = 0, .min_violation = -tolerance};
 }
 
-void Mira::step(const CandidateBatch& candidates, const PlainWeights& w, Lane& lane) {
+std::size_t Mira::step(const CandidateBatch& candidates, std::span<double> w) {
+  std::size_t updates = 0;
   kept_.clear();
   for (std::size_t k = 0; k < candidates.size(); ++k) {
     if (candidates[k].squared_norm > 0) kept_.push_back(k);
@@ -57,12 +58,13 @@ void Mira::step(const CandidateBatch& candidates, const PlainWeights& w, Lane& l
     for (std::size_t j = 0; j < kept_.size(); ++j) {
       if (duals[j] == 0) continue;
       const Candidate candidate = candidates[kept_[j]];
-      add_difference(*task_, candidate, duals[j], w);
+      add_difference(*task_, candidate, duals[j], {w.data()});
       average_.note(*task_, candidate, duals[j]);
-      ++lane.updates;
+      ++updates;
     }
   }
   average_.tick();
+  return updates;
 }
 
 void Mira::set_products(const CandidateBatch& candidates) {
@@ -70,16 +72,15 @@ void Mira::set_products(const CandidateBatch& candidates) {
     const Candidate one = candidates[kept_[j]];
     if (one.implicit) {
       difference_.resize(task_->dimension(), 0.0);
-      add_difference(*task_, one, 1, PlainWeights{difference_.data()});
+      add_difference(*task_, one, 1, {difference_.data()});
     }
     for (std::size_t k = 0; k < j; ++k) {
       const Candidate other = candidates[kept_[k]];
-      programme_.set_product(j, k,
-                             one.implicit ? dot_difference(*task_, other, PlainWeights{difference_.data()})
-                                          : product(one.difference, other.difference));
+      programme_.set_product(
+          j, k, one.implicit ? dot_difference(*task_, other, difference_) : product(one.difference, other.difference));
     }
     // Values have single precision, so that their sums in double precision cancel to 0.
-    if (one.implicit) add_difference(*task_, one, -1, PlainWeights{difference_.data()});
+    if (one.implicit) add_difference(*task_, one, -1, {difference_.data()});
   }
 }
 

@@ -10,12 +10,10 @@
 namespace marginloom {
 
 OneSlack::OneSlack(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters)
-    : cache_(std::move(task), parameters.memory),
-      costs_(std::move(costs)),
+    : DualLearner({std::move(task), std::move(costs), Loss::hinge}),
+      cache_(shared_task(), parameters.memory, false),
       parameters_(parameters),
-      sum_(cache_.task().dimension()) {
-  if (costs_.size() != cache_.size()) throw std::invalid_argument("one cost per example is needed");
-}
+      sum_(this->task().dimension()) {}
 
 void OneSlack::Choice::add(std::size_t example, ByteView output) {
   examples.push_back(example);
@@ -36,43 +34,42 @@ void OneSlack::forget_choice() {
 }
 
 void OneSlack::searched(std::size_t i, double bound) {
-  violation_ += costs_[i] * bound;
+  violation_ += cost(i) * bound;
 }
 
-void OneSlack::absorb(const Candidate& candidate) {
-  choose(candidate.example, candidate.loss, candidate.output, candidate.difference);
+void OneSlack::absorb(const Candidate& candidate, Visit& visit) {
+  choose(candidate);
   if (parameters_.cache == 0) return;
-  cache_.absorb(candidate);
-  cache_[candidate.example].members().front().dual = 1;
+  cache_.absorb(candidate, visit);
+  cache_[candidate.example].rows().front().dual = 1;
   cache_.keep_first(candidate.example, parameters_.cache);
 }
 
-void OneSlack::choose(std::size_t i, double loss, ByteView output, std::span<const Entry> difference) {
-  choice_.add(i, output);
-  const PlainWeights sum{sum_.values().data()};
-  if (task().capabilities().implicit) {
-    task().add(i, output, costs_[i], sum);
-  } else {
-    add_scaled(difference, costs_[i], sum);
-  }
-  loss_sum_ += costs_[i] * loss;
+void OneSlack::choose(const Candidate& candidate) {
+  const double cost = this->cost(candidate.example);
+  choice_.add(candidate.example, candidate.output);
+  add_difference(task(), candidate, cost, {sum_.values().data()});
+  loss_sum_ += cost * candidate.loss;
 }
 
-void OneSlack::end_pass(const PlainWeights& w, Lane& lane) {
+std::size_t OneSlack::end_pass(std::span<double> w, Visit& visit, StopRequest& stop) {
   constexpr int most_rounds = 100;
   constexpr double share = 0.1;
-  const double squared_norm = kernels().squared_norm(w.data, sum_.size());
+  const double squared_norm = kernels().squared_norm(w.data(), w.size());
   const double primal = squared_norm / 2 + std::exchange(violation_, 0.0);
   const double dual_before = dual(squared_norm);
   add_constraint();
-  double squared_norm_after = solve(w, lane);
+  Solution solution = solve_constraints(w);
+  std::size_t updates = solution.updates;
   for (int round = 0; round < most_rounds && parameters_.cache > 0; ++round) {
-    if (!choose_from_cache(w, lane, slack() + share * (primal - dual_before))) break;
+    if (!choose_from_cache(w, visit, stop, slack() + share * (primal - dual_before))) break;
     add_constraint();
-    squared_norm_after = solve(w, lane);
+    solution = solve_constraints(w);
+    updates += solution.updates;
   }
-  gap_ = primal - dual(squared_norm_after);
+  gap_ = primal - dual(solution.squared_norm);
   cache_.trim();
+  return updates;
 }
 
 void OneSlack::add_constraint() {
@@ -94,31 +91,37 @@ void OneSlack::add_constraint() {
 
 // Puts a constraint together from the best cached candidate of every example; false, and nothing is left of it, if it
 // is not violated by more than `least`.
-bool OneSlack::choose_from_cache(const PlainWeights& w, Lane& lane, double least) {
+bool OneSlack::choose_from_cache(WeightView w, Visit& visit, StopRequest& stop, double least) {
   double violation = 0;
   for (std::size_t i = 0; i < cache_.size(); ++i) {
-    if (i % 64 == 0 && lane.stop && lane.stop->stopped()) break;
-    const auto members = cache_[i].members();
+    if (i % 64 == 0 && stop.stopped()) break;
+    if (cache_[i].empty()) continue;
+    cache_.open(i, visit);
+    gather(task(), i, w, visit);
     double highest = 0;
-    const WorkingSet::Member* best = nullptr;
-    for (const auto& member : members) {
-      const double found = member.loss - cache_.project(i, member, cache_.entries(i, member, lane.scratch), w).dot;
+    const Block::Row* best = nullptr;
+    for (const Block::Row& row : visit.block->rows()) {
+      const double found = row.loss - visit.dot(row);
       if (found > highest) {
         highest = found;
-        best = &member;
+        best = &row;
       }
     }
     if (!best) continue;
-    violation += costs_[i] * highest;
-    choose(i, best->loss, cache_[i].output(*best), cache_.entries(i, *best, lane.scratch));
+    violation += cost(i) * highest;
+    choice_.add(i, visit.block->output(*best));
+    loss_sum_ += cost(i) * best->loss;
+    visit.steps.assign(visit.block->size(), 0.0);
+    visit.steps[static_cast<std::size_t>(best - visit.block->rows().data())] = cost(i);
+    scatter(task(), i, {sum_.values().data()}, visit);
   }
   if (violation > least) return true;
   forget_choice();
   return false;
 }
 
-// Solves the programme to a hundredth of the newest constraint's violation; returns |w|^2.
-double OneSlack::solve(const PlainWeights& w, Lane& lane) {
+// To a hundredth of the newest constraint's violation.
+OneSlack::Solution OneSlack::solve_constraints(std::span<double> w) {
   constexpr double precision = 0.01;
   const std::size_t size = constraints_.size();
   qp_.reset(size);
@@ -131,19 +134,21 @@ double OneSlack::solve(const PlainWeights& w, Lane& lane) {
   std::vector<double> gradient = violations();
   const double tolerance = precision * SimplexQp::residual(duals, gradient, 1);
   qp_.solve(duals, gradient, 1, tolerance, 1000 * size);
+  Solution result;
   for (std::size_t c = 0; c < size; ++c) {
     Constraint& constraint = constraints_[c];
     const double step = duals[c] - constraint.dual;
     constraint.dual = duals[c];
     constraint.idle = duals[c] > 0 ? 0 : constraint.idle + 1;
     if (step == 0) continue;
-    ++lane.updates;
+    ++result.updates;
     for (std::size_t k = 0; k < constraint.indices.size(); ++k) {
-      w.add(constraint.indices[k], step * constraint.values[k]);
+      w[constraint.indices[k]] += step * constraint.values[k];
     }
   }
   remove_inactive();
-  return kernels().squared_norm(w.data, sum_.size());
+  result.squared_norm = kernels().squared_norm(w.data(), w.size());
+  return result;
 }
 
 void OneSlack::remove_inactive() {
@@ -196,7 +201,7 @@ double OneSlack::dual(double squared_norm) const {
   return sum;
 }
 
-void OneSlack::write_weights(std::span<double> w) const {
+void OneSlack::write_weights(std::span<double> w) {
   std::ranges::fill(w, 0.0);
   for (const Constraint& constraint : constraints_) {
     for (std::size_t k = 0; k < constraint.indices.size(); ++k) {
@@ -205,13 +210,14 @@ void OneSlack::write_weights(std::span<double> w) const {
   }
 }
 
-std::size_t OneSlack::memory() const {
-  std::size_t bytes = cache_.memory();
+DualLearner::Held OneSlack::held() const {
+  Held result{constraints_.size(), cache_.memory()};
   for (const Constraint& constraint : constraints_) {
-    bytes += sizeof(Constraint) + constraint.indices.capacity() * (sizeof(WeightIndex) + sizeof(double)) +
-             constraint.choice.outputs.capacity() + constraint.choice.examples.capacity() * 2 * sizeof(std::uint64_t);
+    result.bytes += sizeof(Constraint) + constraint.indices.capacity() * (sizeof(WeightIndex) + sizeof(double)) +
+                    constraint.choice.outputs.capacity() +
+                    constraint.choice.examples.capacity() * 2 * sizeof(std::uint64_t);
   }
-  return bytes;
+  return result;
 }
 
 StateArrays OneSlack::export_state() const {
@@ -253,23 +259,22 @@ void OneSlack::import_state(const StateArrays& state) {
       gap.size() != 1 || !all_finite(duals) || !all_finite(gap)) {
     refuse();
   }
-  OneSlack fresh(cache_.shared_task(), costs_, parameters_);
+  OneSlack fresh(shared_task(), objective_.costs, parameters_);
   fresh.cache_ = cache_.imported(state);
   const auto scratch = task().make_scratch();
-  std::vector<std::size_t> chosen_by(costs_.size(), duals.size());  // the last constraint that names the example
+  std::vector<std::size_t> chosen_by(objective_.costs.size(),
+                                     duals.size());  // the last constraint that names the example
   std::size_t part = 0;
   double dual_sum = 0;
   for (std::size_t c = 0; c < duals.size(); ++c) {
     if (!(duals[c] >= 0) || sizes[c] > examples.size() - part) refuse();
     dual_sum += duals[c];
     for (const std::size_t end = part + sizes[c]; part < end; ++part) {
-      if (examples[part] >= costs_.size() || offsets[part] > offsets[part + 1] || offsets[part + 1] > outputs.size() ||
-          std::exchange(chosen_by[examples[part]], c) == c) {
+      if (examples[part] >= objective_.costs.size() || offsets[part] > offsets[part + 1] ||
+          offsets[part + 1] > outputs.size() || std::exchange(chosen_by[examples[part]], c) == c) {
         refuse();
       }
-      FunctionSink sink([&](const Candidate& candidate) {
-        fresh.choose(candidate.example, candidate.loss, candidate.output, candidate.difference);
-      });
+      FunctionSink sink([&](const Candidate& candidate) { fresh.choose(candidate); });
       // An output that is not allowed any more makes way for gold, which leaves a constraint as good as any.
       (void)task().candidate(
           examples[part], ByteView(outputs).subspan(offsets[part], offsets[part + 1] - offsets[part]), *scratch, sink);

@@ -23,7 +23,7 @@
 
 #include "core/simplex_qp.hpp"
 #include "core/zeroed_array.hpp"
-#include "learners/dual_blocks.hpp"
+#include "learners/blocks.hpp"
 #include "learners/learner.hpp"
 
 namespace marginloom {
@@ -33,29 +33,24 @@ class OneSlack final : public DualLearner {
   struct Parameters {
     std::size_t cache = 5;      // candidates per example; 0: no cache
     std::size_t inactive = 50;  // solutions in a row that a constraint may have a dual of 0
-    std::size_t memory = DualBlocks::unlimited;
+    std::size_t memory = Blocks::unlimited;
   };
 
   OneSlack(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters);
 
-  const Task& task() const override { return cache_.task(); }
-  Loss loss() const override { return Loss::hinge; }
-  double cost(std::size_t i) const override { return costs_[i]; }
+  Blocks& blocks() override { return cache_; }
+  Schedule schedule() const override { return {.together = true}; }  // nothing before the end of the pass
   FindOptions search(std::size_t) const override { return {.min_violation = 0}; }
   void begin_pass() override;
   void searched(std::size_t i, double bound) override;
-  void absorb(const Candidate& candidate) override;
-  bool has_candidates(std::size_t) const override { return false; }
-  double improve(std::size_t, const PlainWeights&, Lane&) override { return 0; }  // nothing before the end of the pass
-  double improve(std::size_t, const AtomicWeights&, Lane&) override { return 0; }
-  double improve(std::size_t, const PrivateWeights&, Lane&) override { return 0; }
-  void end_pass(const PlainWeights& w, Lane& lane) override;
-  void note_gap(double, double) override {}
+  void absorb(const Candidate& candidate, Visit& visit) override;
+  Step solve(std::size_t, Visit&) const override { return {}; }
+  void settle(std::size_t, const Visit&, const Step&, bool) override {}
+  std::size_t end_pass(std::span<double> w, Visit& visit, StopRequest& stop) override;
   std::optional<double> gap_estimate() const override { return gap_; }
   double dual(double squared_norm) const override;
-  void write_weights(std::span<double> w) const override;
-  std::size_t active() const override { return constraints_.size(); }
-  std::size_t memory() const override;
+  void write_weights(std::span<double> w) override;
+  Held held() const override;
   StateArrays export_state() const override;
   void import_state(const StateArrays& state) override;
 
@@ -79,19 +74,23 @@ class OneSlack final : public DualLearner {
   };
 
   // Adds a candidate of the example, C_i times, to the constraint in the making.
-  void choose(std::size_t i, double loss, ByteView output, std::span<const Entry> difference);
+  void choose(const Candidate& candidate);
   void forget_choice();
   // Makes the constraint that was put together one of the programme.
   void add_constraint();
-  bool choose_from_cache(const PlainWeights& w, Lane& lane, double least);
-  double solve(const PlainWeights& w, Lane& lane);
+  bool choose_from_cache(WeightView w, Visit& visit, StopRequest& stop, double least);
+  // Solves the programme over all constraints.
+  struct Solution {
+    double squared_norm = 0;  // of w
+    std::size_t updates = 0;  // duals that changed
+  };
+  Solution solve_constraints(std::span<double> w);
   void remove_inactive();
   [[nodiscard]] std::vector<double> violations() const;
   [[nodiscard]] double slack() const;
   [[nodiscard]] double dot(const Constraint& constraint, std::span<const double> w) const;
 
-  DualBlocks cache_;  // its duals are not duals: 1 for all
-  std::vector<double> costs_;
+  Blocks cache_;  // its duals are not duals: 1 for all
   Parameters parameters_;
   std::vector<Constraint> constraints_;
   ZeroedArray sum_;  // g in the making, one number per weight

@@ -20,17 +20,19 @@ FindOptions PassiveAggressive::search() const {
   return {.k = 1, .loss_scale = 0};
 }
 
-void PassiveAggressive::step(const CandidateBatch& candidates, const PlainWeights& w, Lane& lane) {
+std::size_t PassiveAggressive::step(const CandidateBatch& candidates, std::span<double> w) {
+  std::size_t updates = 0;
   for (std::size_t k = 0; k < candidates.size(); ++k) {
     const Candidate candidate = candidates[k];
     const double violation = candidate.loss - dot_difference(*task_, candidate, w);
     if (!(candidate.squared_norm > 0) || !(violation > 0)) continue;
     const double size = step_size(violation, candidate.squared_norm, costs_[candidate.example]);
-    add_difference(*task_, candidate, size, w);
+    add_difference(*task_, candidate, size, {w.data()});
     average_.note(*task_, candidate, size);
-    ++lane.updates;
+    ++updates;
   }
   average_.tick();
+  return updates;
 }
 
 double PassiveAggressive::step_size(double violation, double squared_norm, double cost) const {

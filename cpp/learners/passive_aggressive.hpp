@@ -35,7 +35,7 @@ class PassiveAggressive final : public OnlineLearner {
 
   const Task& task() const override { return *task_; }
   FindOptions search() const override;
-  void step(const CandidateBatch& candidates, const PlainWeights& w, Lane& lane) override;
+  std::size_t step(const CandidateBatch& candidates, std::span<double> w) override;
   void final_weights(std::span<const double> w, std::span<double> result) const override {
     average_.write(w, 1, result);
   }

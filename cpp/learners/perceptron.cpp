@@ -10,16 +10,18 @@ Perceptron::Perceptron(std::shared_ptr<const Task> task, std::vector<double> ins
   if (instance_weights_.size() != task_->size()) throw std::invalid_argument("one weight per example is needed");
 }
 
-void Perceptron::step(const CandidateBatch& candidates, const PlainWeights& w, Lane& lane) {
+std::size_t Perceptron::step(const CandidateBatch& candidates, std::span<double> w) {
+  std::size_t updates = 0;
   const auto violated = static_cast<double>(candidates.size());
   for (std::size_t k = 0; k < candidates.size(); ++k) {
     const Candidate candidate = candidates[k];
     const double size = instance_weights_[candidate.example] / violated;
-    add_difference(*task_, candidate, size, w);
+    add_difference(*task_, candidate, size, {w.data()});
     average_.note(*task_, candidate, size);
-    ++lane.updates;
+    ++updates;
   }
   average_.tick();
+  return updates;
 }
 
 }  // namespace marginloom

@@ -21,7 +21,7 @@ class Perceptron final : public OnlineLearner {
 
   const Task& task() const override { return *task_; }
   FindOptions search() const override { return {.k = 1, .loss_scale = 0}; }
-  void step(const CandidateBatch& candidates, const PlainWeights& w, Lane& lane) override;
+  std::size_t step(const CandidateBatch& candidates, std::span<double> w) override;
   void final_weights(std::span<const double> w, std::span<double> result) const override {
     average_.write(w, 1, result);
   }

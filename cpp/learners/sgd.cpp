@@ -41,7 +41,6 @@ bool Sgd::prepare(std::span<const std::size_t> examples, Random& random, StopReq
   const auto scratch = task_->make_scratch();
   std::vector<double> v(task_->dimension());
   CandidateBatch found;
-  Lane lane;
   double lowest = std::numeric_limits<double>::infinity();
   double best = kTrials[0];
   for (const double eta_0 : kTrials) {
@@ -52,7 +51,7 @@ bool Sgd::prepare(std::span<const std::size_t> examples, Random& random, StopReq
       if (stop.stopped()) return false;
       found.clear();
       task_->find(i, v, trial.search(), *scratch, found);
-      trial.step(found, PlainWeights{v.data()}, lane);
+      trial.step(found, v);
     }
     trial.final_weights(v, v);
     const Primal primal = primal_value(*task_, v, sample, cost, Loss::hinge, 1, stop);
@@ -66,20 +65,22 @@ bool Sgd::prepare(std::span<const std::size_t> examples, Random& random, StopReq
   return true;
 }
 
-void Sgd::step(const CandidateBatch& candidates, const PlainWeights& v, Lane& lane) {
+std::size_t Sgd::step(const CandidateBatch& candidates, std::span<double> v) {
+  std::size_t updates = 0;
   const double passes = static_cast<double>(seen_) / examples_;
   const double eta = parameters_.eta_0 / std::pow(1 + parameters_.eta_0 * passes / parameters_.C, 0.75);
   for (std::size_t k = 0; k < candidates.size(); ++k) {
     const Candidate candidate = candidates[k];
     const double size = eta * instance_weights_[candidate.example] / scale_;
-    add_difference(*task_, candidate, size, v);
+    add_difference(*task_, candidate, size, {v.data()});
     average_.note(*task_, candidate, size);
-    ++lane.updates;
+    ++updates;
   }
   scale_ /= 1 + eta / (parameters_.C * examples_);
-  if (scale_ < kSmallScale) fold({v.data, task_->dimension()});
+  if (scale_ < kSmallScale) fold(v);
   average_.tick(scale_);
   ++seen_;
+  return updates;
 }
 
 void Sgd::fold(std::span<double> v) {

@@ -45,7 +45,7 @@ class Sgd final : public OnlineLearner {
   bool prepare(std::span<const std::size_t> examples, Random& random, StopRequest& stop) override;
   FindOptions search() const override { return {.k = 1, .loss_scale = 1 / scale_, .min_violation = 0}; }
   // One call is one example.
-  void step(const CandidateBatch& candidates, const PlainWeights& v, Lane& lane) override;
+  std::size_t step(const CandidateBatch& candidates, std::span<double> v) override;
   void final_weights(std::span<const double> v, std::span<double> result) const override {
     average_.write(v, scale_, result);
   }

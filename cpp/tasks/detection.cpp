@@ -206,15 +206,6 @@ double DetectionTask::window_score(std::size_t i, const Window& window, const do
   return sum;
 }
 
-double DetectionTask::dot(std::size_t i, ByteView output, const PlainWeights& w) const {
-  return dot_window(i, gold(i), w) - dot_window(i, decode_window(output), w);
-}
-
-void DetectionTask::add(std::size_t i, ByteView output, double step, const PlainWeights& w) const {
-  add_window(i, gold(i), step, w);
-  add_window(i, decode_window(output), -step, w);
-}
-
 void DetectionTask::add_rows(std::size_t i, const Window& window, double step, double* weights) const {
   const auto [height, width] = options_.sizes[window.size];
   const Area part = content(i, window);
@@ -243,21 +234,46 @@ double DetectionTask::product(std::size_t i, const Window& a, const Window& b) c
   return sum;
 }
 
-// (g - a).(g - b) = g.g - g.a - g.b + a.b
-bool DetectionTask::products(std::size_t i, std::span<const ByteView> outputs, std::span<double> matrix) const {
+// (g - a).(g - b) = g.g - (g.a + g.b) + a.b, whichever of the two is the first, to the last bit
+void DetectionTask::products(std::size_t i, ByteView output, std::span<const ByteView> others, Scratch&,
+                             std::span<double> result) const {
   const Window right = gold(i);
-  const std::size_t count = outputs.size();
+  const Window first = decode_window(output);
   const double own = product(i, right, right);
-  for (std::size_t j = 0; j < count; ++j) matrix[j * count + j] = product(i, right, decode_window(outputs[j]));
-  for (std::size_t j = 0; j < count; ++j) {
-    const Window first = decode_window(outputs[j]);
-    for (std::size_t k = j + 1; k < count; ++k) {
-      const double shared = product(i, first, decode_window(outputs[k]));
-      matrix[j * count + k] = matrix[k * count + j] = own - matrix[j * count + j] - matrix[k * count + k] + shared;
-    }
+  const double with_first = product(i, right, first);
+  for (std::size_t j = 0; j < others.size(); ++j) {
+    const Window second = decode_window(others[j]);
+    result[j] = std::ranges::equal(output, others[j])
+                    ? squared_norm(i, first)
+                    : own - (with_first + product(i, right, second)) + product(i, first, second);
   }
-  for (std::size_t j = 0; j < count; ++j) matrix[j * count + j] = squared_norm(i, decode_window(outputs[j]));
-  return true;
+}
+
+double DetectionTask::dot_window(std::size_t i, const Window& window, WeightView w) const {
+  const double* weights = w.data() + block(window);
+  return window_score(i, window, weights) + (options_.bias ? weights[pixel_weights(window.size)] : 0);
+}
+
+// Plain weights lie in contiguous rows, which allow wider registers than single additions.
+void DetectionTask::add_window(std::size_t i, const Window& window, double step, const WeightWriter& w) const {
+  if (w.plain()) return add_rows(i, window, step, w.plain() + block(window));
+  visit_window(i, window, [&](WeightIndex k, double value) { w.add(k, step * value); });
+}
+
+void DetectionTask::gather(std::size_t i, std::span<const ByteView> outputs, WeightView w,
+                           std::span<double> values) const {
+  const double right = dot_window(i, gold(i), w);
+  for (std::size_t j = 0; j < outputs.size(); ++j) values[j] = right - dot_window(i, decode_window(outputs[j]), w);
+}
+
+void DetectionTask::scatter(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
+                            const WeightWriter& w) const {
+  double sum = 0;
+  for (std::size_t j = 0; j < outputs.size(); ++j) {
+    sum += steps[j];
+    if (steps[j] != 0) add_window(i, decode_window(outputs[j]), -steps[j], w);
+  }
+  if (sum != 0) add_window(i, gold(i), sum, w);
 }
 
 double DetectionTask::squared_norm(std::size_t i, const Window& window) const {

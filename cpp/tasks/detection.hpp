@@ -18,7 +18,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/implicit_task.hpp"
+#include "core/task.hpp"
 #include "tasks/correlation.hpp"
 #include "tasks/window.hpp"
 
@@ -46,7 +46,7 @@ struct DetectionOptions {
   double overlap = 1;
 };
 
-class DetectionTask final : public ImplicitTask<DetectionTask> {
+class DetectionTask final : public Task {
  public:
   // Throws std::invalid_argument if the data contradict themselves.
   DetectionTask(const DetectionData& data, DetectionOptions options);
@@ -61,23 +61,12 @@ class DetectionTask final : public ImplicitTask<DetectionTask> {
   bool candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const override;
   double work(std::size_t i) const override { return double{1} * data_.heights[i] * data_.widths[i]; }
 
-  // Products of windows of the image, where they lie in the same block.
-  bool products(std::size_t i, std::span<const ByteView> outputs, std::span<double> matrix) const override;
-
-  // Several outputs share the gold window. Plain weights lie in contiguous rows, which allow wider registers than
-  // visits.
-  using ImplicitTask::add;
-  using ImplicitTask::dot;
-  double dot(std::size_t i, ByteView output, const PlainWeights& w) const override;
-  void add(std::size_t i, ByteView output, double step, const PlainWeights& w) const override;
-  template <class Weights>
-  void dot_outputs(std::size_t i, std::span<const ByteView> outputs, const Weights& w, std::span<double> dots) const;
-  template <class Weights>
-  void add_outputs(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
-                   const Weights& w) const;
-
-  template <class Visit>
-  void visit_difference(std::size_t i, ByteView output, Visit visit) const;
+  // Several outputs share the gold window.
+  void gather(std::size_t i, std::span<const ByteView> outputs, WeightView w, std::span<double> values) const override;
+  void scatter(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
+               const WeightWriter& w) const override;
+  void products(std::size_t i, ByteView output, std::span<const ByteView> others, Scratch& scratch,
+                std::span<double> result) const override;
 
  private:
   struct Buffers;
@@ -96,10 +85,8 @@ class DetectionTask final : public ImplicitTask<DetectionTask> {
   [[nodiscard]] double window_score(std::size_t i, const Window& window, const double* weights) const;
   [[nodiscard]] double squared_norm(std::size_t i, const Window& window) const;
   [[nodiscard]] double product(std::size_t i, const Window& a, const Window& b) const;
-  template <class Weights>
-  [[nodiscard]] double dot_window(std::size_t i, const Window& window, const Weights& w) const;
-  template <class Weights>
-  void add_window(std::size_t i, const Window& window, double step, const Weights& w) const;
+  [[nodiscard]] double dot_window(std::size_t i, const Window& window, WeightView w) const;
+  void add_window(std::size_t i, const Window& window, double step, const WeightWriter& w) const;
   void add_rows(std::size_t i, const Window& window, double step, double* weights) const;
 
   void check() const;
@@ -147,51 +134,6 @@ void DetectionTask::visit_window(std::size_t i, const Window& window, Visit visi
     }
   }
   if (options_.bias) visit(static_cast<WeightIndex>(block(window) + pixel_weights(window.size)), 1.0);
-}
-
-template <class Visit>
-void DetectionTask::visit_difference(std::size_t i, ByteView output, Visit visit) const {
-  visit_window(i, gold(i), visit);
-  visit_window(i, decode_window(output), [&](WeightIndex k, double value) { visit(k, -value); });
-}
-
-template <class Weights>
-double DetectionTask::dot_window(std::size_t i, const Window& window, const Weights& w) const {
-  if constexpr (std::is_same_v<Weights, PlainWeights> || std::is_same_v<Weights, TrackedWeights>) {
-    const double* weights = w.data + block(window);
-    return window_score(i, window, weights) + (options_.bias ? weights[pixel_weights(window.size)] : 0);
-  } else {
-    double sum = 0;
-    visit_window(i, window, [&](WeightIndex k, double value) { sum += w.read(k) * value; });
-    return sum;
-  }
-}
-
-template <class Weights>
-void DetectionTask::add_window(std::size_t i, const Window& window, double step, const Weights& w) const {
-  if constexpr (std::is_same_v<Weights, PlainWeights>) {
-    add_rows(i, window, step, w.data + block(window));
-  } else {
-    visit_window(i, window, [&](WeightIndex k, double value) { w.add(k, step * value); });
-  }
-}
-
-template <class Weights>
-void DetectionTask::dot_outputs(std::size_t i, std::span<const ByteView> outputs, const Weights& w,
-                                std::span<double> dots) const {
-  const double right = dot_window(i, gold(i), w);
-  for (std::size_t j = 0; j < outputs.size(); ++j) dots[j] = right - dot_window(i, decode_window(outputs[j]), w);
-}
-
-template <class Weights>
-void DetectionTask::add_outputs(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
-                                const Weights& w) const {
-  double sum = 0;
-  for (std::size_t j = 0; j < outputs.size(); ++j) {
-    sum += steps[j];
-    if (steps[j] != 0) add_window(i, decode_window(outputs[j]), -steps[j], w);
-  }
-  if (sum != 0) add_window(i, gold(i), sum, w);
 }
 
 }  // namespace marginloom

@@ -107,7 +107,7 @@ double MulticlassTask::find(std::size_t i, WeightView w, const FindOptions& opti
                             CandidateSink& sink) const {
   auto& buffers = static_cast<Buffers&>(scratch);
   inputs_.scores(i, w.data(), stride_, buffers.scores.data());
-  return find_from(i, buffers.scores.data(), options, buffers, sink);
+  return search(i, buffers.scores.data(), options, buffers, sink);
 }
 
 void MulticlassTask::find_batch(std::span<const std::size_t> examples, WeightView w,
@@ -117,39 +117,99 @@ void MulticlassTask::find_batch(std::span<const std::size_t> examples, WeightVie
   buffers.scores.resize(std::max(buffers.scores.size(), examples.size() * stride_));
   inputs_.scores(examples, w.data(), stride_, buffers.scores.data());
   for (std::size_t j = 0; j < examples.size(); ++j) {
-    bounds[j] = find_from(examples[j], buffers.scores.data() + j * stride_, options[j], buffers, sink);
+    bounds[j] = search(examples[j], buffers.scores.data() + j * stride_, options[j], buffers, sink);
   }
 }
 
-double MulticlassTask::find_scored(std::size_t i, const double* scores, const FindOptions& options, Scratch& scratch,
-                                   CandidateSink& sink) const {
-  return find_from(i, scores, options, static_cast<Buffers&>(scratch), sink);
-}
-
-void MulticlassTask::dot_scored(std::size_t i, std::span<const ByteView> outputs, const double* scores,
-                                std::span<double> dots) const {
+void MulticlassTask::gather_scored(std::size_t i, std::span<const ByteView> outputs, const double* scores,
+                                   std::span<double> values) const {
   const double right = scores[gold_[i]];
-  for (std::size_t j = 0; j < outputs.size(); ++j) dots[j] = right - scores[decode(outputs[j])];
+  for (std::size_t j = 0; j < outputs.size(); ++j) values[j] = right - scores[decode(outputs[j])];
 }
 
-void MulticlassTask::add_scored(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
-                                double* scores, std::vector<ColumnChange>& changes) const {
-  const double norm = inputs_.squared_norm(i);
+void MulticlassTask::scatter_scored(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
+                                    std::vector<ColumnChange>& changes) const {
   double sum = 0;
   for (std::size_t j = 0; j < outputs.size(); ++j) {
     if (steps[j] == 0) continue;
-    const ClassIndex wrong = decode(outputs[j]);
-    scores[wrong] -= norm * steps[j];
-    changes.push_back({wrong, -steps[j]});
+    changes.push_back({decode(outputs[j]), -steps[j]});
     sum += steps[j];
   }
-  scores[gold_[i]] += norm * sum;
   changes.push_back({gold_[i], sum});
 }
 
+void MulticlassTask::gather(std::size_t i, std::span<const ByteView> outputs, WeightView w,
+                            std::span<double> values) const {
+  if (whole_rows(outputs.size() + 1)) {
+    double scores[widest_stack];
+    inputs_.scores(i, w.data(), stride_, scores);
+    return gather_scored(i, outputs, scores, values);
+  }
+  for (std::size_t next = 0; next < outputs.size();) {
+    next += in_groups(outputs.size() - next,
+                      [&](auto count) { gather_columns<count()>(i, outputs.data() + next, w, values.data() + next); });
+  }
+}
+
+// `count` outputs in one visit of x.
+template <std::size_t count>
+void MulticlassTask::gather_columns(std::size_t i, const ByteView* outputs, WeightView w, double* values) const {
+  std::size_t columns[count];
+  double sums[count] = {};
+  for (std::size_t j = 0; j < count; ++j) columns[j] = decode(outputs[j]);
+  const std::size_t right = gold_[i];
+  inputs_.visit(i, [&](std::size_t feature, double value) __attribute__((always_inline)) {
+    const double* row = w.data() + feature * stride_;
+    for (std::size_t j = 0; j < count; ++j) sums[j] += value * (row[right] - row[columns[j]]);
+  });
+  for (std::size_t j = 0; j < count; ++j) values[j] = sums[j];
+}
+
+void MulticlassTask::scatter(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
+                             const WeightWriter& w) const {
+  if (w.plain() && whole_rows(outputs.size() + 1)) {
+    double change[widest_stack];
+    std::fill_n(change, stride_, 0.0);
+    for (std::size_t j = 0; j < outputs.size(); ++j) {
+      change[gold_[i]] += steps[j];
+      change[decode(outputs[j])] -= steps[j];
+    }
+    return inputs_.add_to_rows(i, change, stride_, w.plain());
+  }
+  for (std::size_t next = 0; next < outputs.size();) {
+    next += in_groups(outputs.size() - next,
+                      [&](auto count) { scatter_columns<count()>(i, outputs.data() + next, steps.data() + next, w); });
+  }
+}
+
+// Adds `count` outputs in one visit of x; gold's column gets the sum of the steps.
+template <std::size_t count>
+void MulticlassTask::scatter_columns(std::size_t i, const ByteView* outputs, const double* steps,
+                                     const WeightWriter& w) const {
+  std::size_t columns[count];
+  double sum = 0;
+  for (std::size_t j = 0; j < count; ++j) {
+    columns[j] = decode(outputs[j]);
+    sum += steps[j];
+  }
+  const std::size_t right = gold_[i];
+  inputs_.visit(i, [&](std::size_t feature, double value) __attribute__((always_inline)) {
+    const std::size_t row = feature * stride_;
+    w.add(static_cast<WeightIndex>(row + right), sum * value);
+    for (std::size_t j = 0; j < count; ++j) w.add(static_cast<WeightIndex>(row + columns[j]), -steps[j] * value);
+  });
+}
+
+void MulticlassTask::products(std::size_t i, ByteView output, std::span<const ByteView> others, Scratch&,
+                              std::span<double> result) const {
+  const double norm = inputs_.squared_norm(i);
+  for (std::size_t j = 0; j < others.size(); ++j) result[j] = decode(output) == decode(others[j]) ? 2 * norm : norm;
+}
+
 // The k best outputs, of which gold may be one, or every wrong one, down to min_violation.
-double MulticlassTask::find_from(std::size_t i, const double* scores, const FindOptions& options, Buffers& buffers,
-                                 CandidateSink& sink) const {
+double MulticlassTask::search(std::size_t i, const double* scores, const FindOptions& options, Scratch& scratch,
+                              CandidateSink& sink) const {
+  auto& buffers = static_cast<Buffers&>(scratch);
   const std::size_t right = gold_[i];
   std::vector<double>& violations = buffers.violations;
   const double* costs = costs_.empty() ? nullptr : costs_.data() + right * class_count_;

@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "core/factored_task.hpp"
-#include "core/implicit_task.hpp"
 #include "core/input_matrix.hpp"
 #include "core/kernels.hpp"
 #include "core/prefetch.hpp"
@@ -26,7 +25,7 @@ namespace marginloom {
 
 using ClassIndex = std::uint32_t;
 
-class MulticlassTask final : public ImplicitTask<MulticlassTask>, public FactoredTask {
+class MulticlassTask final : public Task, public FactoredTask {
  public:
   // `gold` has one class per row of the inputs, or is empty: nothing to learn from. `costs` is the loss of class y
   // where class g is right, costs[g * class_count + y], or empty: 1 for every wrong class. The memory of `inputs` and
@@ -57,20 +56,11 @@ class MulticlassTask final : public ImplicitTask<MulticlassTask>, public Factore
   // The scores of all classes of some examples, class_count numbers each.
   void scores(std::span<const std::size_t> examples, WeightView w, Scratch& scratch, std::span<double> result) const;
 
-  template <class Visit>
-  void visit_difference(std::size_t i, ByteView output, Visit visit) const {
-    const std::size_t right = gold_[i];
-    const std::size_t wrong = decode(output);
-    inputs_.visit(i, [&](std::size_t feature, double value) {
-      visit(static_cast<WeightIndex>(feature * stride_ + right), value);
-      visit(static_cast<WeightIndex>(feature * stride_ + wrong), -value);
-    });
-  }
-  template <class Weights>
-  void dot_outputs(std::size_t i, std::span<const ByteView> outputs, const Weights& w, std::span<double> dots) const;
-  template <class Weights>
-  void add_outputs(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
-                   const Weights& w) const;
+  void gather(std::size_t i, std::span<const ByteView> outputs, WeightView w, std::span<double> values) const override;
+  void scatter(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
+               const WeightWriter& w) const override;
+  void products(std::size_t i, ByteView output, std::span<const ByteView> others, Scratch& scratch,
+                std::span<double> result) const override;
 
   const InputMatrix& inputs() const override { return inputs_; }
   std::size_t columns() const override { return class_count_; }
@@ -79,12 +69,12 @@ class MulticlassTask final : public ImplicitTask<MulticlassTask>, public Factore
     inputs_.prefetch_norm(i);
     prefetch_line(&gold_[i]);
   }
-  double find_scored(std::size_t i, const double* scores, const FindOptions& options, Scratch& scratch,
-                     CandidateSink& sink) const override;
-  void dot_scored(std::size_t i, std::span<const ByteView> outputs, const double* scores,
-                  std::span<double> dots) const override;
-  void add_scored(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps, double* scores,
-                  std::vector<ColumnChange>& changes) const override;
+  double search(std::size_t i, const double* scores, const FindOptions& options, Scratch& scratch,
+                CandidateSink& sink) const override;
+  void gather_scored(std::size_t i, std::span<const ByteView> outputs, const double* scores,
+                     std::span<double> values) const override;
+  void scatter_scored(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
+                      std::vector<ColumnChange>& changes) const override;
 
   [[nodiscard]] std::size_t class_count() const { return class_count_; }
 
@@ -114,13 +104,11 @@ class MulticlassTask final : public ImplicitTask<MulticlassTask>, public Factore
     if (left == 2) return call(std::integral_constant<std::size_t, 2>()), 2;
     return call(std::integral_constant<std::size_t, 1>()), 1;
   }
-  template <std::size_t count, class Weights>
-  void dot_columns(std::size_t i, const ByteView* outputs, const Weights& w, double* dots) const;
-  template <std::size_t count, class Weights>
-  void add_columns(std::size_t i, const ByteView* outputs, const double* steps, const Weights& w) const;
+  template <std::size_t count>
+  void gather_columns(std::size_t i, const ByteView* outputs, WeightView w, double* values) const;
+  template <std::size_t count>
+  void scatter_columns(std::size_t i, const ByteView* outputs, const double* steps, const WeightWriter& w) const;
   void predict_from(const double* scores, int k, Buffers& buffers, std::vector<Output>& outputs) const;
-  double find_from(std::size_t i, const double* scores, const FindOptions& options, Buffers& buffers,
-                   CandidateSink& sink) const;
   void emit(std::size_t i, ClassIndex wrong, CandidateSink& sink) const;
 
   InputMatrix inputs_;
@@ -129,78 +117,5 @@ class MulticlassTask final : public ImplicitTask<MulticlassTask>, public Factore
   std::size_t stride_;
   std::vector<double> costs_;
 };
-
-// Weights that one thread owns may be read by whole rows.
-template <class Weights>
-void MulticlassTask::dot_outputs(std::size_t i, std::span<const ByteView> outputs, const Weights& w,
-                                 std::span<double> dots) const {
-  if constexpr (std::is_same_v<Weights, PlainWeights> || std::is_same_v<Weights, TrackedWeights>) {
-    if (whole_rows(outputs.size() + 1)) {
-      double scores[widest_stack];
-      inputs_.scores(i, w.data, stride_, scores);
-      for (std::size_t j = 0; j < outputs.size(); ++j) dots[j] = scores[gold_[i]] - scores[decode(outputs[j])];
-      return;
-    }
-  }
-  for (std::size_t next = 0; next < outputs.size();) {
-    next += in_groups(outputs.size() - next,
-                      [&](auto count) { dot_columns<count()>(i, outputs.data() + next, w, dots.data() + next); });
-  }
-}
-
-// The products of `count` outputs in one visit of x.
-template <std::size_t count, class Weights>
-void MulticlassTask::dot_columns(std::size_t i, const ByteView* outputs, const Weights& w, double* dots) const {
-  std::size_t columns[count];
-  double sums[count] = {};
-  for (std::size_t j = 0; j < count; ++j) columns[j] = decode(outputs[j]);
-  const std::size_t right = gold_[i];
-  inputs_.visit(i, [&](std::size_t feature, double value) __attribute__((always_inline)) {
-    const std::size_t row = feature * stride_;
-    const double gold = w.read(static_cast<WeightIndex>(row + right));
-    for (std::size_t j = 0; j < count; ++j) {
-      sums[j] += value * (gold - w.read(static_cast<WeightIndex>(row + columns[j])));
-    }
-  });
-  for (std::size_t j = 0; j < count; ++j) dots[j] = sums[j];
-}
-
-template <class Weights>
-void MulticlassTask::add_outputs(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
-                                 const Weights& w) const {
-  if constexpr (std::is_same_v<Weights, PlainWeights>) {
-    if (whole_rows(outputs.size() + 1)) {
-      double change[widest_stack];
-      std::fill_n(change, stride_, 0.0);
-      for (std::size_t j = 0; j < outputs.size(); ++j) {
-        change[gold_[i]] += steps[j];
-        change[decode(outputs[j])] -= steps[j];
-      }
-      inputs_.add_to_rows(i, change, stride_, w.data);
-      return;
-    }
-  }
-  for (std::size_t next = 0; next < outputs.size();) {
-    next += in_groups(outputs.size() - next,
-                      [&](auto count) { add_columns<count()>(i, outputs.data() + next, steps.data() + next, w); });
-  }
-}
-
-// Adds `count` outputs in one visit of x; gold's column gets the sum of the steps.
-template <std::size_t count, class Weights>
-void MulticlassTask::add_columns(std::size_t i, const ByteView* outputs, const double* steps, const Weights& w) const {
-  std::size_t columns[count];
-  double sum = 0;
-  for (std::size_t j = 0; j < count; ++j) {
-    columns[j] = decode(outputs[j]);
-    sum += steps[j];
-  }
-  const std::size_t right = gold_[i];
-  inputs_.visit(i, [&](std::size_t feature, double value) __attribute__((always_inline)) {
-    const std::size_t row = feature * stride_;
-    w.add(static_cast<WeightIndex>(row + right), sum * value);
-    for (std::size_t j = 0; j < count; ++j) w.add(static_cast<WeightIndex>(row + columns[j]), -steps[j] * value);
-  });
-}
 
 }  // namespace marginloom

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/common.hpp"
+#include "core/few_numbers.hpp"
 #include "tasks/k_best_sets.hpp"
 
 namespace marginloom {
@@ -184,23 +185,70 @@ bool MultilabelTask::candidate(std::size_t i, ByteView output, Scratch& scratch,
   return true;
 }
 
-// A label that differs from gold in both sets does so with the same sign.
-bool MultilabelTask::products(std::size_t i, std::span<const ByteView> outputs, std::span<double> matrix) const {
-  const ByteView truth = gold(i);
-  const std::size_t count = outputs.size();
-  for (std::size_t j = 0; j < count; ++j) {
-    for (std::size_t k = j; k < count; ++k) {
-      int common = 0;
-      for (std::size_t first = 0; first < truth.size(); first += 8) {
-        const std::uint64_t right = label_word(truth, first);
-        common += std::popcount((right ^ label_word(outputs[j], first)) & (right ^ label_word(outputs[k], first)));
-      }
-      double product = common * inputs_.squared_norm(row_of(i));
-      if (!pairs_.empty()) product += pairs_.common_differences(truth, outputs[j], outputs[k]);
-      matrix[j * count + k] = matrix[k * count + j] = product;
-    }
+// All labels are scored once, whatever the number of outputs.
+void MultilabelTask::gather(std::size_t i, std::span<const ByteView> outputs, WeightView w,
+                            std::span<double> values) const {
+  FewNumbers numbers(padded(part_size_) + row_alignment);
+  double* scores = numbers.data();
+  score_labels(i, w.data(), scores);
+  for (std::size_t j = 0; j < outputs.size(); ++j) {
+    double sum = 0;
+    visit_differing_labels(gold(i), outputs[j],
+                           [&](std::size_t label, bool missing) { sum += missing ? scores[label] : -scores[label]; });
+    pairs_.visit_difference(gold(i), outputs[j], [&](std::size_t pair, double sign) { sum += sign * w[pair]; });
+    values[j] = sum;
   }
-  return true;
+}
+
+// The steps of a label add up before any weight is touched.
+void MultilabelTask::scatter(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
+                             const WeightWriter& w) const {
+  FewNumbers numbers(part_size_);
+  double* changes = numbers.data();
+  std::fill_n(changes, labels_of(i), 0.0);
+  for (std::size_t j = 0; j < outputs.size(); ++j) {
+    if (steps[j] == 0) continue;
+    visit_differing_labels(gold(i), outputs[j],
+                           [&](std::size_t label, bool missing) { changes[label] += missing ? steps[j] : -steps[j]; });
+    pairs_.visit_difference(gold(i), outputs[j], [&](std::size_t pair, double sign) {
+      w.add(static_cast<WeightIndex>(pair), sign * steps[j]);
+    });
+  }
+  // Some labels at a time, so that neighbouring weights are visited one after the other.
+  constexpr std::size_t most = 64;
+  std::uint32_t columns[most];
+  std::size_t count = 0;
+  const std::size_t base = first_row() + first_label(i);
+  const auto add_columns = [&] {
+    inputs_.visit(row_of(i), [&](std::size_t feature, double value) {
+      const std::size_t row = base + feature * stride_;
+      for (std::size_t j = 0; j < count; ++j) {
+        w.add(static_cast<WeightIndex>(row + columns[j]), changes[columns[j]] * value);
+      }
+    });
+    count = 0;
+  };
+  for (std::size_t l = 0; l < labels_of(i); ++l) {
+    if (changes[l] == 0) continue;
+    columns[count] = static_cast<std::uint32_t>(l);
+    if (++count == most) add_columns();
+  }
+  if (count > 0) add_columns();
+}
+
+// A label that differs from gold in both sets does so with the same sign.
+void MultilabelTask::products(std::size_t i, ByteView output, std::span<const ByteView> others, Scratch&,
+                              std::span<double> result) const {
+  const ByteView truth = gold(i);
+  for (std::size_t j = 0; j < others.size(); ++j) {
+    int common = 0;
+    for (std::size_t first = 0; first < truth.size(); first += 8) {
+      const std::uint64_t right = label_word(truth, first);
+      common += std::popcount((right ^ label_word(output, first)) & (right ^ label_word(others[j], first)));
+    }
+    result[j] = common * inputs_.squared_norm(row_of(i));
+    if (!pairs_.empty()) result[j] += pairs_.common_differences(truth, output, others[j]);
+  }
 }
 
 }  // namespace marginloom

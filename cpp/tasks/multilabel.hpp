@@ -25,9 +25,9 @@
 #include <span>
 #include <vector>
 
-#include "core/implicit_task.hpp"
 #include "core/input_matrix.hpp"
 #include "core/kernels.hpp"
+#include "core/task.hpp"
 #include "tasks/label_pairs.hpp"
 #include "tasks/label_sets.hpp"
 
@@ -41,7 +41,7 @@ struct MultilabelOptions {
   int sweeps = 30;  // of the relaxation at most, where the pairs have cycles
 };
 
-class MultilabelTask final : public ImplicitTask<MultilabelTask> {
+class MultilabelTask final : public Task {
  public:
   // `gold` has a set of labels (label_sets.hpp) per example, or is empty: nothing to learn from. The memory of `inputs`
   // and `gold` must outlive the task. Throws std::invalid_argument if they contradict themselves.
@@ -57,15 +57,11 @@ class MultilabelTask final : public ImplicitTask<MultilabelTask> {
               CandidateSink& sink) const override;
   bool candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const override;
   double work(std::size_t i) const override { return static_cast<double>(inputs_.entry_count(row_of(i))) + 1; }
-  bool products(std::size_t i, std::span<const ByteView> outputs, std::span<double> matrix) const override;
-
-  template <class Visit>
-  void visit_difference(std::size_t i, ByteView output, Visit visit) const;
-  template <class Weights>
-  void dot_outputs(std::size_t i, std::span<const ByteView> outputs, const Weights& w, std::span<double> dots) const;
-  template <class Weights>
-  void add_outputs(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
-                   const Weights& w) const;
+  void gather(std::size_t i, std::span<const ByteView> outputs, WeightView w, std::span<double> values) const override;
+  void scatter(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
+               const WeightWriter& w) const override;
+  void products(std::size_t i, ByteView output, std::span<const ByteView> others, Scratch& scratch,
+                std::span<double> result) const override;
 
   [[nodiscard]] std::size_t stride() const { return stride_; }
   [[nodiscard]] std::size_t first_row() const { return padded(pairs_.size()); }  // where the features' weights begin
@@ -73,7 +69,6 @@ class MultilabelTask final : public ImplicitTask<MultilabelTask> {
 
  private:
   struct Buffers;
-  static constexpr std::size_t widest_stack = 2048;  // labels of which one number each fits on the stack
 
   [[nodiscard]] std::size_t row_of(std::size_t i) const { return i / parts_; }
   [[nodiscard]] std::size_t first_label(std::size_t i) const { return i % parts_ * part_size_; }
@@ -102,82 +97,5 @@ class MultilabelTask final : public ImplicitTask<MultilabelTask> {
   MultilabelOptions options_;
   LabelPairs pairs_;
 };
-
-// Blocks of labels within rows of features, so that neighbouring weights are visited one after the other.
-template <class Visit>
-void MultilabelTask::visit_difference(std::size_t i, ByteView output, Visit visit) const {
-  constexpr std::size_t most = 64;
-  std::size_t columns[most];
-  double signs[most];
-  std::size_t count = 0;
-  const std::size_t base = first_row() + first_label(i);
-  const auto visit_block = [&] {
-    inputs_.visit(row_of(i), [&](std::size_t feature, double value) {
-      const std::size_t row = feature * stride_;
-      for (std::size_t j = 0; j < count; ++j) visit(static_cast<WeightIndex>(row + columns[j]), signs[j] * value);
-    });
-    count = 0;
-  };
-  visit_differing_labels(gold(i), output, [&](std::size_t label, bool missing) {
-    columns[count] = base + label;
-    signs[count] = missing ? 1 : -1;
-    if (++count == most) visit_block();
-  });
-  if (count > 0) visit_block();
-  pairs_.visit_difference(gold(i), output,
-                          [&](std::size_t pair, double sign) { visit(static_cast<WeightIndex>(pair), sign); });
-}
-
-// Weights that one thread owns: all labels are scored once, whatever the number of outputs.
-template <class Weights>
-void MultilabelTask::dot_outputs(std::size_t i, std::span<const ByteView> outputs, const Weights& w,
-                                 std::span<double> dots) const {
-  if constexpr (requires { w.data; } && !std::is_same_v<Weights, AtomicWeights>) {
-    if (part_size_ <= widest_stack) {
-      double scores[widest_stack + row_alignment];
-      score_labels(i, w.data, scores);
-      for (std::size_t j = 0; j < outputs.size(); ++j) {
-        double sum = 0;
-        visit_differing_labels(gold(i), outputs[j], [&](std::size_t label, bool missing) {
-          sum += missing ? scores[label] : -scores[label];
-        });
-        pairs_.visit_difference(gold(i), outputs[j],
-                                [&](std::size_t pair, double sign) { sum += sign * w.data[pair]; });
-        dots[j] = sum;
-      }
-      return;
-    }
-  }
-  ImplicitTask::dot_outputs(i, outputs, w, dots);
-}
-
-// The steps of a label add up before any weight is touched.
-template <class Weights>
-void MultilabelTask::add_outputs(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
-                                 const Weights& w) const {
-  if (part_size_ > widest_stack) return ImplicitTask::add_outputs(i, outputs, steps, w);
-  double changes[widest_stack];
-  std::uint32_t changed[widest_stack];
-  std::size_t count = 0;
-  std::fill_n(changes, labels_of(i), 0.0);
-  for (std::size_t j = 0; j < outputs.size(); ++j) {
-    if (steps[j] == 0) continue;
-    visit_differing_labels(gold(i), outputs[j],
-                           [&](std::size_t label, bool missing) { changes[label] += missing ? steps[j] : -steps[j]; });
-    pairs_.visit_difference(gold(i), outputs[j], [&](std::size_t pair, double sign) {
-      w.add(static_cast<WeightIndex>(pair), sign * steps[j]);
-    });
-  }
-  for (std::size_t l = 0; l < labels_of(i); ++l) {
-    if (changes[l] != 0) changed[count++] = static_cast<std::uint32_t>(l);
-  }
-  const std::size_t base = first_row() + first_label(i);
-  inputs_.visit(row_of(i), [&](std::size_t feature, double value) {
-    const std::size_t row = base + feature * stride_;
-    for (std::size_t j = 0; j < count; ++j) {
-      w.add(static_cast<WeightIndex>(row + changed[j]), changes[changed[j]] * value);
-    }
-  });
-}
 
 }  // namespace marginloom

@@ -1,6 +1,7 @@
 #include "tasks/sequence.hpp"
 
 #include "core/common.hpp"
+#include "core/few_numbers.hpp"
 #include "tasks/k_best.hpp"
 
 #include <algorithm>
@@ -19,6 +20,8 @@ struct SequenceTask::Buffers final : Scratch {
   std::vector<LabelIndex> labels;    // the decoded path
   std::vector<std::uint8_t> output;  // the same, encoded
   std::vector<Entry> difference;
+  std::vector<Entry> other_difference;
+  std::vector<double> token_products;    // of the features of a sentence's tokens
   std::vector<double> dense_difference;  // for the norm of an implicit difference; all 0 between uses
 };
 
@@ -71,6 +74,18 @@ void coalesce(std::vector<Entry>& entries) {
     if (sum != 0) entries[kept++] = {index, static_cast<float>(sum)};
   }
   entries.resize(kept);
+}
+
+// Of two sparse vectors.
+double product(std::span<const Entry> a, std::span<const Entry> b) {
+  double sum = 0;
+  for (std::size_t j = 0, k = 0; j < a.size() && k < b.size();) {
+    if (a[j].index == b[k].index) sum += double{a[j].value} * b[k].value;
+    const WeightIndex reached = std::min(a[j].index, b[k].index);
+    j += a[j].index == reached ? 1 : 0;
+    k += b[k].index == reached ? 1 : 0;
+  }
+  return sum;
 }
 
 [[noreturn]] void no_labelling(std::size_t i) {
@@ -338,6 +353,104 @@ void SequenceTask::emit(std::size_t i, Buffers& buffers, CandidateSink& sink) co
     result.difference = buffers.difference;
   }
   sink.accept(result);
+}
+
+// Outputs differ from gold, and from each other, in a few tokens: what a token's features say of a label is computed
+// when it is first needed, and once.
+void SequenceTask::gather(std::size_t i, std::span<const ByteView> outputs, WeightView w,
+                          std::span<double> values) const {
+  const std::size_t labels = data_.label_count;
+  FewNumbers numbers(length(i) * labels);
+  double* scores = numbers.data();
+  std::fill_n(scores, length(i) * labels, std::numeric_limits<double>::quiet_NaN());
+  const auto score = [&](std::size_t t, std::size_t label) {
+    double& known = scores[t * labels + label];
+    if (std::isnan(known)) {
+      double sum = 0;
+      visit_emissions(data_.sentences[i] + t, label, 1, [&](WeightIndex k, double value) { sum += w[k] * value; });
+      known = sum;
+    }
+    return known;
+  };
+  for (std::size_t j = 0; j < outputs.size(); ++j) {
+    double sum = 0;
+    visit_parts(
+        i, outputs[j],
+        [&](std::size_t t, std::size_t right, std::size_t label) { sum += score(t, right) - score(t, label); },
+        [&](WeightIndex k, double value) { sum += w[k] * value; });
+    values[j] = sum;
+  }
+}
+
+// The steps of a token and label add up before any weight is touched.
+void SequenceTask::scatter(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
+                           const WeightWriter& w) const {
+  const std::size_t labels = data_.label_count;
+  FewNumbers numbers(length(i) * labels);
+  double* changes = numbers.data();
+  std::fill_n(changes, length(i) * labels, 0.0);
+  for (std::size_t j = 0; j < outputs.size(); ++j) {
+    if (steps[j] == 0) continue;
+    visit_parts(
+        i, outputs[j],
+        [&](std::size_t t, std::size_t right, std::size_t label) {
+          changes[t * labels + right] += steps[j];
+          changes[t * labels + label] -= steps[j];
+        },
+        [&](WeightIndex k, double value) { w.add(k, steps[j] * value); });
+  }
+  for (std::size_t t = 0; t < length(i); ++t) {
+    for (std::size_t label = 0; label < labels; ++label) {
+      const double change = changes[t * labels + label];
+      if (change == 0) continue;
+      visit_emissions(data_.sentences[i] + t, label, change, [&](WeightIndex k, double value) { w.add(k, value); });
+    }
+  }
+}
+
+// d.d' by the products of tokens, x_t.x_u, and by how often the labels of both agree there; the terms of (t, u) and (u,
+// t) are added to each other first, so that d'.d has the same bits.
+void SequenceTask::products(std::size_t i, ByteView output, std::span<const ByteView> others, Scratch& scratch,
+                            std::span<double> result) const {
+  auto& buffers = static_cast<Buffers&>(scratch);
+  const auto truth = gold(i);
+  const std::size_t count = truth.size();
+  buffers.token_products.assign(count * count, std::numeric_limits<double>::quiet_NaN());
+  const auto token_product = [&](std::size_t t, std::size_t u) {
+    double& known = buffers.token_products[t * count + u];
+    if (std::isnan(known)) {
+      const float* first = data_.values.data() + (data_.sentences[i] + t) * data_.feature_count;
+      const float* second = data_.values.data() + (data_.sentences[i] + u) * data_.feature_count;
+      known = 0;
+      for (std::size_t f = 0; f < data_.feature_count; ++f) known += double{first[f]} * second[f];
+    }
+    return known;
+  };
+  // (right label of t - label of t in a).(right label of u - label of u in b), labels as unit vectors.
+  const auto agreement = [&](ByteView a, std::size_t t, ByteView b, std::size_t u) {
+    const std::size_t in_a = decode_label(a, t);
+    const std::size_t in_b = decode_label(b, u);
+    return int{truth[t] == truth[u]} - int{truth[t] == in_b} - int{in_a == truth[u]} + int{in_a == in_b};
+  };
+  const auto note_rest = [&](ByteView of, std::vector<Entry>& rest) {
+    rest.clear();
+    visit_parts(
+        i, of, [](std::size_t, std::size_t, std::size_t) {},
+        [&](WeightIndex k, double value) { rest.push_back({k, static_cast<float>(value)}); });
+    coalesce(rest);
+  };
+  note_rest(output, buffers.difference);
+  for (std::size_t j = 0; j < others.size(); ++j) {
+    double sum = 0;
+    for (std::size_t t = 0; t < count; ++t) {
+      for (std::size_t u = t; u < count; ++u) {
+        const int both = agreement(output, t, others[j], u) + (u > t ? agreement(output, u, others[j], t) : 0);
+        if (both != 0) sum += both * token_product(t, u);
+      }
+    }
+    note_rest(others[j], buffers.other_difference);
+    result[j] = sum + product(buffers.difference, buffers.other_difference);
+  }
 }
 
 bool SequenceTask::candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const {

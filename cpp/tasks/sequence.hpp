@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/implicit_task.hpp"
 #include "core/kernels.hpp"
+#include "core/task.hpp"
 
 namespace marginloom {
 
@@ -41,7 +41,7 @@ struct SequenceOptions {
   static constexpr std::uint32_t boundary = 0xFFFFFFFF;
 };
 
-class SequenceTask final : public ImplicitTask<SequenceTask> {
+class SequenceTask final : public Task {
  public:
   // Throws std::invalid_argument if the data contradict themselves.
   SequenceTask(const SequenceData& data, SequenceOptions options);
@@ -55,6 +55,13 @@ class SequenceTask final : public ImplicitTask<SequenceTask> {
               CandidateSink& sink) const override;
   bool candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const override;
   double work(std::size_t i) const override { return static_cast<double>(length(i)) + 1; }
+
+  // Of dense features, whose differences are not stored.
+  void gather(std::size_t i, std::span<const ByteView> outputs, WeightView w, std::span<double> values) const override;
+  void scatter(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
+               const WeightWriter& w) const override;
+  void products(std::size_t i, ByteView output, std::span<const ByteView> others, Scratch& scratch,
+                std::span<double> result) const override;
 
   template <class Visit>
   void visit_difference(std::size_t i, ByteView output, Visit visit) const;
@@ -87,6 +94,8 @@ class SequenceTask final : public ImplicitTask<SequenceTask> {
   [[nodiscard]] bool allows(std::span<const LabelIndex> labels) const;
   [[nodiscard]] double gold_score(std::size_t i, WeightView w, const Buffers& buffers) const;
   void emit(std::size_t i, Buffers& buffers, CandidateSink& sink) const;
+  template <class Token, class Visit>
+  void visit_parts(std::size_t i, ByteView output, Token token, Visit visit) const;
   template <class Visit>
   void visit_emissions(std::size_t token, std::size_t label, double sign, Visit visit) const;
 
@@ -112,9 +121,10 @@ void SequenceTask::visit_emissions(std::size_t token, std::size_t label, double 
   }
 }
 
-// Only tokens whose labels differ, and pairs of neighbours in which one does, contribute.
-template <class Visit>
-void SequenceTask::visit_difference(std::size_t i, ByteView output, Visit visit) const {
+// Only tokens whose labels differ, and pairs of neighbours in which one does, contribute: calls token(t, right label,
+// wrong label) for the former, and visit(weight, value) for the latter and for the first and last label.
+template <class Token, class Visit>
+void SequenceTask::visit_parts(std::size_t i, ByteView output, Token token, Visit visit) const {
   const auto truth = gold(i);
   const auto start = static_cast<WeightIndex>(data_.label_count * stride_);
   const auto pair = [&](std::size_t from, std::size_t to) { return static_cast<WeightIndex>(from * stride_ + to); };
@@ -122,10 +132,7 @@ void SequenceTask::visit_difference(std::size_t i, ByteView output, Visit visit)
   for (std::size_t t = 0; t < truth.size(); ++t) {
     const std::size_t label = decode_label(output, t);
     const bool differs = label != truth[t];
-    if (differs) {
-      visit_emissions(data_.sentences[i] + t, truth[t], 1, visit);
-      visit_emissions(data_.sentences[i] + t, label, -1, visit);
-    }
+    if (differs) token(t, truth[t], label);
     if (t > 0 && (differs || previous != truth[t - 1])) {
       visit(pair(truth[t - 1], truth[t]), 1);
       visit(pair(previous, label), -1);
@@ -140,6 +147,17 @@ void SequenceTask::visit_difference(std::size_t i, ByteView output, Visit visit)
     }
     previous = label;
   }
+}
+
+template <class Visit>
+void SequenceTask::visit_difference(std::size_t i, ByteView output, Visit visit) const {
+  visit_parts(
+      i, output,
+      [&](std::size_t t, std::size_t right, std::size_t label) {
+        visit_emissions(data_.sentences[i] + t, right, 1, visit);
+        visit_emissions(data_.sentences[i] + t, label, -1, visit);
+      },
+      visit);
 }
 
 }  // namespace marginloom

@@ -309,7 +309,6 @@ class Shared(Engine):
         seed: int,
         shuffle: bool,
         threads: int,
-        recorded: bool,
         least_gain: float,
     ) -> None: ...
     @property

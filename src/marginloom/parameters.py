@@ -72,7 +72,6 @@ KINDS = {
     "PA variant": Kind("pa, pa-i or pa-ii", lambda value: value in ("pa", "pa-i", "pa-ii"), str),
     "mixing": Kind("uniform or errors", lambda value: value in ("uniform", "errors"), str),
     "FSMO scope": Kind("batch or all", lambda value: value in ("batch", "all"), str),
-    "shared updates": Kind("atomic or recorded", lambda value: value in ("atomic", "recorded"), str),
     "sharding": Kind("shuffled or contiguous", lambda value: value in ("shuffled", "contiguous"), str),
     "switch": Kind("true or false", lambda value: isinstance(value, (bool, np.bool_)), bool),
 }

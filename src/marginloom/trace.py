@@ -75,7 +75,8 @@ class Trace:
         assert row is not None
         row.update(values)
         if self._file is not None:
-            self._file.replace_last(self.rows[-1])
+            place = next(k for k, other in enumerate(self.rows) if other is row)
+            self._file.replace_last(*self.rows[place:])
 
     def close(self) -> None:
         """Close the file, if there is one."""

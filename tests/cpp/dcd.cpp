@@ -8,14 +8,13 @@
 
 #include "problems.hpp"
 #include "test.hpp"
+#include "visits.hpp"
 
-using marginloom::AtomicWeights;
 using marginloom::Dcd;
-using marginloom::Lane;
-using marginloom::PlainWeights;
-using marginloom::PrivateWeights;
 using marginloom::Random;
 using marginloom::StateArrays;
+using marginloom::Visit;
+using marginloom::WeightWriter;
 using problems::Kind;
 using problems::Problem;
 
@@ -62,7 +61,8 @@ void check_near(std::span<const double> found, std::span<const double> expected,
 void find_and_absorb(const Problem& problem, Dcd& learner, std::span<const double> w) {
   const auto task = problem.task();
   const auto scratch = task->make_scratch();
-  marginloom::FunctionSink sink([&](const marginloom::Candidate& candidate) { learner.absorb(candidate); });
+  Visit visit;
+  marginloom::FunctionSink sink([&](const marginloom::Candidate& candidate) { learner.absorb(candidate, visit); });
   for (std::size_t i = 0; i < problem.size(); ++i) task->find(i, w, {}, *scratch, sink);
 }
 
@@ -77,13 +77,16 @@ TEST("dcd: the gain of a step is the change of the dual, and w stays what the du
     const auto costs = random_costs(problem.size(), random);
     Dcd learner(task, costs, {});
     std::vector<double> w(task->dimension(), 0.0);
-    Lane lane{Random(1)};
+    Visit visit = visits::seeded(1);
+    std::size_t updates = 0;
     double dual = 0;
     double gains = 0;
     for (int pass = 0; pass < 8; ++pass) {
       find_and_absorb(problem, learner, w);
       for (std::size_t i = 0; i < problem.size(); ++i) {
-        const double gain = learner.improve(i, PlainWeights{w.data()}, lane);
+        const marginloom::Step step = learner.visit(i, w, WeightWriter{w.data()}, visit, true);
+        const double gain = step.gain;
+        updates += step.updates;
         const Definition expected = by_definition(problem, costs, learner.export_state());
         CHECK(gain >= 0);
         CHECK_NEAR(gain, expected.dual - dual, 1e-11);
@@ -99,8 +102,8 @@ TEST("dcd: the gain of a step is the change of the dual, and w stays what the du
       }
     }
     CHECK(gains > 0.1);
-    CHECK(lane.updates > 0);
-    CHECK(learner.active() == marginloom::state_array<double>(learner.export_state(), "duals").size());
+    CHECK(updates > 0);
+    CHECK(learner.held().candidates == marginloom::state_array<double>(learner.export_state(), "duals").size());
   }
 }
 
@@ -110,80 +113,80 @@ TEST("dcd: a block without candidates does nothing, one whose duals end at 0 is 
   const auto task = problem.task();
   Dcd learner(task, std::vector<double>(problem.size(), 1.0), {});
   std::vector<double> w(task->dimension(), 0.0);
-  Lane lane{Random(1)};
-  for (std::size_t i = 0; i < problem.size(); ++i) {
-    CHECK(!learner.has_candidates(i));
-    CHECK(learner.improve(i, PlainWeights{w.data()}, lane) == 0);
-  }
+  Visit visit = visits::seeded(1);
+  const auto check_idle = [&](std::size_t i, std::vector<double>& weights) {
+    const auto before = weights;
+    const marginloom::Step step = learner.visit(i, weights, WeightWriter{weights.data()}, visit, true);
+    CHECK(step.gain == 0 && step.updates == 0);
+    CHECK(learner.blocks()[i].empty());
+    CHECK(problems::same_bits(weights, before));
+  };
+  for (std::size_t i = 0; i < problem.size(); ++i) check_idle(i, w);
   find_and_absorb(problem, learner, w);
-  CHECK(learner.active() > 0);
+  CHECK(learner.held().candidates > 0);
   // Under weights that already hold every margin by far, the step of a new candidate is clipped at 0.
   std::vector<double> right(task->dimension(), 0.0);
   for (std::size_t i = 0; i < problem.size(); ++i) {
-    if (!learner.has_candidates(i)) continue;
+    if (learner.blocks()[i].empty()) continue;
     marginloom::FunctionSink sink(
-        [&](const auto& candidate) { add_scaled(candidate.difference, 1000, PlainWeights{right.data()}); });
+        [&](const auto& candidate) { add_difference(*task, candidate, 1000, WeightWriter{right.data()}); });
     task->find(i, w, {}, *task->make_scratch(), sink);
-    CHECK(learner.improve(i, PlainWeights{right.data()}, lane) == 0);
-    CHECK(!learner.has_candidates(i));
+    check_idle(i, right);
     std::ranges::fill(right, 0.0);
   }
-  CHECK(learner.active() == 0);
-  CHECK(lane.updates == 0);
+  CHECK(learner.held().candidates == 0);
 }
 
-TEST("dcd: all weight policies take the same steps when one thread works alone") {
+TEST("dcd: plain and atomic writers take the same steps when one thread works alone") {
   Random random(32);
   for (const Kind kind : {Kind::values, Kind::dense}) {
-    const Problem problem = problems::make_problem({.sentences = 12, .kind = kind}, random);
-    const auto task = problem.task();
-    const auto costs = random_costs(problem.size(), random);
-    Dcd by_plain(task, costs, {});
-    Dcd by_atomic(task, costs, {});
-    Dcd by_private(task, costs, {});
-    std::vector<double> plain(task->dimension(), 0.0);
-    std::vector<double> atomic = plain;
-    std::vector<double> cold = plain;
-    std::vector<double> hot(24, 0.0);
-    std::vector<double> changes(24, 0.0);
-    Lane lanes[3] = {{Random(5)}, {Random(5)}, {Random(5)}};
-    for (int pass = 0; pass < 5; ++pass) {
-      for (Dcd* learner : {&by_plain, &by_atomic, &by_private}) find_and_absorb(problem, *learner, plain);
-      for (std::size_t i = 0; i < problem.size(); ++i) {
-        const double gain = by_plain.improve(i, PlainWeights{plain.data()}, lanes[0]);
-        CHECK(by_atomic.improve(i, AtomicWeights{atomic.data()}, lanes[1]) == gain);
-        CHECK(by_private.improve(i, PrivateWeights{AtomicWeights{cold.data()}, hot, changes, 1.0}, lanes[2]) == gain);
+    for (const marginloom::Loss loss : {marginloom::Loss::squared_hinge, marginloom::Loss::hinge}) {
+      const Problem problem = problems::make_problem({.sentences = 12, .kind = kind}, random);
+      const auto task = problem.task();
+      const auto costs = random_costs(problem.size(), random);
+      Dcd by_plain(task, costs, {.loss = loss});
+      Dcd by_atomic(task, costs, {.loss = loss});
+      std::vector<double> plain(task->dimension(), 0.0);
+      std::vector<double> atomic = plain;
+      Visit pair[2] = {visits::seeded(5), visits::seeded(5)};
+      for (int pass = 0; pass < 5; ++pass) {
+        find_and_absorb(problem, by_plain, plain);
+        find_and_absorb(problem, by_atomic, plain);
+        for (std::size_t i = 0; i < problem.size(); ++i) {
+          const auto expected = by_plain.visit(i, plain, WeightWriter{plain.data()}, pair[0], true);
+          const auto found = by_atomic.visit(i, atomic, WeightWriter{atomic.data(), true}, pair[1], true);
+          CHECK(found.gain == expected.gain && found.updates == expected.updates);
+          check_near(atomic, plain, 1e-12);  // the additions differ in their order
+          atomic = plain;
+        }
       }
+      CHECK(by_atomic.export_state() == by_plain.export_state());
+      CHECK(by_plain.held().candidates > 0);
     }
-    CHECK(problems::same_bits(atomic, plain));
-    CHECK(problems::same_bits(hot, std::span(plain).first(24)));
-    CHECK(problems::same_bits(std::span(cold).subspan(24), std::span(plain).subspan(24)));
-    CHECK(by_atomic.export_state() == by_plain.export_state());
-    CHECK(by_private.export_state() == by_plain.export_state());
-    CHECK(by_plain.active() > 0);
   }
 }
 
-TEST("dcd: private weights of a larger scale take shorter steps") {
+TEST("dcd: steps with more caution are shorter") {
   Random random(33);
   for (const Kind kind : {Kind::values, Kind::dense}) {
     const Problem problem = problems::make_problem({.sentences = 12, .kind = kind, .start_end = true}, random);
     const auto task = problem.task();
     double previous = std::numeric_limits<double>::infinity();
-    for (const double scale : {1.0, 2.0, 8.0}) {
+    for (const double caution : {1.0, 2.0, 8.0}) {
       Dcd learner(task, std::vector<double>(problem.size(), 1.0), {});
       std::vector<double> w(task->dimension(), 0.0);
-      std::vector<double> hot(w.size(), 0.0);
-      std::vector<double> changes(w.size(), 0.0);
       find_and_absorb(problem, learner, w);
-      Lane lane{Random(1)};
+      Visit visit = visits::seeded(1, caution);
       std::size_t i = 0;
-      while (!learner.has_candidates(i)) ++i;
-      learner.improve(i, PrivateWeights{AtomicWeights{w.data()}, hot, changes, scale}, lane);
+      while (learner.blocks()[i].empty()) ++i;
+      learner.visit(i, w, WeightWriter{w.data()}, visit, true);
       const StateArrays state = learner.export_state();
       const auto& duals = marginloom::state_array<double>(state, "duals");
       CHECK(duals[0] > 0 && duals[0] < previous);
       previous = duals[0];
+      std::vector<double> written(w.size(), 0.0);
+      learner.write_weights(written);
+      check_near(w, written, 1e-12);  // the weights move by the steps, however cautious these were
     }
   }
 }
@@ -196,8 +199,9 @@ TEST("dcd: threads that improve disjoint examples on shared weights lose nothing
     const auto task = problem.task();
     Dcd learner(task, std::vector<double>(problem.size(), 0.1), {});
     std::vector<double> w(task->dimension(), 0.0);
-    std::vector<Lane> lanes;
-    for (std::size_t thread = 0; thread < threads; ++thread) lanes.push_back({Random(thread)});
+    std::vector<Visit> each(threads);
+    std::vector<std::size_t> updates(threads, 0);
+    for (std::size_t thread = 0; thread < threads; ++thread) each[thread].random = Random(thread);
     for (int pass = 0; pass < 5; ++pass) {
       find_and_absorb(problem, learner, w);
       std::latch start(threads);
@@ -207,7 +211,7 @@ TEST("dcd: threads that improve disjoint examples on shared weights lose nothing
           start.arrive_and_wait();
           for (int round = 0; round < 10; ++round) {
             for (std::size_t i = thread; i < problem.size(); i += threads) {
-              learner.improve(i, AtomicWeights{w.data()}, lanes[thread]);
+              updates[thread] += learner.visit(i, w, WeightWriter{w.data(), true}, each[thread], true).updates;
             }
           }
         });
@@ -216,8 +220,8 @@ TEST("dcd: threads that improve disjoint examples on shared weights lose nothing
     std::vector<double> written(w.size(), 0.0);
     learner.write_weights(written);
     check_near(w, written, 1e-10);
-    CHECK(learner.active() > 20);
-    CHECK(std::ranges::all_of(lanes, [](const Lane& lane) { return lane.updates > 0; }));
+    CHECK(learner.held().candidates > 20);
+    CHECK(std::ranges::none_of(updates, [](std::size_t count) { return count == 0; }));
   }
 }
 
@@ -229,8 +233,8 @@ TEST("dcd: the threshold shrinks with the gap as its bound says, and never excee
   for (std::size_t i = 0; i < problem.size(); ++i) CHECK(learner.search(i).min_violation == 0.5);
   std::vector<double> w(problem.task()->dimension(), 0.0);
   find_and_absorb(problem, learner, w);
-  Lane lane{Random(1)};
-  for (std::size_t i = 0; i < problem.size(); ++i) learner.improve(i, PlainWeights{w.data()}, lane);
+  Visit visit = visits::seeded(1);
+  for (std::size_t i = 0; i < problem.size(); ++i) learner.visit(i, w, WeightWriter{w.data()}, visit, true);
   std::vector<double> slacks(problem.size());
   for (std::size_t i = 0; i < problem.size(); ++i) slacks[i] = learner.search(i).min_violation - 0.5;
   CHECK(*std::ranges::max_element(slacks) > 0);

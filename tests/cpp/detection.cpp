@@ -19,6 +19,7 @@ using marginloom::DetectionTask;
 using marginloom::FindOptions;
 using marginloom::Output;
 using marginloom::Random;
+using marginloom::WeightWriter;
 using marginloom::Window;
 
 namespace {
@@ -143,7 +144,7 @@ struct Detections {
 
 CandidateBatch candidate_of(const DetectionTask& task, std::size_t i, const Window& window) {
   CandidateBatch batch;
-  task.candidate(i, marginloom::encode_window(window), *task.make_scratch(), batch);
+  (void)task.candidate(i, marginloom::encode_window(window), *task.make_scratch(), batch);
   return batch;
 }
 
@@ -240,11 +241,10 @@ TEST("detection: candidates have the norm and the products of the difference the
         const auto batch = candidate_of(task, i, window);
         const Candidate candidate = batch[0];
         CHECK(candidate.implicit && candidate.squared_norm == norm);
-        CHECK(task.dot(i, candidate.output, marginloom::PlainWeights{w.data()}) == dot);
-        CHECK(task.dot(i, candidate.output, marginloom::AtomicWeights{w.data()}) == dot);
+        CHECK(dot_difference(task, candidate, w) == dot);
         auto moved = w;
-        task.add(i, candidate.output, 0.5, marginloom::PlainWeights{moved.data()});
-        task.add(i, candidate.output, 0.25, marginloom::AtomicWeights{moved.data()});
+        add_difference(task, candidate, 0.5, WeightWriter{moved.data()});
+        add_difference(task, candidate, 0.25, WeightWriter{moved.data(), true});
         for (std::size_t k = 0; k < w.size(); ++k) CHECK(moved[k] == w[k] + 0.75 * difference[k]);
       }
     }
@@ -256,27 +256,31 @@ TEST("detection: several outputs at once give what each of them gives, and the p
   for (int round = 0; round < 10; ++round) {
     const Detections problem(random, true);
     const DetectionTask task = problem.task();
-    auto w = problems::random_vector(task.dimension(), random, problems::eighths);
+    const auto w = problems::random_vector(task.dimension(), random, problems::eighths);
+    const auto scratch = task.make_scratch();
     for (std::size_t i = 0; i < task.size(); ++i) {
       const auto all = problem.windows(i);
       std::vector<std::array<std::uint8_t, marginloom::window_bytes>> bytes;
       for (int j = 0; j < 5; ++j) bytes.push_back(marginloom::encode_window(all[random.below(all.size())]));
       const std::vector<marginloom::ByteView> outputs(bytes.begin(), bytes.end());
-      std::vector<double> dots(outputs.size()), matrix(outputs.size() * outputs.size());
+      std::vector<double> dots(outputs.size()), products(outputs.size());
       const std::vector<double> steps{0.5, 0, 1, -0.25, 2};
-      task.dot_all(i, outputs, marginloom::AtomicWeights{w.data()}, dots);
-      CHECK(task.products(i, outputs, matrix));
+      task.gather(i, outputs, w, dots);
       auto together = w, apart = w, shared = w;
-      task.add_all(i, outputs, steps, marginloom::PlainWeights{together.data()});
-      task.add_all(i, outputs, steps, marginloom::AtomicWeights{shared.data()});
+      task.scatter(i, outputs, steps, WeightWriter{together.data()});
+      task.scatter(i, outputs, steps, WeightWriter{shared.data(), true});
       for (std::size_t j = 0; j < outputs.size(); ++j) {
-        CHECK(dots[j] == task.dot(i, outputs[j], marginloom::PlainWeights{w.data()}));
-        task.add(i, outputs[j], steps[j], marginloom::PlainWeights{apart.data()});
+        const auto one = std::span(outputs).subspan(j, 1);
+        double dot = 0;
+        task.gather(i, one, w, std::span(&dot, 1));
+        CHECK(dots[j] == dot);
+        task.scatter(i, one, std::span(steps).subspan(j, 1), WeightWriter{apart.data()});
         std::vector<double> difference(w.size());
-        task.add(i, outputs[j], 1, marginloom::PlainWeights{difference.data()});
-        for (std::size_t k = 0; k < outputs.size(); ++k) {
-          CHECK(matrix[j * outputs.size() + k] == task.dot(i, outputs[k], marginloom::PlainWeights{difference.data()}));
-        }
+        task.scatter(i, one, std::vector<double>{1}, WeightWriter{difference.data()});
+        task.products(i, outputs[j], outputs, *scratch, products);
+        std::vector<double> expected(outputs.size());
+        task.gather(i, outputs, difference, expected);
+        CHECK(products == expected);
       }
       CHECK(together == apart && shared == apart);
     }

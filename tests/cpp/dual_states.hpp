@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engines/serial.hpp"
+#include "engines/visits.hpp"
 #include "problems.hpp"
 #include "test.hpp"
 
@@ -113,7 +114,7 @@ inline StopRequest already_stopped() {
   return stop;
 }
 
-// A learner cut short within end_part() or end_pass() leaves duals that the weights belong to, and can go on.
+// A learner cut short at the end of its part or of the pass leaves duals that the weights belong to, and can go on.
 template <class Learner>
 void check_stops_within(typename Learner::Parameters parameters) {
   const auto small = problem();
@@ -122,27 +123,26 @@ void check_stops_within(typename Learner::Parameters parameters) {
   const auto scratch = training.learner->task().make_scratch();
   std::vector<double> w(task->dimension(), 0.0);
   const auto examples = small.examples();
-  marginloom::Lane lane{.random = marginloom::Random(1), .examples = examples};
-  const auto end = [&] {
-    const marginloom::PlainWeights plain{w.data()};
-    training.learner->end_part(plain, lane);
-    training.learner->end_pass(plain, lane);
+  marginloom::Visitor visitor{.random = marginloom::Random(1), .examples = examples};
+  const auto end = [&](StopRequest& stop) {
+    end_part(*training.learner, visitor, {w, {w.data()}, 1, stop});
+    visitor.updates += training.learner->end_pass(w, visitor.visit, stop);
   };
   StopRequest stop = already_stopped();
-  lane.stop = &stop;
-  marginloom::FunctionSink absorb([&](const marginloom::Candidate& found) { training.learner->absorb(found); });
+  marginloom::FunctionSink absorb(
+      [&](const marginloom::Candidate& found) { training.learner->absorb(found, visitor.visit); });
   for (std::size_t i = 0; i < small.size(); ++i) {
     const double bound = training.learner->task().find(i, w, training.learner->search(i), *scratch, absorb);
     training.learner->searched(i, bound);
   }
-  end();
-  const std::size_t cut_short = lane.updates;
+  end(stop);
+  const std::size_t cut_short = visitor.updates;
   std::vector<double> again(w.size());
   training.learner->write_weights(again);
   for (std::size_t k = 0; k < w.size(); ++k) CHECK_NEAR(w[k], again[k], 1e-12);
-  lane.stop = nullptr;
-  end();
-  CHECK(lane.updates > cut_short);
+  StopRequest never;
+  end(never);
+  CHECK(visitor.updates > cut_short);
 }
 
 }  // namespace dual_states

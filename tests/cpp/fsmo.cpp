@@ -9,6 +9,7 @@
 
 #include "core/random.hpp"
 #include "dual_states.hpp"
+#include "engines/visits.hpp"
 
 using dual_states::array;
 using dual_states::not_a_number;
@@ -65,9 +66,9 @@ TEST("fsmo: a solution ends although another thread keeps moving the weights") {
     std::vector<std::size_t> examples(task->size());
     std::iota(examples.begin(), examples.end(), std::size_t{0});
     const auto scratch = task->make_scratch();
-    FunctionSink absorb([&](const Candidate& candidate) { learner.absorb(candidate); });
+    Visitor visitor{.examples = examples};
+    FunctionSink absorb([&](const Candidate& candidate) { learner.absorb(candidate, visitor.visit); });
     for (const std::size_t i : examples) (void)task->find(i, w, learner.search(i), *scratch, absorb);
-    Lane lane{.examples = examples, .share = 0.5};
     std::atomic<bool> moved{false};
     std::jthread other([&](const std::stop_token& stop) {
       for (Random random(1); !stop.stop_requested();) {
@@ -76,8 +77,9 @@ TEST("fsmo: a solution ends although another thread keeps moving the weights") {
       }
     });
     while (!moved) std::this_thread::yield();
-    (void)learner.end_part(AtomicWeights{w.data()}, lane);
-    CHECK(lane.updates > 0);
-    CHECK(lane.updates < 1'000 * examples.size());
+    StopRequest never;
+    (void)end_part(learner, visitor, {w, {w.data(), true}, 2, never});
+    CHECK(visitor.updates > 0);
+    CHECK(visitor.updates < 1'000 * examples.size());
   }
 }

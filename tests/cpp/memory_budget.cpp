@@ -1,4 +1,4 @@
-// The budget of working sets: it moves time and memory, and not a bit of the result.
+// The budget of blocks: it moves time and memory, and not a bit of the result.
 #include <algorithm>
 #include <latch>
 #include <thread>
@@ -7,15 +7,16 @@
 #include "learners/dcd.hpp"
 #include "problems.hpp"
 #include "test.hpp"
+#include "visits.hpp"
 
-using marginloom::AtomicWeights;
+using marginloom::Block;
+using marginloom::Blocks;
 using marginloom::Dcd;
-using marginloom::DualBlocks;
-using marginloom::Lane;
-using marginloom::PrivateWeights;
 using marginloom::Random;
 using marginloom::SerialDual;
 using marginloom::StopRequest;
+using marginloom::Visit;
+using marginloom::WeightWriter;
 using problems::Kind;
 using problems::Problem;
 
@@ -41,8 +42,8 @@ struct Training {
     StopRequest never;
     for (int pass = 0; pass < passes; ++pass) {
       const auto report = engine->run_pass(never);
-      CHECK(report.working_set_bytes == learner->memory());
-      most = std::max(most, learner->memory());
+      CHECK(report.working_set_bytes == learner->held().bytes);
+      most = std::max(most, learner->held().bytes);
     }
   }
 };
@@ -53,7 +54,7 @@ TEST("memory_budget: every budget gives the same bits and the same certificate")
   StopRequest never;
   for (const Kind kind : {Kind::indicators, Kind::values, Kind::dense}) {
     const Problem problem = wide_problem(kind);
-    Training unlimited(problem, DualBlocks::unlimited);
+    Training unlimited(problem, Blocks::unlimited);
     unlimited.run(15);
     const std::size_t most = unlimited.most;
     const auto proof = unlimited.engine->certify(1, never).value();
@@ -71,7 +72,7 @@ TEST("memory_budget: every budget gives the same bits and the same certificate")
 TEST("memory_budget: the memory held after a pass is within the budget, if dual variables and outputs are") {
   for (const Kind kind : {Kind::indicators, Kind::values}) {
     const Problem problem = wide_problem(kind);
-    Training unlimited(problem, DualBlocks::unlimited);
+    Training unlimited(problem, Blocks::unlimited);
     Training least(problem, 1);
     unlimited.run(15);
     least.run(15);
@@ -87,54 +88,60 @@ TEST("memory_budget: the memory held after a pass is within the budget, if dual 
 
 TEST("memory_budget: a state goes on under another budget bit for bit, and its import keeps to the budget") {
   const Problem problem = wide_problem(Kind::values);
-  Training whole(problem, DualBlocks::unlimited);
+  Training whole(problem, Blocks::unlimited);
   whole.run(6);
   const auto saved = whole.engine->export_state();
-  const std::size_t budget = whole.learner->memory() * 3 / 4;
+  const std::size_t budget = whole.learner->held().bytes * 3 / 4;
   Training limited(problem, budget, 99);
   limited.run(2);
   limited.engine->import_state(saved);
-  CHECK(limited.learner->memory() <= budget);
+  CHECK(limited.learner->held().bytes <= budget);
   CHECK(limited.engine->export_state() == saved);
   whole.run(6);
   limited.run(6);
   CHECK(limited.engine->export_state() == whole.engine->export_state());
 }
 
-TEST("memory_budget: all weight policies work without stored differences, private weights as with them") {
-  const Problem problem = wide_problem(Kind::values);
-  const auto task = problem.task();
-  const std::vector<double> costs(problem.size(), 0.5);
-  Dcd stored(task, costs, {});
-  Dcd rebuilt(task, costs, {.memory = 1});
-  const std::vector<double> zero(task->dimension(), 0.0);
-  std::vector<double> cold[2] = {zero, zero};
-  std::vector<double> hot[2] = {std::vector<double>(24), std::vector<double>(24)};
-  std::vector<double> changes[2] = {std::vector<double>(24), std::vector<double>(24)};
-  Lane lanes[2] = {{Random(5)}, {Random(5)}};
-  const auto scratch = task->make_scratch();
-  for (std::size_t i = 0; i < problem.size(); ++i) {
-    marginloom::FunctionSink sink([&](const marginloom::Candidate& candidate) {
-      stored.absorb(candidate);
-      rebuilt.absorb(candidate);
-    });
-    task->find(i, zero, {}, *scratch, sink);
-    const PrivateWeights first{AtomicWeights{cold[0].data()}, hot[0], changes[0], 3.0};
-    const PrivateWeights second{AtomicWeights{cold[1].data()}, hot[1], changes[1], 3.0};
-    CHECK(stored.improve(i, first, lanes[0]) == rebuilt.improve(i, second, lanes[1]));
+TEST("memory_budget: a visit of a block that does without its rows is that of one that has them, to the bit") {
+  for (const Kind kind : {Kind::values, Kind::dense}) {
+    for (const marginloom::Loss loss : {marginloom::Loss::squared_hinge, marginloom::Loss::hinge}) {
+      const Problem problem = wide_problem(kind);
+      const auto task = problem.task();
+      const std::vector<double> costs(problem.size(), 0.5);
+      Dcd stored(task, costs, {.loss = loss});
+      Dcd rebuilt(task, costs, {.loss = loss, .memory = 1});
+      const std::vector<double> zero(task->dimension(), 0.0);
+      std::vector<double> weights[2] = {zero, zero};
+      Visit pair[2] = {visits::seeded(5, 3), visits::seeded(5, 3)};
+      const auto scratch = task->make_scratch();
+      for (int round = 0; round < 4; ++round) {
+        const auto searched_with = weights[0];
+        for (std::size_t i = 0; i < problem.size(); ++i) {
+          marginloom::FunctionSink sink([&](const marginloom::Candidate& candidate) {
+            stored.absorb(candidate, pair[0]);
+            rebuilt.absorb(candidate, pair[1]);
+          });
+          task->find(i, searched_with, {}, *scratch, sink);
+          const auto first = stored.visit(i, weights[0], WeightWriter{weights[0].data(), true}, pair[0], true);
+          const auto second = rebuilt.visit(i, weights[1], WeightWriter{weights[1].data(), true}, pair[1], true);
+          CHECK(first.gain == second.gain && first.updates == second.updates && first.residual == second.residual);
+          CHECK(!rebuilt.blocks()[i].has_support() && !rebuilt.blocks()[i].has_products());
+        }
+      }
+      CHECK(problems::same_bits(weights[0], weights[1]));
+      CHECK(stored.export_state() == rebuilt.export_state());
+      CHECK(rebuilt.held().bytes < stored.held().bytes);
+    }
   }
-  CHECK(problems::same_bits(cold[0], cold[1]) && problems::same_bits(hot[0], hot[1]));
-  CHECK(stored.export_state() == rebuilt.export_state());
-  CHECK(rebuilt.memory() < stored.memory());
 }
 
 TEST("memory_budget: threads that improve disjoint examples count what they hold together") {
   constexpr std::size_t threads = 4;
   const Problem problem = wide_problem(Kind::indicators);
   const auto task = problem.task();
-  Training plain(problem, DualBlocks::unlimited);
+  Training plain(problem, Blocks::unlimited);
   plain.run(3);
-  const std::size_t budget = plain.learner->memory() * 2 / 3;
+  const std::size_t budget = plain.learner->held().bytes * 2 / 3;
   Dcd learner(task, std::vector<double>(problem.size(), 0.5), {.memory = budget});
   std::vector<double> w(task->dimension(), 0.0);
   for (int pass = 0; pass < 3; ++pass) {
@@ -143,46 +150,48 @@ TEST("memory_budget: threads that improve disjoint examples count what they hold
     std::vector<std::jthread> team;
     for (std::size_t thread = 0; thread < threads; ++thread) {
       team.emplace_back([&, thread] {
-        Lane lane{Random(thread)};
+        Visit visit = visits::seeded(thread);
         const auto scratch = task->make_scratch();
-        marginloom::FunctionSink sink([&](const auto& candidate) { learner.absorb(candidate); });
+        marginloom::FunctionSink sink([&](const auto& candidate) { learner.absorb(candidate, visit); });
         start.arrive_and_wait();
         for (std::size_t i = thread; i < problem.size(); i += threads) {
           task->find(i, found_with, {}, *scratch, sink);
-          for (int round = 0; round < 5; ++round) learner.improve(i, AtomicWeights{w.data()}, lane);
+          for (int round = 0; round < 5; ++round) learner.visit(i, w, WeightWriter{w.data(), true}, visit, true);
         }
       });
     }
   }
-  Lane lane{Random(0)};
-  learner.end_pass(marginloom::PlainWeights{w.data()}, lane);
-  CHECK(learner.memory() <= budget);
+  Visit visit;
+  StopRequest never;
+  learner.end_pass(w, visit, never);
+  CHECK(learner.held().bytes <= budget);
   std::vector<double> written(w.size(), 0.0);
   learner.write_weights(written);
   for (std::size_t k = 0; k < w.size(); ++k) CHECK_NEAR(w[k], written[k], 1e-10);
 }
 
-TEST("memory_budget: what blocks count is what their working sets hold") {
+TEST("memory_budget: what blocks count is what each of them holds") {
   const Problem problem = wide_problem(Kind::values);
   const auto task = problem.task();
   const std::vector<double> zero(task->dimension(), 0.0);
   const auto scratch = task->make_scratch();
   Random random(51);
-  DualBlocks blocks(task, 20000);
+  Blocks blocks(task, 20000, false);
+  Visit visit;
   const auto check = [&] {
-    std::size_t sum = blocks.size() * sizeof(marginloom::WorkingSet);
+    std::size_t sum = blocks.size() * sizeof(Block);
     for (std::size_t i = 0; i < blocks.size(); ++i) sum += blocks[i].memory();
     CHECK(blocks.memory() == sum);
   };
   bool over = false;
   for (int round = 0; round < 20; ++round) {
     const auto w = problems::random_vector(task->dimension(), random, problems::uniform);
-    marginloom::FunctionSink sink([&](const auto& candidate) { blocks.absorb(candidate); });
+    marginloom::FunctionSink sink([&](const auto& candidate) { blocks.absorb(candidate, visit); });
     for (std::size_t i = 0; i < problem.size(); ++i) task->find(i, w, {}, *scratch, sink);
     check();
     over |= blocks.memory() > 20000;
     for (std::size_t i = 0; i < problem.size(); ++i) {
-      for (auto& member : blocks[i].members()) member.dual = static_cast<double>(random.below(2));
+      for (auto& row : blocks[i].rows()) row.dual = static_cast<double>(random.below(2));
       if (round % 4 == 3) blocks.drop_zero_duals(i);
     }
     check();

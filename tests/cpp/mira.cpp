@@ -9,9 +9,7 @@
 
 using marginloom::Candidate;
 using marginloom::CandidateBatch;
-using marginloom::Lane;
 using marginloom::Mira;
-using marginloom::PlainWeights;
 using marginloom::Random;
 using problems::Kind;
 using problems::Problem;
@@ -51,9 +49,7 @@ Step make_step(const Problem& problem, double cost, const Mira::Parameters& para
     result.owners.push_back(candidate.example);
   }
   result.after = result.before;
-  Lane lane;
-  learner.step(batch, PlainWeights{result.after.data()}, lane);
-  result.updates = lane.updates;
+  result.updates = learner.step(batch, result.after);
   return result;
 }
 
@@ -156,8 +152,7 @@ TEST("mira: margins are met without slack where that can be, and it ends where i
   std::vector<double> w(task->dimension(), 0.0);
   for (const std::size_t i : {0U, 1U}) task->find(i, w, {.k = 2, .loss_scale = 1}, *scratch, batch);
   CHECK(batch.size() == 2);
-  Lane lane;
-  learner.step(batch, PlainWeights{w.data()}, lane);
+  learner.step(batch, w);
   for (const double value : w) CHECK(std::isfinite(value) && std::abs(value) < 10);
 }
 
@@ -177,11 +172,9 @@ TEST("mira: candidates without a difference are skipped, and time goes on withou
     task->find(0, w, learner.search(), *scratch, batch);
     CHECK(batch.size() == 1);
     CHECK(batch[0].squared_norm == 0);
-    Lane lane;
-    learner.step(batch, PlainWeights{w.data()}, lane);
+    CHECK(learner.step(batch, w) == 0);
     batch.clear();
-    learner.step(batch, PlainWeights{w.data()}, lane);
-    CHECK(lane.updates == 0);
+    CHECK(learner.step(batch, w) == 0);
     CHECK(w == std::vector<double>(task->dimension(), 0.5));
     CHECK(std::get<std::vector<std::uint64_t>>(learner.export_state()["average_ticks"])[0] == 2);
   }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/random.hpp"
-#include "learners/dual_blocks.hpp"
+#include "learners/blocks.hpp"
 #include "problems.hpp"
 #include "test.hpp"
 
@@ -81,54 +81,78 @@ void for_all_kinds(Check check) {
 
 }  // namespace
 
-TEST("multiclass: all outputs at once are what one at a time gives, for every weight policy") {
+TEST("multiclass: gather and scatter of all outputs at once are what one at a time gives, plain and atomic") {
   for_all_kinds([](const Inputs& inputs, const MulticlassTask& task, Random& random) {
-    auto w = problems::random_vector(task.dimension(), random, problems::eighths);
-    DirtyBlocks dirty(w.size());
-    std::vector<double> hot(w.begin(), w.begin() + 8);
-    std::vector<double> changes(8, 0.0);
+    const auto w = problems::random_vector(task.dimension(), random, problems::eighths);
     for (const std::size_t most : {1U, 2U, 3U, 4U, 7U, 299U}) {
       for (std::size_t i = 0; i < inputs.rows; ++i) {
         const auto classes = inputs.wrong(i, most);
         const auto outputs = bytes_of(classes);
         auto steps = problems::random_vector(outputs.size(), random, problems::eighths);
         steps[0] = 0;
-        const auto same = [&](const auto& policy) {
-          std::vector<double> dots(outputs.size());
-          task.dot_all(i, outputs, policy, dots);
-          for (std::size_t j = 0; j < outputs.size(); ++j) CHECK(dots[j] == task.dot(i, outputs[j], policy));
-        };
-        same(PlainWeights{w.data()});
-        same(TrackedWeights{w.data(), &dirty});
-        same(AtomicWeights{w.data()});
-        same(PrivateWeights{{w.data()}, hot, changes, 2});
-        const auto added = [&](auto policy_of) {
+        const auto one = [&](std::size_t j) { return std::span(outputs).subspan(j, 1); };
+        std::vector<double> dots(outputs.size());
+        task.gather(i, outputs, w, dots);
+        for (std::size_t j = 0; j < outputs.size(); ++j) {
+          double alone = 0;
+          task.gather(i, one(j), w, std::span(&alone, 1));
+          CHECK(dots[j] == alone);
+        }
+        for (const bool atomic : {false, true}) {
           auto together = w;
           auto apart = w;
-          task.add_all(i, outputs, steps, policy_of(together));
-          for (std::size_t j = 0; j < outputs.size(); ++j) task.add(i, outputs[j], steps[j], policy_of(apart));
+          task.scatter(i, outputs, steps, {together.data(), atomic});
+          for (std::size_t j = 0; j < outputs.size(); ++j) {
+            task.scatter(i, one(j), std::span(steps).subspan(j, 1), {apart.data(), atomic});
+          }
           for (std::size_t k = 0; k < w.size(); ++k) CHECK_NEAR(together[k], apart[k], 1e-9);
-        };
-        added([](std::vector<double>& to) { return PlainWeights{to.data()}; });
-        added([&](std::vector<double>& to) { return TrackedWeights{to.data(), &dirty}; });
-        added([](std::vector<double>& to) { return AtomicWeights{to.data()}; });
+        }
       }
+    }
+  });
+}
+
+TEST("multiclass: what is gathered from scores, and scattered to columns, is what the weights give and get") {
+  for_all_kinds([](const Inputs& inputs, const MulticlassTask& task, Random& random) {
+    const auto w = problems::random_vector(task.dimension(), random, problems::eighths);
+    for (std::size_t i = 0; i < inputs.rows; ++i) {
+      const auto classes = inputs.wrong(i, 7);
+      const auto outputs = bytes_of(classes);
+      const auto steps = problems::random_vector(outputs.size(), random, problems::eighths);
+      std::vector<double> scores(task.stride()), by_scores(outputs.size()), by_weights(outputs.size());
+      task.inputs().scores(i, w.data(), task.stride(), scores.data());
+      task.gather_scored(i, outputs, scores.data(), by_scores);
+      task.gather(i, outputs, w, by_weights);
+      for (std::size_t j = 0; j < outputs.size(); ++j) CHECK_NEAR(by_scores[j], by_weights[j], 1e-12);
+      auto expected = w;
+      auto moved = w;
+      task.scatter(i, outputs, steps, {expected.data()});
+      std::vector<ColumnChange> changes;
+      task.scatter_scored(i, outputs, steps, changes);
+      std::vector<double> row(task.stride());
+      for (const ColumnChange& change : changes) row[change.column] += change.value;
+      task.inputs().add_to_rows(i, row.data(), task.stride(), moved.data());
+      for (std::size_t k = 0; k < w.size(); ++k) CHECK_NEAR(moved[k], expected[k], 1e-9);
     }
   });
 }
 
 TEST("multiclass: the products of differences are what the differences say") {
   for_all_kinds([](const Inputs& inputs, const MulticlassTask& task, Random&) {
+    const auto scratch = task.make_scratch();
     for (std::size_t i = 0; i < inputs.rows; ++i) {
       const auto classes = inputs.wrong(i, 3);
       const auto outputs = bytes_of(classes);
+      const UniformProducts known = task.uniform_products(i).value();
       for (std::size_t j = 0; j < outputs.size(); ++j) {
         std::vector<double> difference(task.dimension(), 0.0);
-        task.add(i, outputs[j], 1, PlainWeights{difference.data()});
+        task.scatter(i, std::span(outputs).subspan(j, 1), std::vector<double>{1}, {difference.data()});
+        std::vector<double> expected(outputs.size()), products(outputs.size());
+        task.gather(i, outputs, difference, expected);
+        task.products(i, outputs[j], outputs, *scratch, products);
         for (std::size_t k = 0; k < outputs.size(); ++k) {
-          const double product = task.dot(i, outputs[k], PlainWeights{difference.data()});
-          const UniformProducts known = task.uniform_products(i).value();
-          CHECK_NEAR(product, j == k ? known.own : known.shared, 1e-12);
+          CHECK_NEAR(products[k], expected[k], 1e-12);
+          CHECK_NEAR(j == k ? known.own : known.shared, expected[k], 1e-12);
         }
       }
     }
@@ -170,7 +194,7 @@ TEST("multiclass: a right class is no dual variable of a state") {
   Random random(1);
   const Inputs inputs(4, false, 0, random);
   const auto task = inputs.task();
-  const DualBlocks blocks(task);
+  const Blocks blocks(task, Blocks::unlimited, false);
   StateArrays state = blocks.export_state();
   state["dual_examples"] = std::vector<std::uint64_t>{2};
   state["duals"] = std::vector<double>{0.5};

@@ -7,18 +7,14 @@
 #include "tasks/k_best_sets.hpp"
 #include "test.hpp"
 
-using marginloom::AtomicWeights;
 using marginloom::ByteView;
 using marginloom::CandidateBatch;
-using marginloom::DirtyBlocks;
 using marginloom::InputData;
 using marginloom::LabelPair;
 using marginloom::MultilabelOptions;
 using marginloom::MultilabelTask;
-using marginloom::PlainWeights;
-using marginloom::PrivateWeights;
 using marginloom::Random;
-using marginloom::TrackedWeights;
+using marginloom::WeightWriter;
 
 namespace {
 
@@ -41,14 +37,14 @@ double number(Random& random) {
 
 // Dense rows, and outputs of the first example of every row, which differ from gold here and there.
 struct Problem {
-  Problem(Random& random, std::size_t labels, std::size_t per_slack, std::vector<LabelPair> pairs) {
+  Problem(Random& random, std::size_t labels, std::size_t per_slack, std::vector<LabelPair> all_pairs)
+      : pairs(std::move(all_pairs)) {
     for (std::size_t k = 0; k < rows * columns; ++k) values.push_back(random.below(3) == 0 ? 0.0 : number(random));
-    const std::size_t size = per_slack == 0 ? labels : per_slack;
-    const std::size_t parts = (labels + size - 1) / size;
+    size = per_slack == 0 ? labels : per_slack;
+    parts = (labels + size - 1) / size;
     for (std::size_t i = 0; i < rows * parts; ++i) append_set(random, i % parts, size, labels, gold);
-    task =
-        std::make_unique<MultilabelTask>(dense_rows(values, 0.5), gold, labels,
-                                         MultilabelOptions{.labels_per_slack = per_slack, .pairs = std::move(pairs)});
+    task = std::make_unique<MultilabelTask>(dense_rows(values, bias), gold, labels,
+                                            MultilabelOptions{.labels_per_slack = per_slack, .pairs = pairs});
     for (int k = 0; k < 5; ++k) {
       sets.emplace_back();
       append_set(random, 0, size, labels, sets.back());
@@ -66,13 +62,31 @@ struct Problem {
     }
   }
 
-  // The difference of an output as a dense vector.
+  // phi(gold) - phi(output), all of it, written down from the definition.
   [[nodiscard]] std::vector<double> difference(std::size_t i, ByteView output) const {
     std::vector<double> result(task->dimension(), 0.0);
-    task->visit_difference(i, output, [&](marginloom::WeightIndex k, double value) { result[k] += value; });
+    const auto add = [&](ByteView set, double sign) {
+      for (std::size_t l = 0; l < size; ++l) {
+        if (!marginloom::has_label(set, l)) continue;
+        for (std::size_t f = 0; f <= columns; ++f) {
+          const double value = f < columns ? values[i / parts * columns + f] : bias;
+          result[task->first_row() + f * task->stride() + i % parts * size + l] += sign * value;
+        }
+      }
+      for (std::size_t p = 0; p < pairs.size(); ++p) {
+        if (marginloom::has_label(set, pairs[p].first) && marginloom::has_label(set, pairs[p].second))
+          result[p] += sign;
+      }
+    };
+    add(ByteView(gold).subspan(i * output.size(), output.size()), 1);
+    add(output, -1);
     return result;
   }
 
+  static constexpr double bias = 0.5;
+  std::vector<LabelPair> pairs;
+  std::size_t size;   // labels of an example
+  std::size_t parts;  // examples of a row
   std::vector<double> values;
   std::vector<std::uint8_t> gold;
   std::unique_ptr<MultilabelTask> task;
@@ -105,13 +119,14 @@ void for_problems(std::uint64_t seed, Check check) {
 TEST("multilabel: products of differences are those of the vectors") {
   for_problems(1, [](const Problem& problem, std::size_t i) {
     const std::size_t count = problem.outputs.size();
-    std::vector<double> matrix(count * count, -1);
-    CHECK(problem.task->products(i, problem.outputs, matrix));
+    const auto scratch = problem.task->make_scratch();
+    std::vector<double> row(count, -1);
     for (std::size_t j = 0; j < count; ++j) {
+      problem.task->products(i, problem.outputs[j], problem.outputs, *scratch, row);
       for (std::size_t k = 0; k < count; ++k) {
         const double expected =
             dot(problem.difference(i, problem.outputs[j]), problem.difference(i, problem.outputs[k]));
-        CHECK_NEAR(matrix[j * count + k], expected, 1e-9);
+        CHECK_NEAR(row[k], expected, 1e-9);
       }
     }
   });
@@ -135,7 +150,7 @@ TEST("multilabel: candidates have the norm and the loss of their difference") {
   });
 }
 
-TEST("multilabel: dots and steps of several outputs are those of the single ones, for all kinds of weights") {
+TEST("multilabel: gather and scatter of several outputs are those of the differences, plain and atomic") {
   for_problems(3, [](const Problem& problem, std::size_t i) {
     const MultilabelTask& task = *problem.task;
     const std::size_t count = problem.outputs.size();
@@ -147,31 +162,19 @@ TEST("multilabel: dots and steps of several outputs are those of the single ones
       dots.push_back(dot(difference, problem.w));
       for (std::size_t k = 0; k < expected.size(); ++k) expected[k] += steps[j] * difference[k];
     }
-    const auto check = [&](std::vector<double>& w, const auto& weights) {
+    for (const bool atomic : {false, true}) {
+      std::vector<double> w = problem.w;
       std::vector<double> found(count);
-      task.dot_all(i, problem.outputs, weights, found);
+      task.gather(i, problem.outputs, w, found);
       for (std::size_t j = 0; j < count; ++j) {
         CHECK_NEAR(found[j], dots[j], 1e-9);
-        CHECK_NEAR(task.dot(i, problem.outputs[j], weights), dots[j], 1e-9);
+        double alone = 0;
+        task.gather(i, std::span(problem.outputs).subspan(j, 1), w, std::span(&alone, 1));
+        CHECK_NEAR(alone, dots[j], 1e-9);
       }
-      task.add_all(i, problem.outputs, steps, weights);
-      for (std::size_t k = 0; k < w.size(); ++k)
-        CHECK_NEAR(weights.read(static_cast<marginloom::WeightIndex>(k)), expected[k], 1e-9);
-    };
-    std::vector<double> plain = problem.w;
-    check(plain, PlainWeights{plain.data()});
-    std::vector<double> tracked = problem.w;
-    DirtyBlocks dirty(tracked.size());
-    check(tracked, TrackedWeights{tracked.data(), &dirty});
-    for (std::size_t k = 0; k < tracked.size(); ++k) {
-      CHECK(tracked[k] == problem.w[k] || dirty.marked(k / DirtyBlocks::block_size));
+      task.scatter(i, problem.outputs, steps, WeightWriter{w.data(), atomic});
+      for (std::size_t k = 0; k < w.size(); ++k) CHECK_NEAR(w[k], expected[k], 1e-9);
     }
-    std::vector<double> shared = problem.w;
-    check(shared, AtomicWeights{shared.data()});
-    std::vector<double> cold = problem.w;
-    std::vector<double> hot(problem.w.begin(), problem.w.begin() + 8);
-    std::vector<double> changes(8, 0.0);
-    check(cold, PrivateWeights{{cold.data()}, hot, changes, 1});
   });
 }
 

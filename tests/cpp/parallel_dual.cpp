@@ -15,6 +15,7 @@
 #include "failing_task.hpp"
 #include "learners/dcd.hpp"
 #include "learners/frank_wolfe.hpp"
+#include "learners/one_slack.hpp"
 #include "problems.hpp"
 #include "test.hpp"
 
@@ -22,7 +23,6 @@ using marginloom::Dcd;
 using marginloom::Decoupled;
 using marginloom::DecoupledOptions;
 using marginloom::DualEngine;
-using marginloom::LoggedWeights;
 using marginloom::Loss;
 using marginloom::Mail;
 using marginloom::Mailbox;
@@ -58,9 +58,10 @@ double gap_after(DualEngine& engine, int passes) {
   return gap;
 }
 
-void add_one(const LoggedWeights& w, marginloom::WeightIndex k, double change) {
-  const marginloom::Entry entry{k, 1};
-  add_scaled(std::span(&entry, 1), change, w);
+// Adds to a weight and notes that for those who follow.
+void add_one(std::vector<double>& w, Snapshots& snapshots, marginloom::WeightIndex k, double change) {
+  w[k] += change;
+  snapshots.delta().add(k, change);
 }
 
 }  // namespace
@@ -207,12 +208,25 @@ TEST("decoupled: after every pass the weights are what the duals say") {
   }
 }
 
+TEST("decoupled: learners whose steps concern more than one block are refused") {
+  const Problem problem = training_problem(2);
+  const auto task = problem.task();
+  const std::vector<double> costs(task->size(), 0.1);
+  const std::vector<std::shared_ptr<marginloom::DualLearner>> others{
+      std::make_shared<marginloom::FrankWolfe>(task, costs, marginloom::FrankWolfe::Parameters{}),
+      std::make_shared<marginloom::OneSlack>(task, costs, marginloom::OneSlack::Parameters{})};
+  for (const auto& learner : others) {
+    CHECK_THROWS(std::invalid_argument, Decoupled(task, learner, problem.examples(), {}, {}),
+                 "cannot be decoupled from inference");
+  }
+}
+
 TEST("snapshots: a reader keeps what it pinned while newer weights are published") {
   const auto task = training_problem(7).task();
   std::vector<double> w(task->dimension(), 0.0);
   Snapshots snapshots(task, 2);
   const auto publish = [&](marginloom::WeightIndex k, double change, std::uint64_t version) {
-    add_one(LoggedWeights{w.data(), &snapshots.log()}, k, change);
+    add_one(w, snapshots, k, change);
     snapshots.publish(version);
   };
   publish(4, 1, 1);
@@ -239,9 +253,8 @@ TEST("snapshots: copies have the bits of the weights, whatever changed when, one
     Snapshots snapshots(task, readers);
     Snapshots::Pin pin;
     for (std::uint64_t version = 1; version < 500; ++version) {
-      const LoggedWeights logged{w.data(), &snapshots.log()};
       for (std::uint64_t change = random.below(5); change > 0; --change) {
-        add_one(logged, static_cast<marginloom::WeightIndex>(random.below(w.size())),
+        add_one(w, snapshots, static_cast<marginloom::WeightIndex>(random.below(w.size())),
                 1.0 / static_cast<double>(version));
       }
       snapshots.publish(version);
@@ -252,7 +265,7 @@ TEST("snapshots: copies have the bits of the weights, whatever changed when, one
       if (version % 100 == 0) {
         pin = {};
         w.assign(w.size(), 0.5);
-        add_one(LoggedWeights{w.data(), &snapshots.log()}, 0, 1);  // whatever was noted, a reset takes the weights
+        add_one(w, snapshots, 0, 1);  // whatever was noted, a reset takes the weights
         snapshots.reset(w, version);
       }
     }

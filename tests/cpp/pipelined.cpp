@@ -11,7 +11,9 @@
 #include "core/random.hpp"
 #include "engines/serial.hpp"
 #include "learners/dcd.hpp"
+#include "learners/frank_wolfe.hpp"
 #include "learners/fsmo.hpp"
+#include "learners/one_slack.hpp"
 #include "problems.hpp"
 #include "tasks/multiclass.hpp"
 #include "test.hpp"
@@ -72,7 +74,7 @@ std::vector<std::size_t> everything(const Task& task) {
   return examples;
 }
 
-double distance_from_duals(const DualEngine& engine, const DualLearner& learner) {
+double distance_from_duals(const DualEngine& engine, DualLearner& learner) {
   const auto w = engine.weights()->values();
   std::vector<double> expected(w.size());
   learner.write_weights(expected);
@@ -148,9 +150,9 @@ TEST("pipelined: a stop and an exception leave weights that are what the duals s
   for (const std::size_t last : {0U, 31U, 32U, 70U, 149U}) {
     std::ranges::fill(weights, 0.0);
     std::vector<double> expected(weights.size());
-    const auto step = [&](std::size_t j, const ScoredWeights& w) {
+    const auto step = [&](std::size_t j, const double*, std::vector<ColumnChange>& changes) {
       if (j == last) throw std::runtime_error("no more");
-      w.changes->push_back({j % 6, 0.25});
+      changes.push_back({j % 6, 0.25});
       std::vector<double> change(task->stride());
       change[j % 6] = 0.25;
       task->inputs().add_to_rows(order[j], change.data(), task->stride(), expected.data());
@@ -177,14 +179,14 @@ TEST("pipelined: every visit sees the scores that the visits before it have led 
         random.shuffle(std::span(order));
         order.resize(count);
         std::size_t visits = 0;
-        const auto step = [&](std::size_t j, const ScoredWeights& w) {
+        const auto step = [&](std::size_t j, const double* found, std::vector<ColumnChange>& changes) {
           CHECK(j == visits++);
           std::vector<double> scores(stride), change(stride);
           task->inputs().scores(order[j], expected.data(), stride, scores.data());
-          for (std::size_t c = 0; c < 6; ++c) CHECK_NEAR(w.scores[c], scores[c], 1e-5);
+          for (std::size_t c = 0; c < 6; ++c) CHECK_NEAR(found[c], scores[c], 1e-5);
           for (const std::size_t c : {j % 6, j % 5}) {
             const double value = problems::uniform(random) / 8;
-            w.changes->push_back({c, value});
+            changes.push_back({c, value});
             change[c] += value;
           }
           task->inputs().add_to_rows(order[j], change.data(), stride, expected.data());
@@ -203,6 +205,23 @@ TEST("pipelined: what it cannot drive is refused") {
   const auto task = data.task();
   const auto examples = everything(*task);
   CHECK_THROWS(std::invalid_argument, Pipelined(task, learner(task, Loss::hinge), examples, {}, 2, 0), "three threads");
-  const auto fsmo = std::make_shared<Fsmo>(task, std::vector<double>(task->size(), 0.3), Fsmo::Parameters{});
+  Random sentences(6);
+  const auto tagging = problems::make_problem({}, sentences);
+  const auto tags = tagging.task();
+  CHECK_THROWS(std::invalid_argument, Pipelined(tags, learner(tags, Loss::hinge), tagging.examples(), {}, 3, 0),
+               "products of input and output");
+}
+
+TEST("pipelined: learners that do more than single visits of blocks are refused") {
+  Random random(5);
+  const Classes data(3, false, random);
+  const auto task = data.task();
+  const auto examples = everything(*task);
+  const std::vector<double> costs(task->size(), 0.3);
+  const auto fsmo = std::make_shared<Fsmo>(task, costs, Fsmo::Parameters{});
   CHECK_THROWS(std::invalid_argument, Pipelined(task, fsmo, examples, {}, 3, 0), "from its scores");
+  const auto frank_wolfe = std::make_shared<FrankWolfe>(task, costs, FrankWolfe::Parameters{});
+  CHECK_THROWS(std::invalid_argument, Pipelined(task, frank_wolfe, examples, {}, 3, 0), "from its scores");
+  const auto one_slack = std::make_shared<OneSlack>(task, costs, OneSlack::Parameters{});
+  CHECK_THROWS(std::invalid_argument, Pipelined(task, one_slack, examples, {}, 3, 0), "from its scores");
 }

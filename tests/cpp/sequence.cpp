@@ -11,6 +11,7 @@ using marginloom::CandidateBatch;
 using marginloom::FindOptions;
 using marginloom::Output;
 using marginloom::Random;
+using marginloom::WeightWriter;
 using problems::Kind;
 using problems::Problem;
 
@@ -122,8 +123,7 @@ TEST("sequence: the bound of find is loss minus w.difference, and its norm is ri
   for_all_kinds(15, [](const Problem& problem, Random& random) {
     const auto task = problem.task();
     const auto scratch = task->make_scratch();
-    auto w = problems::random_vector(task->dimension(), random, problems::uniform);
-    const marginloom::PlainWeights plain{w.data()};
+    const auto w = problems::random_vector(task->dimension(), random, problems::uniform);
     for (std::size_t i = 0; i < problem.size(); ++i) {
       CandidateBatch found;
       const double bound = task->find(i, w, {}, *scratch, found);
@@ -131,16 +131,14 @@ TEST("sequence: the bound of find is loss minus w.difference, and its norm is ri
       const Candidate candidate = found[0];
       CHECK(candidate.implicit == problem.dense);
       CHECK(candidate.implicit == task->capabilities().implicit);
-      const double dot =
-          candidate.implicit ? task->dot(i, candidate.output, plain) : project(candidate.difference, plain).dot;
-      CHECK_NEAR(bound, candidate.loss - dot, 1e-12);
+      CHECK_NEAR(bound, candidate.loss - dot_difference(*task, candidate, w), 1e-12);
       const auto expected =
           problems::difference(problem, i, problems::decoded(problem, candidate.output), task->dimension());
       double norm = 0;
       for (const double value : expected) norm += value * value;
       CHECK(candidate.squared_norm == norm);
       std::vector<double> built(task->dimension(), 0.0);
-      add_difference(*task, candidate, 1, marginloom::PlainWeights{built.data()});
+      add_difference(*task, candidate, 1, WeightWriter{built.data()});
       CHECK(built == expected);
       CHECK(std::ranges::is_sorted(candidate.difference, std::ranges::less_equal{}, &marginloom::Entry::index) ||
             candidate.difference.size() < 2);
@@ -176,7 +174,7 @@ TEST("sequence: a candidate rebuilt from its bytes equals the one found") {
       task->find(i, w, {}, *scratch, found);
       if (found.empty()) continue;
       CandidateBatch rebuilt;
-      task->candidate(i, found[0].output, *task->make_scratch(), rebuilt);
+      CHECK(task->candidate(i, found[0].output, *task->make_scratch(), rebuilt));
       CHECK(rebuilt.size() == 1);
       CHECK(equal(rebuilt[0], found[0]));
     }
@@ -194,7 +192,7 @@ TEST("sequence: stored and implicit differences are the same") {
     const auto implicit = dense.task();
     const std::size_t dimension = stored->dimension();
     CHECK(implicit->dimension() == dimension);
-    auto w = problems::random_vector(dimension, random, problems::eighths);
+    const auto w = problems::random_vector(dimension, random, problems::eighths);
     for (std::size_t i = 0; i < sparse.size(); ++i) {
       CandidateBatch a;
       CandidateBatch b;
@@ -205,29 +203,58 @@ TEST("sequence: stored and implicit differences are the same") {
       ++compared;
       CHECK(a[0].key == b[0].key && a[0].loss == b[0].loss && a[0].squared_norm == b[0].squared_norm);
       CHECK(b[0].implicit && b[0].difference.empty());
-      std::vector<double> hot(w.begin(), w.begin() + 40);
-      std::vector<double> changes(40, 0.0);
-      const marginloom::AtomicWeights atomic{w.data()};
-      const marginloom::PrivateWeights own{atomic, hot, changes, 2.0};
-      const double dot = project(a[0].difference, marginloom::PlainWeights{w.data()}).dot;
-      CHECK(implicit->dot(i, b[0].output, marginloom::PlainWeights{w.data()}) == dot);
-      CHECK(implicit->dot(i, b[0].output, atomic) == dot);
-      CHECK(implicit->dot(i, b[0].output, own) == dot);
-
-      std::vector<double> expected = w;
-      std::vector<double> by_plain = w;
-      std::vector<double> by_atomic = w;
-      std::vector<double> by_private = w;
-      add_scaled(a[0].difference, 0.5, marginloom::PlainWeights{expected.data()});
-      add_difference(*implicit, b[0], 0.5, marginloom::PlainWeights{by_plain.data()});
-      add_difference(*implicit, b[0], 0.5, marginloom::AtomicWeights{by_atomic.data()});
-      add_difference(*implicit, b[0], 0.5,
-                     marginloom::PrivateWeights{marginloom::AtomicWeights{by_private.data()}, hot, changes, 2.0});
-      CHECK(by_plain == expected);
-      CHECK(by_atomic == expected);
-      for (std::size_t k = 0; k < dimension; ++k)
-        CHECK(w[k] + (k < 40 ? changes[k] : by_private[k] - w[k]) == expected[k]);
+      CHECK(dot_difference(*implicit, b[0], w) == dot_difference(*stored, a[0], w));
+      for (const bool atomic : {false, true}) {
+        std::vector<double> expected = w;
+        std::vector<double> moved = w;
+        add_difference(*stored, a[0], 0.5, WeightWriter{expected.data(), atomic});
+        add_difference(*implicit, b[0], 0.5, WeightWriter{moved.data(), atomic});
+        CHECK(moved == expected);
+      }
     }
   }
   CHECK(compared > 50);
+}
+
+TEST("sequence: gather, scatter and products of several outputs are those of the differences") {
+  Random random(19);
+  for (int repeat = 0; repeat < 10; ++repeat) {
+    const Problem problem = problems::make_problem(
+        {.labels = 4, .kind = Kind::dense, .start_end = repeat % 2 == 0, .label_costs = true}, random);
+    const auto task = problem.task();
+    const auto scratch = task->make_scratch();
+    const auto w = problems::random_vector(task->dimension(), random, problems::eighths);
+    const std::vector<double> steps{0.5, 0, -1.25, 2};
+    for (std::size_t i = 0; i < problem.size(); ++i) {
+      std::vector<std::vector<std::uint8_t>> labels(steps.size());
+      std::vector<std::vector<double>> differences;
+      std::vector<marginloom::ByteView> outputs;
+      std::vector<double> expected = w;
+      for (std::size_t j = 0; j < steps.size(); ++j) {
+        for (std::size_t t = 0; t < problem.length(i); ++t) {
+          labels[j].push_back(static_cast<std::uint8_t>(random.below(4)));
+        }
+        outputs.emplace_back(labels[j]);
+        differences.push_back(
+            problems::difference(problem, i, problems::decoded(problem, labels[j]), task->dimension()));
+        for (std::size_t k = 0; k < w.size(); ++k) expected[k] += steps[j] * differences[j][k];
+      }
+      const auto dot = [](const std::vector<double>& a, const std::vector<double>& b) {
+        return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+      };
+      std::vector<double> values(steps.size());
+      task->gather(i, outputs, w, values);
+      for (std::size_t j = 0; j < steps.size(); ++j) {
+        CHECK(values[j] == dot(w, differences[j]));
+        std::vector<double> products(steps.size());
+        task->products(i, outputs[j], outputs, *scratch, products);
+        for (std::size_t k = 0; k < steps.size(); ++k) CHECK(products[k] == dot(differences[j], differences[k]));
+      }
+      for (const bool atomic : {false, true}) {
+        std::vector<double> moved = w;
+        task->scatter(i, outputs, steps, WeightWriter{moved.data(), atomic});
+        CHECK(moved == expected);
+      }
+    }
+  }
 }

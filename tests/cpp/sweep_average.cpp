@@ -10,7 +10,7 @@
 #include "core/kernels.hpp"
 #include "engines/serial.hpp"
 #include "engines/shared.hpp"
-#include "engines/sweeps.hpp"
+#include "engines/visits.hpp"
 #include "learners/dcd.hpp"
 #include "problems.hpp"
 #include "test.hpp"
@@ -18,7 +18,6 @@
 using marginloom::Certificate;
 using marginloom::Dcd;
 using marginloom::Loss;
-using marginloom::PlainWeights;
 using marginloom::Random;
 using marginloom::SerialDual;
 using marginloom::Shared;
@@ -90,7 +89,7 @@ TEST("sweep_average: training takes no notice of the mean, and the certificate i
   SerialDual averaged = make_engine(problem, 5, true);
   SerialDual last = make_engine(problem, 5, false);
   StopRequest never;
-  for (int pass = 0; pass < 6; ++pass) {
+  for (int pass = 0; pass < 4; ++pass) {
     averaged.run_pass(never);
     last.run_pass(never);
     CHECK(problems::same_bits(averaged.weights()->values(), last.weights()->values()));
@@ -143,15 +142,14 @@ TEST("sweep_average: a restored run has the same model, before and after its nex
 
 TEST("sweep_average: more weights than steps are not averaged") {
   std::vector<double> values(100, 1.0);
-  const PlainWeights w{values.data()};
   SweepAverage average;
   average.begin();
-  average.note(w, values.size(), 10);
+  average.note(values, 10);
   CHECK(average.empty());
-  average.note(w, values.size(), 15);  // 25 steps since the beginning
+  average.note(values, 15);  // 25 steps since the beginning
   CHECK(!average.empty());
   values.assign(100, 3.0);
-  average.note(w, values.size(), 25);
+  average.note(values, 25);
   std::vector<double> mean(100);
   average.write(mean);
   CHECK(mean == std::vector<double>(100, 2.0));
@@ -161,26 +159,23 @@ TEST("sweep_average: more weights than steps are not averaged") {
 
 TEST("sweep_average: threads that share the weights certify exactly the mean that they return") {
   const Problem problem = training_problem();
-  for (const bool recorded : {false, true}) {
-    SharedOptions options;
-    options.threads = 4;
-    options.recorded = recorded;
-    options.least_gain = 1;
-    Shared engine(problem.task(), make_learner(problem, 5, true), problem.examples(), {.seed = 5}, options);
-    StopRequest never;
-    double gap = 1;
-    for (int pass = 0; pass < 1000 && gap > 1e-3; ++pass) {
-      engine.run_pass(never);
-      const Certificate certificate = engine.certify(1, never).value();
-      CHECK_NEAR(certificate.primal, primal_by_definition(problem, model_weights(engine)), 1e-9);
-      gap = (certificate.primal - certificate.dual) / certificate.primal;
-      CHECK(gap >= -1e-12);
-    }
-    CHECK(gap <= 1e-3);
+  SharedOptions options;
+  options.threads = 4;
+  options.least_gain = 1;
+  Shared engine(problem.task(), make_learner(problem, 5, true), problem.examples(), {.seed = 5}, options);
+  StopRequest never;
+  double gap = 1;
+  for (int pass = 0; pass < 1000 && gap > 1e-3; ++pass) {
+    engine.run_pass(never);
+    const Certificate certificate = engine.certify(1, never).value();
+    CHECK_NEAR(certificate.primal, primal_by_definition(problem, model_weights(engine)), 1e-9);
+    gap = (certificate.primal - certificate.dual) / certificate.primal;
+    CHECK(gap >= -1e-12);
   }
+  CHECK(gap <= 1e-3);
 }
 
-TEST("sweeps: steps that gain little are left for later, and only those that were made count as gain") {
+TEST("visits: steps that gain little are left for later, and only those that were made count as gain") {
   const Problem problem = training_problem();
   const auto task = problem.task();
   std::vector<std::size_t> updates;
@@ -189,17 +184,20 @@ TEST("sweeps: steps that gain little are left for later, and only those that wer
     std::vector<double> w(task->dimension());
     const auto examples = problem.examples();
     const auto scratch = task->make_scratch();
-    marginloom::FunctionSink absorb([&](const marginloom::Candidate& candidate) { learner->absorb(candidate); });
+    marginloom::Visitor visitor{.random = Random(1), .examples = examples};
+    marginloom::FunctionSink absorb(
+        [&](const marginloom::Candidate& candidate) { learner->absorb(candidate, visitor.visit); });
     for (const std::size_t i : examples) task->find(i, w, learner->search(i), *scratch, absorb);
-    marginloom::Lane lane{.random = Random(1), .examples = examples};
     int passes = 0;
-    const PlainWeights weights{w.data()};
-    const double gain = marginloom::sweep_blocks(
-        *learner, lane, {}, least_gain, marginloom::improving(*learner, weights, lane), [&](std::size_t) { ++passes; });
+    StopRequest never;
+    const marginloom::Access access{w, {w.data()}, 1, never};
+    const double gain =
+        marginloom::inner_passes(*learner, visitor, true, least_gain, marginloom::visiting(*learner, visitor, access),
+                                 [&](std::size_t) { ++passes; });
     CHECK(passes == 6);
-    CHECK(lane.least_gain == 0);
+    CHECK(visitor.visit.least_gain == 0);
     CHECK_NEAR(gain, learner->dual(marginloom::kernels().squared_norm(w.data(), w.size())), 1e-9);
-    updates.push_back(lane.updates);
+    updates.push_back(visitor.updates);
   }
   CHECK(updates[1] > 0);
   CHECK(updates[1] < updates[0]);

@@ -8,17 +8,14 @@
 #include <vector>
 
 #include "core/weight_buffer.hpp"
-#include "core/weight_policy.hpp"
+#include "core/weight_writer.hpp"
 #include "problems.hpp"
 #include "test.hpp"
 
-using marginloom::AtomicWeights;
-using marginloom::Entry;
-using marginloom::PlainWeights;
-using marginloom::PrivateWeights;
 using marginloom::Random;
 using marginloom::WeightBuffer;
 using marginloom::WeightIndex;
+using marginloom::WeightWriter;
 
 namespace {
 
@@ -50,16 +47,6 @@ int in_child(Work work) {
   int status = 0;
   CHECK(waitpid(child, &status, 0) == child);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-std::vector<Entry> random_difference(std::size_t dimension, Random& random) {
-  std::vector<Entry> entries;
-  for (std::size_t k = 0; k < dimension; ++k) {
-    if (random.below(3) == 0) {
-      entries.push_back({static_cast<WeightIndex>(k), static_cast<float>(problems::uniform(random))});
-    }
-  }
-  return entries;
 }
 
 }  // namespace
@@ -121,10 +108,10 @@ TEST("weights: atomic adds of several threads lose nothing") {
     std::vector<std::jthread> team;
     for (int thread = 0; thread < threads; ++thread) {
       team.emplace_back([&] {
-        const AtomicWeights shared{w.data()};
+        const WeightWriter shared{w.data(), true};
         start.arrive_and_wait();
         for (int round = 0; round < rounds; ++round) shared.add(static_cast<WeightIndex>(round % 3 == 0), 1);
-        shared.add(2, shared.read(2) >= 0 ? 1 : 0);
+        shared.add(2, marginloom::read_weight(w, 2) >= 0 ? 1 : 0);
       });
     }
   }
@@ -134,63 +121,21 @@ TEST("weights: atomic adds of several threads lose nothing") {
   CHECK(w[2] == threads);
 }
 
-TEST("weights: plain, atomic and private weights of scale 1 do the same") {
+TEST("weights: plain and atomic writers do the same") {
   constexpr std::size_t dimension = 40;
-  constexpr std::size_t hot_size = 13;
   Random random(4);
   std::vector<double> plain = problems::random_vector(dimension, random, problems::uniform);
   std::vector<double> atomic = plain;
-  std::vector<double> cold = plain;
-  std::vector<double> hot(plain.begin(), plain.begin() + hot_size);
-  std::vector<double> changes(hot_size, 0.0);
-  const PrivateWeights own{AtomicWeights{cold.data()}, hot, changes, 1.0};
-  for (int repeat = 0; repeat < 100; ++repeat) {
-    const auto difference = random_difference(dimension, random);
-    const double step = problems::uniform(random);
-    const auto expected = project(difference, PlainWeights{plain.data()});
-    const auto by_atomic = project(difference, AtomicWeights{atomic.data()});
-    const auto by_private = project(difference, own);
-    CHECK(by_atomic.dot == expected.dot);
-    CHECK(by_private.dot == expected.dot);
-    CHECK(expected.extra_curvature == 0 && by_atomic.extra_curvature == 0 && by_private.extra_curvature == 0);
-    add_scaled(difference, step, PlainWeights{plain.data()});
-    add_scaled(difference, step, AtomicWeights{atomic.data()});
-    add_scaled(difference, step, own);
+  const WeightWriter plainly{plain.data()};
+  const WeightWriter atomically{atomic.data(), true};
+  CHECK(plainly.plain() == plain.data());
+  CHECK(atomically.plain() == nullptr);
+  for (int repeat = 0; repeat < 1000; ++repeat) {
+    const auto k = static_cast<WeightIndex>(random.below(dimension));
+    const double change = problems::uniform(random);
+    plainly.add(k, change);
+    atomically.add(k, change);
+    CHECK(marginloom::read_weight(atomic, k) == plain[k]);
   }
   CHECK(problems::same_bits(atomic, plain));
-  for (std::size_t k = 0; k < dimension; ++k) CHECK(own.read(static_cast<WeightIndex>(k)) == plain[k]);
-  CHECK(own.extra_curvature_bound(3.0) == 0);
-}
-
-TEST("weights: private weights move the hot copy by the scale and record unscaled changes") {
-  constexpr std::size_t dimension = 30;
-  constexpr std::size_t hot_size = 11;
-  constexpr double scale = 4;
-  Random random(5);
-  const std::vector<double> start = problems::random_vector(dimension, random, problems::eighths);
-  std::vector<double> shared = start;
-  std::vector<double> hot(start.begin(), start.begin() + hot_size);
-  std::vector<double> changes(hot_size, 0.0);
-  const PrivateWeights own{AtomicWeights{shared.data()}, hot, changes, scale};
-  std::vector<double> moved(dimension, 0.0);
-  for (int repeat = 0; repeat < 50; ++repeat) {
-    auto difference = random_difference(dimension, random);
-    double hot_norm = 0;
-    double norm = 0;
-    for (Entry& entry : difference) {
-      entry.value = static_cast<float>(problems::eighths(random));
-      moved[entry.index] += 0.5 * entry.value;
-      norm += entry.value * entry.value;
-      if (entry.index < hot_size) hot_norm += entry.value * entry.value;
-    }
-    CHECK(project(difference, own).extra_curvature == (scale - 1) * hot_norm);
-    CHECK(own.extra_curvature_bound(norm) == (scale - 1) * norm);
-    add_scaled(difference, 0.5, own);
-  }
-  for (std::size_t k = 0; k < dimension; ++k) {
-    const bool is_hot = k < hot_size;
-    CHECK(shared[k] == start[k] + (is_hot ? 0 : moved[k]));
-    CHECK(own.read(static_cast<WeightIndex>(k)) == start[k] + (is_hot ? scale : 1) * moved[k]);
-    if (is_hot) CHECK(changes[k] == moved[k]);
-  }
 }

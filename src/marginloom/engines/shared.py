@@ -15,16 +15,10 @@ class Shared(Engine):
 
     Examples
     --------
-    >>> Shared(updates="atomic").minimum_threads
+    >>> Shared(least_gain=0.2).minimum_threads
     1
     """
 
-    updates: str = parameter(
-        "atomic",
-        "shared updates",
-        "how threads change the weights: by atomic additions, or by cheaper ones that may get lost and are "
-        "recorded, to be put right after the pass",
-    )
     least_gain: float = parameter(
         0.5,
         "share",
@@ -39,14 +33,9 @@ class Shared(Engine):
     minimum_threads = 1
     paper = "Jiang et al. 2021, section 4.2.2"
 
-    def weight_copies(self, n_threads: int) -> int:
-        """Return those of the pass's start and of the threads' records."""
-        return n_threads + 1 if self.updates == "recorded" else 0
-
     def build(self, job: Job) -> _core.Engine:
         """Make the native engine."""
         assert isinstance(job.learner, _core.DualLearner)
-        recorded = self.updates == "recorded"
         return _core.Shared(
             job.task,
             job.learner,
@@ -54,6 +43,5 @@ class Shared(Engine):
             job.seed,
             self.shuffle,
             job.n_threads,
-            recorded,
             self.least_gain,
         )

@@ -198,9 +198,15 @@ def _common_parameters(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "random_state": settings.get("seed", 0),
         "learner": {name: value for name, value in settings.get("learner", {}).items() if name != "name"} or None,
-        "engine": dict(settings.get("engine", {})) or None,
+        "engine": _known_parameters(settings.get("engine", {})) or None,
         **{name: settings[name] for name in named if name in settings},
     }
+
+
+def _known_parameters(engine: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out the parameters of an engine that models of earlier versions have and that it has no more."""
+    retired = {"shared": {"updates"}}.get(engine.get("name", ""), set())
+    return {name: value for name, value in engine.items() if name not in retired}
 
 
 def _with_shared_texts(documentation: str) -> str:

@@ -1,4 +1,4 @@
-"""A file of JSON objects, one a line, of which the last can still change and which a full disk ends."""
+"""A file of JSON objects, one a line, of which the last ones can still change and which a full disk ends."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ class JsonLines:
         self._name = os.fspath(path)
         self._file: int | None = None
         self._waiting: bytes | None = None
-        self._last = self._end = 0  # where the last line begins and ends
+        self._starts: list[int] = []  # where the lines begin
+        self._end = 0  # where the last one ends
         try:
             self._file = os.open(self._name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
         except (OSError, ValueError) as error:
@@ -65,28 +66,30 @@ class JsonLines:
         if self._file is None:
             return
         if self._can_change:
-            self._last = self._end
+            self._starts.append(self._end)
             self._write(line)
             return
         before, self._waiting = self._waiting, line
         if before is not None:
             self._write(before)
 
-    def replace_last(self, record: Mapping[str, Any]) -> None:
-        """Write another object where the last one is."""
-        line = _encoded(record)
+    def replace_last(self, *records: Mapping[str, Any]) -> None:
+        """Write other objects where the last ones are; in a pipe or a device only the last of all changes."""
         if self._file is None:
             return
         if not self._can_change:
-            self._waiting = line
+            self._waiting = _encoded(records[-1])
             return
+        begin = self._starts[-len(records)]
         try:
-            os.ftruncate(self._file, self._last)
-            self._end = self._last
+            os.ftruncate(self._file, begin)
         except OSError as error:
             self._give_up(error)
             return
-        self._write(line)
+        self._end = begin
+        del self._starts[-len(records) :]
+        for record in records:
+            self.append(record)
 
     def close(self) -> None:
         """Write what waits, and close the file."""

@@ -1,0 +1,109 @@
+#include "core/weight_delta.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <stdexcept>
+
+#include "core/task.hpp"
+
+namespace marginloom {
+
+void WeightDelta::add(std::size_t example, std::span<const ByteView> outputs, std::span<const double> steps) {
+  visits_.push_back({indices_.size(), example, outputs.size()});
+  steps_.insert(steps_.end(), steps.begin(), steps.end());
+  for (const ByteView output : outputs) {
+    lengths_.push_back(output.size());
+    outputs_.insert(outputs_.end(), output.begin(), output.end());
+  }
+}
+
+void WeightDelta::clear() {
+  indices_.clear();
+  changes_.clear();
+  visits_.clear();
+  steps_.clear();
+  lengths_.clear();
+  outputs_.clear();
+}
+
+void WeightDelta::apply(const Task& task, std::span<double> w) const {
+  std::vector<ByteView> outputs;
+  std::size_t added = 0;
+  std::size_t next = 0;
+  std::size_t byte = 0;
+  const auto add_until = [&](std::size_t end) {
+    for (; added < end; ++added) w[indices_[added]] += changes_[added];
+  };
+  for (const Visit& visit : visits_) {
+    add_until(visit.after);
+    outputs.clear();
+    for (std::size_t j = 0; j < visit.outputs; ++j) {
+      outputs.push_back(ByteView(outputs_).subspan(byte, lengths_[next + j]));
+      byte += lengths_[next + j];
+    }
+    task.scatter(visit.example, outputs, std::span(steps_).subspan(next, visit.outputs), {w.data()});
+    next += visit.outputs;
+  }
+  add_until(indices_.size());
+}
+
+void WeightDelta::append(const WeightDelta& later) {
+  for (Visit visit : later.visits_) {
+    visit.after += indices_.size();
+    visits_.push_back(visit);
+  }
+  indices_.insert(indices_.end(), later.indices_.begin(), later.indices_.end());
+  changes_.insert(changes_.end(), later.changes_.begin(), later.changes_.end());
+  steps_.insert(steps_.end(), later.steps_.begin(), later.steps_.end());
+  lengths_.insert(lengths_.end(), later.lengths_.begin(), later.lengths_.end());
+  outputs_.insert(outputs_.end(), later.outputs_.begin(), later.outputs_.end());
+}
+
+void WeightDelta::expand(const Task& task) {
+  std::map<WeightIndex, double> sums;
+  if (visits_.empty()) {
+    for (std::size_t k = 0; k < indices_.size(); ++k) sums[indices_[k]] += changes_[k];
+  } else {
+    std::vector<double> dense(task.dimension());
+    apply(task, dense);
+    for (std::size_t k = 0; k < dense.size(); ++k) {
+      if (dense[k] != 0) sums.emplace_hint(sums.end(), static_cast<WeightIndex>(k), dense[k]);
+    }
+  }
+  clear();
+  for (const auto& [index, change] : sums) {
+    if (change != 0) add(index, change);
+  }
+}
+
+std::vector<std::uint8_t> WeightDelta::to_bytes() const {
+  if (!visits_.empty()) throw std::logic_error("a delta is expanded before it is written");
+  std::vector<std::uint8_t> bytes(indices_.size() * (sizeof(WeightIndex) + sizeof(double)));
+  if (bytes.empty()) return bytes;
+  std::memcpy(bytes.data(), changes_.data(), changes_.size() * sizeof(double));
+  std::memcpy(bytes.data() + changes_.size() * sizeof(double), indices_.data(), indices_.size() * sizeof(WeightIndex));
+  return bytes;
+}
+
+WeightDelta WeightDelta::from_bytes(ByteView bytes, std::size_t dimension) {
+  constexpr std::size_t each = sizeof(WeightIndex) + sizeof(double);
+  if (bytes.size() % each != 0) throw std::invalid_argument("these bytes are not those of a change of weights");
+  WeightDelta result;
+  if (bytes.empty()) return result;
+  const std::size_t count = bytes.size() / each;
+  result.changes_.resize(count);
+  result.indices_.resize(count);
+  std::memcpy(result.changes_.data(), bytes.data(), count * sizeof(double));
+  std::memcpy(result.indices_.data(), bytes.data() + count * sizeof(double), count * sizeof(WeightIndex));
+  for (const WeightIndex index : result.indices_) {
+    if (index >= dimension) throw std::invalid_argument("a change of weights is of a weight that is not there");
+  }
+  for (const double change : result.changes_) {
+    if (!std::isfinite(change)) throw std::invalid_argument("a change of weights is not a number");
+  }
+  return result;
+}
+
+}  // namespace marginloom

@@ -1,0 +1,67 @@
+// What was added to the weights since some moment, so that other copies of them can follow: the one form in which a
+// change of the weights is kept, handed to other threads, merged and written as bytes.
+//
+// A change is a list of weights and what was added to each. Where differences are implicit, a change may name an
+// example, outputs and steps instead, which the task turns into additions; expand() does that for all of them, so that
+// the delta makes sense where nobody knows the example.
+//
+// Noting a change is an append to memory that is written in order. Whoever applies the delta repeats the same additions
+// in the same order: copies that start alike stay alike to the last bit.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/types.hpp"
+
+namespace marginloom {
+
+class Task;
+
+class WeightDelta {
+ public:
+  void add(WeightIndex index, double change) {
+    indices_.push_back(index);
+    changes_.push_back(change);
+  }
+  // The sum of steps times differences, which the task evaluates from the outputs.
+  void add(std::size_t example, std::span<const ByteView> outputs, std::span<const double> steps);
+
+  [[nodiscard]] bool empty() const { return indices_.empty() && visits_.empty(); }
+  void clear();
+
+  // w += all of it.
+  void apply(const Task& task, std::span<double> w) const;
+
+  // Everything of this one, then everything of the other.
+  void append(const WeightDelta& later);
+
+  // Weights in their order, each once, and no steps.
+  void expand(const Task& task);
+  // Of an expanded delta.
+  [[nodiscard]] std::span<const WeightIndex> indices() const { return indices_; }
+  [[nodiscard]] std::span<const double> changes() const { return changes_; }
+
+  // An expanded delta as bytes, and back. from_bytes() throws std::invalid_argument if they are not those of a delta of
+  // so many weights.
+  [[nodiscard]] std::vector<std::uint8_t> to_bytes() const;
+  [[nodiscard]] static WeightDelta from_bytes(ByteView bytes, std::size_t dimension);
+
+ private:
+  // Steps on one example, after so many single additions.
+  struct Visit {
+    std::size_t after;
+    std::size_t example;
+    std::size_t outputs;
+  };
+
+  std::vector<WeightIndex> indices_;
+  std::vector<double> changes_;
+  std::vector<Visit> visits_;
+  std::vector<double> steps_;  // of their outputs, which lie one after the other
+  std::vector<std::size_t> lengths_;
+  std::vector<std::uint8_t> outputs_;
+};
+
+}  // namespace marginloom

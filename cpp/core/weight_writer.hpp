@@ -1,0 +1,30 @@
+// How steps reach the weights: plainly, where one thread owns them, or by atomic additions, where several write.
+#pragma once
+
+#include <atomic>
+
+#include "core/types.hpp"
+
+namespace marginloom {
+
+struct WeightWriter {
+  double* weights;
+  bool atomic = false;
+
+  void add(WeightIndex k, double change) const {
+    if (atomic) {
+      std::atomic_ref(weights[k]).fetch_add(change, std::memory_order_relaxed);
+    } else {
+      weights[k] += change;
+    }
+  }
+  // Where single weights need not be added one by one: the weights themselves, or null.
+  [[nodiscard]] double* plain() const { return atomic ? nullptr : weights; }
+};
+
+// A weight that another thread may be changing: as it was before, or as it is after.
+[[nodiscard]] inline double read_weight(WeightView w, WeightIndex k) {
+  return std::atomic_ref(const_cast<double&>(w[k])).load(std::memory_order_relaxed);
+}
+
+}  // namespace marginloom

@@ -1,0 +1,82 @@
+// The blocks of all examples, within a budget of memory.
+//
+// Where support and rows of the blocks would exceed the budget, blocks do without, and the task rebuilds them from the
+// outputs in the scratch of whoever visits. That costs time and nothing else: what is rebuilt is what was stored to the
+// last bit, so neither the optimum nor a single step depends on the budget. Outputs and duals are always kept, whatever
+// the budget; they are the solution.
+#pragma once
+
+#include <atomic>
+#include <limits>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/block.hpp"
+#include "core/state.hpp"
+#include "core/task.hpp"
+#include "learners/visit.hpp"
+
+namespace marginloom {
+
+class Blocks {
+ public:
+  static constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
+
+  // `products`: blocks of implicit differences keep the products of their candidates.
+  Blocks(std::shared_ptr<const Task> task, std::size_t budget, bool products);
+
+  [[nodiscard]] const Task& task() const { return *task_; }
+  [[nodiscard]] const std::shared_ptr<const Task>& shared_task() const { return task_; }
+  [[nodiscard]] std::size_t size() const { return blocks_.size(); }
+  [[nodiscard]] Block& operator[](std::size_t i) { return blocks_[i]; }
+  [[nodiscard]] const Block& operator[](std::size_t i) const { return blocks_[i]; }
+
+  // Puts a candidate first in the block of its example.
+  void absorb(const Candidate& candidate, Visit& visit);
+
+  // Makes the block of example i, with everything that it may do without, the one that the visit works on.
+  void open(std::size_t i, Visit& visit);
+
+  void drop_zero_duals(std::size_t i);
+  void keep_first(std::size_t i, std::size_t count);
+
+  // Lets blocks forget their rows, one after the other, while they exceed the budget. Not to be called while other
+  // threads use the blocks.
+  void trim();
+
+  // Fetches the memory of blocks that are visited soon, and of the weights or inputs that they read: first where it is,
+  // then the block, then what the block names.
+  void prefetch(std::span<const std::size_t> coming, WeightView w, bool inputs = true) const;
+
+  void write_weights(std::span<double> w) const;  // w = sum of dual * difference
+  [[nodiscard]] std::size_t active() const;
+  [[nodiscard]] std::size_t memory() const { return std::atomic_ref(held_).load(std::memory_order_relaxed); }
+
+  // The duals with the outputs they belong to, and blocks made of them: every candidate is rebuilt through the task.
+  // Outputs that the task does not allow, and those that no longer differ from gold in loss or features, are left out.
+  [[nodiscard]] StateArrays export_state() const;
+  [[nodiscard]] Blocks imported(const StateArrays& state) const;
+
+ private:
+  [[nodiscard]] bool has_room(std::size_t bytes, std::size_t limit) const {
+    const std::size_t held = memory();
+    return held < limit && bytes <= limit - held;
+  }
+  // What stays free below the budget when rows are stored again or trimmed is for new candidates.
+  [[nodiscard]] std::size_t refill_limit() const { return budget_ - budget_ / 8; }
+  void put_first(Block& block, const Candidate& candidate, Block::Keep keep, Visit& visit) const;
+  void rebuild(std::size_t i, Visit& visit) const;
+  template <class Change>
+  void change(Block& block, Change make);
+
+  std::shared_ptr<const Task> task_;
+  bool implicit_;
+  bool products_;
+  std::size_t budget_;
+  std::vector<Block> blocks_;
+  mutable std::size_t held_;  // bytes; threads that work on different blocks change it atomically
+  std::size_t hand_ = 0;      // the block that trim() comes to next
+};
+
+}  // namespace marginloom

@@ -1,0 +1,293 @@
+#include "learners/visit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace marginloom {
+namespace {
+
+// Four sums at a time, so that an addition need not wait for the one before.
+template <class Position>
+double dot_row(const Position* positions, const float* values, std::size_t count, const double* coordinates) {
+  double sums[4] = {};
+  const std::size_t whole = count & ~std::size_t{3};
+  for (std::size_t k = 0; k < whole; k += 4) {
+    for (std::size_t lane = 0; lane < 4; ++lane) sums[lane] += coordinates[positions[k + lane]] * values[k + lane];
+  }
+  for (std::size_t k = whole; k < count; ++k) sums[k - whole] += coordinates[positions[k]] * values[k];
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+template <class Position>
+void add_row(const Position* positions, const float* values, std::size_t count, double step, double* coordinates) {
+  for (std::size_t k = 0; k < count; ++k) coordinates[positions[k]] += step * values[k];
+}
+
+// Coordinates that are the weights of the support.
+template <class Position>
+struct SupportCoordinates {
+  const Block::Row* rows;
+  const Position* positions;
+  const float* values;
+  double* weights;
+
+  [[nodiscard]] double dot(std::size_t j) const {
+    return dot_row(positions + rows[j].first_entry, values + rows[j].first_entry, rows[j].entry_count, weights);
+  }
+  void move(std::size_t j, double step) const {
+    add_row(positions + rows[j].first_entry, values + rows[j].first_entry, rows[j].entry_count, step, weights);
+  }
+};
+
+// Coordinates that are the scores w.d of the candidates.
+struct ScoreCoordinates {
+  const double* products;
+  std::size_t size;
+  double* scores;
+
+  [[nodiscard]] double dot(std::size_t j) const { return scores[j]; }
+  void move(std::size_t j, double step) const {
+    for (std::size_t k = 0; k < size; ++k) scores[k] += step * products[j * size + k];
+  }
+};
+
+template <class Rule>
+Step on_coordinates(Visit& visit, Rule rule) {
+  const Block& block = *visit.block;
+  if (!block.has_support()) return rule(ScoreCoordinates{block.products().data(), block.size(), visit.values.data()});
+  return block.with_positions([&]<class Position>(const Position* positions) {
+    return rule(SupportCoordinates<Position>{block.rows().data(), positions, block.values(), visit.values.data()});
+  });
+}
+
+double sum_of_duals(const Visit& visit) {
+  return std::accumulate(visit.duals.begin(), visit.duals.end(), visit.block->duals_elsewhere());
+}
+
+void order_candidates(Visit& visit) {
+  visit.order.resize(visit.block->size());
+  std::iota(visit.order.begin(), visit.order.end(), 0U);
+  visit.random.shuffle(std::span(visit.order).subspan(1));
+}
+
+void note_steps(Visit& visit, Step& step) {
+  const auto rows = visit.block->rows();
+  visit.steps.resize(rows.size());
+  for (std::size_t j = 0; j < rows.size(); ++j) {
+    visit.steps[j] = visit.duals[j] - rows[j].dual;
+    step.updates += visit.steps[j] != 0 ? 1 : 0;
+  }
+}
+
+// A function of its own, so that the thread sanitizer can be told of just these reads: other threads may be changing
+// the weights.
+[[gnu::noinline]] void gather_scores(const Task& task, std::size_t i, WeightView w, Visit& visit) {
+  task.gather(i, visit.outputs, w, visit.values);
+}
+
+// loss - w.d - ridge * sum of all candidates.
+void fill_gradient(const BlockTerms& terms, Visit& visit) {
+  const auto rows = visit.block->rows();
+  const double ridge = terms.ridge * sum_of_duals(visit);
+  visit.gradient.resize(rows.size());
+  if (visit.block->has_support()) {
+    on_coordinates(visit, [&](const auto& coordinates) {
+      for (std::size_t j = 0; j < rows.size(); ++j) visit.gradient[j] = rows[j].loss - coordinates.dot(j) - ridge;
+      return Step();
+    });
+  } else {
+    for (std::size_t j = 0; j < rows.size(); ++j) visit.gradient[j] = rows[j].loss - visit.values[j] - ridge;
+  }
+}
+
+}  // namespace
+
+double Visit::dot(const Block::Row& row) const {
+  if (!block->has_support()) return values[static_cast<std::size_t>(&row - block->rows().data())];
+  return block->with_positions([&](const auto* positions) {
+    return dot_row(positions + row.first_entry, block->values() + row.first_entry, row.entry_count, values.data());
+  });
+}
+
+void gather(const Task& task, std::size_t i, WeightView w, Visit& visit) {
+  const Block& block = *visit.block;
+  const auto rows = block.rows();
+  visit.duals.resize(rows.size());
+  for (std::size_t j = 0; j < rows.size(); ++j) visit.duals[j] = rows[j].dual;
+  if (block.has_support()) {
+    const auto support = block.support();
+    visit.values.resize(support.size());
+    for (std::size_t k = 0; k < support.size(); ++k) visit.values[k] = read_weight(w, support[k]);
+    return;
+  }
+  visit.values.resize(rows.size());
+  visit.outputs.resize(rows.size());
+  for (std::size_t j = 0; j < rows.size(); ++j) visit.outputs[j] = block.output(rows[j]);
+  gather_scores(task, i, w, visit);
+}
+
+void scatter(const Task& task, std::size_t i, const WeightWriter& w, Visit& visit, WeightDelta* delta) {
+  const Block& block = *visit.block;
+  if (!block.has_support()) {
+    task.scatter(i, visit.outputs, visit.steps, w);
+    if (delta) delta->add(i, visit.outputs, visit.steps);
+    return;
+  }
+  const auto rows = block.rows();
+  const auto support = block.support();
+  const float* values = block.values();
+  const auto changed = std::ranges::count_if(visit.steps, [](double step) { return step != 0; });
+  block.with_positions([&](const auto* positions) {
+    const auto each_change = [&](auto change) {
+      for (std::size_t j = 0; j < rows.size(); ++j) {
+        if (visit.steps[j] == 0) continue;
+        const std::size_t end = std::size_t{rows[j].first_entry} + rows[j].entry_count;
+        for (std::size_t k = rows[j].first_entry; k < end; ++k) change(positions[k], visit.steps[j] * values[k]);
+      }
+    };
+    // What several candidates do to a weight adds up before others hear of it.
+    if (changed > 1 && (w.atomic || delta)) {
+      visit.spread.resize(std::max(visit.spread.size(), support.size()));
+      each_change([&](std::size_t position, double change) { visit.spread[position] += change; });
+      for (std::size_t k = 0; k < support.size(); ++k) {
+        if (visit.spread[k] == 0) continue;
+        w.add(support[k], visit.spread[k]);
+        if (delta) delta->add(support[k], visit.spread[k]);
+        visit.spread[k] = 0;
+      }
+      return;
+    }
+    each_change([&](std::size_t position, double change) {
+      w.add(support[position], change);
+      if (delta) delta->add(support[position], change);
+    });
+  });
+}
+
+void fill_products(const Task& task, std::size_t i, Visit& visit, std::span<double> products) {
+  const Block& block = *visit.block;
+  const auto rows = block.rows();
+  const std::size_t size = rows.size();
+  if (block.has_products()) {
+    std::ranges::copy(block.products(), products.begin());
+    return;
+  }
+  if (!block.has_support()) {
+    if (!visit.scratch) visit.scratch = task.make_scratch();
+    for (std::size_t j = 0; j < size; ++j) {
+      task.products(i, visit.outputs[j], visit.outputs, *visit.scratch, products.subspan(j * size, size));
+    }
+    return;
+  }
+  visit.spread.resize(std::max(visit.spread.size(), block.support().size()));
+  block.with_positions([&](const auto* positions) {
+    const auto row = [&](std::size_t j) { return positions + rows[j].first_entry; };
+    const auto values = [&](std::size_t j) { return block.values() + rows[j].first_entry; };
+    for (std::size_t j = 0; j < size; ++j) {
+      products[j * size + j] = rows[j].squared_norm;
+      if (j + 1 == size) break;
+      add_row(row(j), values(j), rows[j].entry_count, 1, visit.spread.data());
+      for (std::size_t k = j + 1; k < size; ++k) {
+        products[j * size + k] = products[k * size + j] =
+            dot_row(row(k), values(k), rows[k].entry_count, visit.spread.data());
+      }
+      for (std::size_t e = 0; e < rows[j].entry_count; ++e) visit.spread[row(j)[e]] = 0;
+    }
+  });
+}
+
+Step sweep(const BlockTerms& terms, Visit& visit) {
+  const auto rows = visit.block->rows();
+  double sum = sum_of_duals(visit);
+  Step result;
+  order_candidates(visit);
+  visit.as_a_whole = false;
+  visit.tried = rows.size();
+  visit.tried_gains = 0;
+  on_coordinates(visit, [&](const auto& coordinates) {
+    for (const std::uint32_t j : visit.order) {
+      const double gradient = rows[j].loss - coordinates.dot(j) - terms.ridge * sum;
+      const double curvature = visit.caution * rows[j].squared_norm + terms.ridge;
+      const double dual = std::max(visit.duals[j] + gradient / curvature, 0.0);
+      const double step = dual - visit.duals[j];
+      if (step == 0) continue;
+      const double gain = step * (gradient - step * curvature / 2);
+      visit.tried_gains += gain;
+      if (gain < visit.least_gain) {
+        result.foregone += gain;
+        continue;
+      }
+      coordinates.move(j, visit.caution * step);
+      visit.duals[j] = dual;
+      sum += step;
+      result.gain += gain;
+      result.residual = std::max(result.residual, std::abs(gradient));
+    }
+    return Step();
+  });
+  note_steps(visit, result);
+  return result;
+}
+
+Step solve_exactly(const Task& task, std::size_t i, const BlockTerms& terms, double tolerance,
+                   const UniformProducts* uniform, Visit& visit) {
+  const std::size_t size = visit.block->size();
+  const double budget = terms.budget - visit.block->duals_elsewhere();
+  fill_gradient(terms, visit);
+  Step result{.residual = SimplexQp::residual(visit.duals, visit.gradient, budget)};
+  visit.as_a_whole = true;
+  visit.tried = 0;
+  visit.tried_gains = 0;
+  if (result.residual > tolerance) {
+    if (uniform) {
+      result.gain =
+          visit.qp.solve_uniform(visit.duals, visit.gradient, budget, visit.caution * uniform->own + terms.ridge,
+                                 visit.caution * uniform->shared + terms.ridge);
+    } else {
+      visit.qp.reset(size);
+      fill_products(task, i, visit, visit.qp.products());
+      for (double& product : visit.qp.products()) product = visit.caution * product + terms.ridge;
+      result.gain = visit.qp.solve(visit.duals, visit.gradient, budget, tolerance / 8, 100 + 20 * size).gain;
+    }
+    visit.tried = 1;
+    visit.tried_gains = result.gain;
+    if (result.gain < visit.least_gain) {
+      result.foregone = result.gain;
+      result.gain = 0;
+      for (std::size_t j = 0; j < size; ++j) visit.duals[j] = visit.block->rows()[j].dual;
+      fill_gradient(terms, visit);
+    }
+  }
+  result.largest_violation = *std::ranges::max_element(visit.gradient);
+  note_steps(visit, result);
+  return result;
+}
+
+Step sweep_as_published(const BlockTerms& terms, double tolerance, Visit& visit) {
+  const auto rows = visit.block->rows();
+  double sum = sum_of_duals(visit);
+  Step result;
+  on_coordinates(visit, [&](const auto& coordinates) {
+    for (std::size_t j = 0; j < rows.size(); ++j) {
+      const double violation = rows[j].loss - coordinates.dot(j);
+      const double curvature = visit.caution * rows[j].squared_norm;
+      const bool may_rise = visit.duals[j] < terms.budget && violation > tolerance;
+      const bool may_fall = visit.duals[j] > 0 && violation < -tolerance;
+      result.largest_violation = std::max(result.largest_violation, violation);
+      if (!(may_rise || may_fall) || !(curvature > 0)) continue;
+      const double step = std::clamp(violation / curvature, -visit.duals[j], std::max(terms.budget - sum, 0.0));
+      if (step == 0) continue;
+      coordinates.move(j, visit.caution * step);
+      visit.duals[j] += step;
+      sum += step;
+      result.gain += step * (violation - step * curvature / 2);
+      result.residual = std::max(result.residual, std::abs(violation));
+    }
+    return Step();
+  });
+  note_steps(visit, result);
+  return result;
+}
+
+}  // namespace marginloom
