@@ -13,8 +13,8 @@ from fuzz.samples import build
 from fuzz.watched import FAILED, run_watched
 
 SEED = 2026
-#: The first few hundred, with one real kill only, which takes as long as fifty others.
-NUMBERS = [number for number in range(250) if subject_of(SEED, number) is not kill_and_resume]
+#: The first hundred and more, with one real kill only, which takes as long as fifty others.
+NUMBERS = [number for number in range(120) if subject_of(SEED, number) is not kill_and_resume]
 NUMBERS.append(next(number for number in range(1000) if subject_of(SEED, number) is kill_and_resume))
 
 
@@ -67,6 +67,7 @@ def fuzz(*arguments):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_worker_that_dies_is_a_failed_case_and_is_replaced(tmp_path, monkeypatch):
     (tmp_path / "samples").mkdir()
     monkeypatch.setattr("fuzz.watched._serve", _die)
