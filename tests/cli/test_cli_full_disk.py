@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from marginloom import InputError
 from marginloom.checkpoint import FILE_NAME, Snapshot
 from marginloom.cli.app import app
+from marginloom.cli.common import warnings_as_notes
 from marginloom.tagging import Tagger
 
 
@@ -20,7 +21,8 @@ def command(corpus, model, *options):
 
 def train_here(*arguments):
     """Run the program within this process."""
-    return CliRunner().invoke(app, list(map(str, arguments)))
+    with warnings_as_notes():
+        return CliRunner().invoke(app, list(map(str, arguments)))
 
 
 @pytest.fixture
