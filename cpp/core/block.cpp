@@ -20,6 +20,7 @@ constexpr std::size_t narrow = std::size_t{1} << 16;  // positions that 16 bits 
 struct Plan {
   std::vector<std::uint32_t> rows;
   std::vector<std::uint32_t> places;
+  std::vector<WeightIndex> support;  // of the new block
 };
 
 Plan& plan_of_this_thread() {
@@ -39,28 +40,21 @@ void mark_touched(const Block& block, std::span<const std::uint32_t> rows, std::
   });
 }
 
-// Numbers what is touched of the old support together with the new candidate's indices, in the order of the weights.
-// Returns how many there are; writes them to `support` if that is not null.
-std::size_t merge_support(std::span<const WeightIndex> old, std::vector<std::uint32_t>& places,
-                          std::span<const Entry> difference, WeightIndex* support) {
-  std::size_t count = 0;
+// Numbers what is touched of the old support together with the new candidate's indices, in the order of the weights,
+// and lists them.
+void merge_support(std::span<const WeightIndex> old, std::span<const Entry> difference, Plan& plan) {
+  plan.support.resize(old.size() + difference.size());
+  WeightIndex* next = plan.support.data();
   std::size_t j = 0;
   for (std::size_t k = 0; k < old.size(); ++k) {
-    if (places[k] == nowhere) continue;
-    for (; j < difference.size() && difference[j].index < old[k]; ++j, ++count) {
-      if (support) support[count] = difference[j].index;
-    }
+    if (plan.places[k] == nowhere) continue;
+    while (j < difference.size() && difference[j].index < old[k]) *next++ = difference[j++].index;
     j += j < difference.size() && difference[j].index == old[k] ? 1 : 0;
-    if (support) {
-      support[count] = old[k];
-      places[k] = static_cast<std::uint32_t>(count);
-    }
-    ++count;
+    plan.places[k] = static_cast<std::uint32_t>(next - plan.support.data());
+    *next++ = old[k];
   }
-  for (; j < difference.size(); ++j, ++count) {
-    if (support) support[count] = difference[j].index;
-  }
-  return count;
+  while (j < difference.size()) *next++ = difference[j++].index;
+  plan.support.resize(static_cast<std::size_t>(next - plan.support.data()));
 }
 
 }  // namespace
@@ -98,7 +92,8 @@ void Block::make_room(const Header& header, std::size_t spare) {
 
 void Block::assemble(const Block& from, std::span<const std::uint32_t> rows, const Candidate* first, Keep keep,
                      std::span<const double> products) {
-  auto& places = plan_of_this_thread().places;
+  Plan& plan = plan_of_this_thread();
+  const auto& places = plan.places;
   const std::span<const Entry> difference = first && keep.support ? first->difference : std::span<const Entry>();
   const bool supported = keep.support && (from.empty() || from.has_support());
   const bool multiplied = keep.products && (from.empty() || from.has_products());
@@ -114,13 +109,12 @@ void Block::assemble(const Block& from, std::span<const std::uint32_t> rows, con
   }
   if (entries >= nowhere || bytes >= nowhere) throw std::length_error("the block of one example exceeds 2^32 entries");
   header.bytes = static_cast<std::uint32_t>(bytes);
-  places.clear();
   if (supported) {
-    mark_touched(from, rows, places);
-    const std::size_t size = merge_support(from.support(), places, difference, nullptr);
+    mark_touched(from, rows, plan.places);
+    merge_support(from.support(), difference, plan);
     header.entries = static_cast<std::uint32_t>(entries);
-    header.support = static_cast<std::uint32_t>(size);
-    header.wide = size > narrow;
+    header.support = static_cast<std::uint32_t>(plan.support.size());
+    header.wide = plan.support.size() > narrow;
   }
   make_room(header);
 
@@ -128,7 +122,7 @@ void Block::assemble(const Block& from, std::span<const std::uint32_t> rows, con
   auto* support = at<WeightIndex>(layout.support);
   auto* values = at<float>(layout.values);
   auto* outputs = at<std::uint8_t>(layout.bytes);
-  if (supported) merge_support(from.support(), places, difference, support);
+  if (supported) std::ranges::copy(plan.support, support);
   std::uint32_t entry = 0;
   std::uint32_t byte = 0;
   std::size_t place = 0;
@@ -213,6 +207,12 @@ void Block::move_first(Row& row) {
 }
 
 void Block::copy(const Block& from, std::span<const std::uint32_t> rows, Keep keep) {
+  const bool everything = keep.support >= from.has_support() && keep.products >= from.has_products();
+  if (rows.size() == from.size() && std::ranges::is_sorted(rows) && everything && from.piece_) {
+    make_room(from.header());
+    std::memcpy(piece_.get() + sizeof(Header), from.piece_.get() + sizeof(Header), from.layout().end - sizeof(Header));
+    return;
+  }
   double elsewhere = from.duals_elsewhere();
   if (rows.size() < from.size()) {
     elsewhere = from.sums().duals;

@@ -25,6 +25,12 @@ class WeightDelta {
     indices_.push_back(index);
     changes_.push_back(change);
   }
+  // Changes of so many weights, 0 until they are filled in; until the next call.
+  [[nodiscard]] std::span<double> add(std::span<const WeightIndex> indices) {
+    indices_.insert(indices_.end(), indices.begin(), indices.end());
+    changes_.resize(indices_.size());
+    return std::span(changes_).last(indices.size());
+  }
   // The sum of steps times differences, which the task evaluates from the outputs.
   void add(std::size_t example, std::span<const ByteView> outputs, std::span<const double> steps);
 

@@ -136,32 +136,29 @@ void scatter(const Task& task, std::size_t i, const WeightWriter& w, Visit& visi
   }
   const auto rows = block.rows();
   const auto support = block.support();
-  const float* values = block.values();
-  const auto changed = std::ranges::count_if(visit.steps, [](double step) { return step != 0; });
   block.with_positions([&](const auto* positions) {
-    const auto each_change = [&](auto change) {
+    const auto each_step = [&](auto take) {
       for (std::size_t j = 0; j < rows.size(); ++j) {
-        if (visit.steps[j] == 0) continue;
-        const std::size_t end = std::size_t{rows[j].first_entry} + rows[j].entry_count;
-        for (std::size_t k = rows[j].first_entry; k < end; ++k) change(positions[k], visit.steps[j] * values[k]);
+        const std::size_t first = rows[j].first_entry;
+        if (visit.steps[j] != 0) take(positions + first, block.values() + first, rows[j].entry_count, visit.steps[j]);
       }
     };
-    // What several candidates do to a weight adds up before others hear of it.
-    if (changed > 1 && (w.atomic || delta)) {
-      visit.spread.resize(std::max(visit.spread.size(), support.size()));
-      each_change([&](std::size_t position, double change) { visit.spread[position] += change; });
-      for (std::size_t k = 0; k < support.size(); ++k) {
-        if (visit.spread[k] == 0) continue;
-        w.add(support[k], visit.spread[k]);
-        if (delta) delta->add(support[k], visit.spread[k]);
-        visit.spread[k] = 0;
-      }
+    if (!w.atomic && !delta) {
+      each_step([&](const auto* row, const float* values, std::size_t count, double step) {
+        for (std::size_t k = 0; k < count; ++k) w.add(support[row[k]], step * values[k]);
+      });
       return;
     }
-    each_change([&](std::size_t position, double change) {
-      w.add(support[position], change);
-      if (delta) delta->add(support[position], change);
+    // What several candidates do to a weight adds up before others hear of it.
+    visit.spread.resize(std::max(visit.spread.size(), support.size()));
+    const auto sums = delta ? delta->add(support) : std::span(visit.spread).first(support.size());
+    each_step([&](const auto* row, const float* values, std::size_t count, double step) {
+      add_row(row, values, count, step, sums.data());
     });
+    for (std::size_t k = 0; k < support.size(); ++k) {
+      if (sums[k] != 0) w.add(support[k], sums[k]);
+    }
+    if (!delta) std::ranges::fill(sums, 0.0);
   });
 }
 
