@@ -32,14 +32,16 @@ PassReport DualEngine::do_pass(StopRequest& stop) {
   report.training_loss /= static_cast<double>(std::max<std::size_t>(report.inferences, 1));
   if (!report.stopped) inner_passes(report, stop);
   Stopwatch watch;
-  if (!report.stopped) visitor_.updates += learner_->end_pass(weights_.values(), visitor_.visit, stop);
+  PassEnd end;
+  if (!report.stopped) end = learner_->end_pass(weights_.values(), visitor_.visit, stop);
+  visitor_.updates += end.updates;
   report.stopped |= stop.stopped();  // a learner may have been cut short within
   // The first look at many weights takes long: they get their memory by it.
   if (const auto squared_norm = this->squared_norm(stop)) {
     report.dual = learner_->dual(*squared_norm);
     note_dual(*report.dual, !report.stopped);
     report.primal_estimate = loss_sum_ + *squared_norm / 2;
-    if (const auto gap = learner_->gap_estimate()) report.primal_estimate = *report.dual + *gap;
+    if (end.gap) report.primal_estimate = *report.dual + *end.gap;
     if (!report.stopped) learner_->note_gap(*report.primal_estimate, *report.dual);
   } else {
     report.stopped = true;
@@ -123,6 +125,21 @@ StateArrays DualEngine::export_state() const {
   return state;
 }
 
+// The weights of a union are the sum of those of its parts. An average of a pass is of that pass.
+StateArrays DualEngine::merged(const StateArrays& first, const StateArrays& second) const {
+  StateArrays state = learner_->merged(first, second);
+  std::vector<double> weights = state_array<double>(first, "weights");
+  const auto& more = state_array<double>(second, "weights");
+  if (weights.size() != more.size()) throw std::invalid_argument("the states have different numbers of weights");
+  for (std::size_t k = 0; k < weights.size(); ++k) weights[k] += more[k];
+  state["weights"] = std::move(weights);
+  state["random"] = state_array<std::uint64_t>(first, "random");
+  if (first.contains("rests") && second.contains("rests")) {
+    state["rests"] = concatenated<std::uint8_t>(first, second, "rests");
+  }
+  return state;
+}
+
 void DualEngine::forget_averages() {
   average_.begin();
   if (StepAverage* average = learner_->average()) average->forget();
@@ -137,7 +154,7 @@ void DualEngine::import_state(const StateArrays& state) {
   SweepAverage average;
   if (learner_->schedule().averaged) average.take_from(state, weights_.size());
   Rests rests = rests_;
-  rests.take_from(state);
+  rests.take_from(state, learner_->ids());
   learner_->import_state(state);
   average_ = std::move(average);
   rests_ = std::move(rests);

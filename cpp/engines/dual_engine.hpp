@@ -27,6 +27,9 @@ class DualEngine : public Engine {
   void import_state(const StateArrays& state) override;
   void forget_averages() override;
 
+  // States of disjoint examples as one (DualLearner::merged), with the weights that belong to it.
+  [[nodiscard]] StateArrays merged(const StateArrays& first, const StateArrays& second) const;
+
  protected:
   // Searches every example once, absorbs what is found and improves blocks with it; fills in what it knows of the
   // report: inferences, found, accepted, training_loss as a sum of slacks, times, stopped.

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "core/example_ids.hpp"
 #include "core/state.hpp"
 
 namespace marginloom {
@@ -45,12 +46,15 @@ class Rests {
   }
 
   // A state of a run without rests wakes all.
-  void take_from(const StateArrays& state) {
+  void take_from(const StateArrays& state, const ExampleIds& ids) {
     end_all();
     if (rests_.empty() || !state.contains("rests")) return;
     const auto& bytes = state_array<std::uint8_t>(state, "rests");
-    if (bytes.size() != 2 * rests_.size()) throw std::invalid_argument("'rests' of the state has another length");
-    for (std::size_t i = 0; i < rests_.size(); ++i) rests_[i] = {bytes[2 * i], bytes[2 * i + 1]};
+    if (bytes.size() % 2 != 0) throw std::invalid_argument("'rests' of the state has another length");
+    const auto places = ids.places_in(state, bytes.size() / 2);
+    for (std::size_t j = 0; j < places.size(); ++j) {
+      if (places[j]) rests_[*places[j]] = {bytes[2 * j], bytes[2 * j + 1]};
+    }
   }
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <unordered_set>
 #include <utility>
 
 namespace marginloom {
@@ -17,8 +18,7 @@ bool needs_products(const Task& task, bool asked) {
 }  // namespace
 
 BlockProblem::BlockProblem(Objective objective, double threshold, std::size_t memory, bool products)
-    : DualLearner(std::move(objective)),
-      blocks_(shared_task(), memory, needs_products(task(), products)),
+    : DualLearner(std::move(objective), memory, needs_products(*objective.task, products)),
       accounts_(blocks_.size()),
       asked_threshold_(threshold),
       threshold_(threshold) {}
@@ -41,11 +41,6 @@ void BlockProblem::settle(std::size_t i, const Visit& visit, const Step& step, b
   }
   refresh(i, step.largest_violation);
   if (idle && may_drop) blocks_.drop_zero_duals(i);
-}
-
-std::size_t BlockProblem::end_pass(std::span<double>, Visit&, StopRequest&) {
-  blocks_.trim();
-  return 0;
 }
 
 void BlockProblem::refresh(std::size_t i, double largest_violation) {
@@ -93,7 +88,8 @@ double BlockProblem::weighted_loss() const {
 }
 
 StateArrays BlockProblem::export_state() const {
-  StateArrays state = blocks_.export_state();
+  StateArrays state = blocks_.export_state(ids());
+  ids().add_to(state);
   state["block_threshold"] = std::vector<double>{threshold_};
   std::vector<double> slacks;
   for (const Account& account : accounts_) slacks.push_back(account.slack);
@@ -105,25 +101,54 @@ void BlockProblem::import_state(const StateArrays& state) {
   (void)import_blocks(state);
 }
 
+// The slacks of this learner's examples as a state has them; without candidates there is nothing that accounts for one.
+std::vector<double> BlockProblem::slacks_in(const StateArrays& state) const {
+  const auto& saved = state_array<double>(state, "block_slacks");
+  const auto places = ids().places_in(state, saved.size());
+  std::vector<double> slacks(accounts_.size());
+  for (std::size_t j = 0; j < saved.size(); ++j) {
+    if (!(saved[j] >= 0) || !std::isfinite(saved[j]))
+      throw std::invalid_argument("'block_slacks' of the state is broken");
+    if (places[j]) slacks[*places[j]] = saved[j];
+  }
+  std::vector<bool> had_duals(accounts_.size());
+  for (const std::uint64_t id : state_array<std::uint64_t>(state, "dual_examples")) {
+    if (const auto i = ids().place(id)) had_duals[*i] = true;
+  }
+  for (std::size_t i = 0; i < slacks.size(); ++i) {
+    if (slacks[i] > 0 && !had_duals[i]) throw std::invalid_argument("'block_slacks' of the state is broken");
+  }
+  return slacks;
+}
+
+// The threshold of a union is the larger one: what is below it in its part may be found again.
+StateArrays BlockProblem::merged(const StateArrays& first, const StateArrays& second) const {
+  StateArrays state = Blocks::merged(first, second);
+  const auto examples_of = [](const StateArrays& one) {
+    return ExampleIds::held_by(one, state_array<double>(one, "block_slacks").size());
+  };
+  std::vector<std::uint64_t> examples = examples_of(first);
+  const auto more = examples_of(second);
+  examples.insert(examples.end(), more.begin(), more.end());
+  std::unordered_set<std::uint64_t> distinct(examples.begin(), examples.end());
+  if (distinct.size() != examples.size()) throw std::invalid_argument("an example is in both of the states");
+  const auto thresholds = concatenated<double>(first, second, "block_threshold");
+  state["examples"] = std::move(examples);
+  state["block_slacks"] = concatenated<double>(first, second, "block_slacks");
+  state["block_threshold"] = std::vector<double>{std::ranges::max(thresholds)};
+  return state;
+}
+
 bool BlockProblem::import_blocks(const StateArrays& state) {
   const auto& threshold = state_array<double>(state, "block_threshold");
   if (threshold.size() != 1 || !(threshold[0] >= 0)) {
     throw std::invalid_argument("'block_threshold' of the state is broken");
   }
-  const auto& slacks = state_array<double>(state, "block_slacks");
-  if (slacks.size() != accounts_.size() || !all_finite(slacks)) {
-    throw std::invalid_argument("'block_slacks' of the state is broken");
-  }
-  Blocks blocks = blocks_.imported(state);
-  const auto& examples = state_array<std::uint64_t>(state, "dual_examples");
-  std::vector<bool> had_duals(accounts_.size());
-  for (const std::uint64_t i : examples) had_duals[i] = true;
+  const std::vector<double> slacks = slacks_in(state);
+  Blocks blocks = blocks_.imported(state, ids());
   std::vector<Block::Sums> sums(accounts_.size());
-  bool as_saved = blocks.active() == examples.size();
+  bool as_saved = blocks.active() == state_array<std::uint64_t>(state, "dual_examples").size();
   for (std::size_t i = 0; i < sums.size(); ++i) {
-    if (slacks[i] < 0 || (slacks[i] > 0 && !had_duals[i])) {
-      throw std::invalid_argument("'block_slacks' of the state is broken");
-    }
     sums[i] = blocks[i].sums();
     if (sums[i].duals > 0 && !(cost(i) > 0)) {
       throw std::invalid_argument("example " + std::to_string(i) + " has duals in the state but a weight of 0 here");

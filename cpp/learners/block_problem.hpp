@@ -38,8 +38,6 @@ class BlockProblem : public DualLearner {
   // they are all alike.
   BlockProblem(Objective objective, double threshold, std::size_t memory, bool products = false);
 
-  Blocks& blocks() override { return blocks_; }
-  [[nodiscard]] const Blocks& blocks() const { return blocks_; }
   // These two may be read while another thread improves the block.
   [[nodiscard]] double slack(std::size_t i) const {
     return std::atomic_ref(accounts_[i].slack).load(std::memory_order_relaxed);
@@ -47,16 +45,13 @@ class BlockProblem : public DualLearner {
   [[nodiscard]] double threshold() const { return threshold_; }
 
   FindOptions search(std::size_t i) const override { return {.min_violation = slack(i) + threshold_}; }
-  void absorb(const Candidate& candidate, Visit& visit) override { blocks_.absorb(candidate, visit); }
   Step solve(std::size_t i, Visit& visit) const override;
   void settle(std::size_t i, const Visit& visit, const Step& step, bool may_drop) override;
-  std::size_t end_pass(std::span<double>, Visit&, StopRequest&) override;
   void note_gap(double primal, double dual) override;
   double dual(double squared_norm) const override;
-  void write_weights(std::span<double> w) override { blocks_.write_weights(w); }
-  Held held() const override { return {blocks_.active(), blocks_.memory()}; }
   StateArrays export_state() const override;
   void import_state(const StateArrays& state) override;
+  StateArrays merged(const StateArrays& first, const StateArrays& second) const override;
 
  protected:
   [[nodiscard]] BlockTerms terms(std::size_t i) const {
@@ -68,6 +63,7 @@ class BlockProblem : public DualLearner {
   [[nodiscard]] double weighted_loss() const;  // sum of dual * loss
   // Takes over what was done to the duals of example i, given the largest violation among its candidates.
   void refresh(std::size_t i, double largest_violation);
+  [[nodiscard]] std::vector<double> slacks_in(const StateArrays& state) const;
   // False if the duals are not those of the state: beyond the bounds that the costs set here they are scaled down, and
   // those of outputs that the task does not allow are dropped.
   bool import_blocks(const StateArrays& state);
@@ -88,7 +84,6 @@ class BlockProblem : public DualLearner {
     mutable double slack = 0;  // mutable for atomic loads
   };
 
-  Blocks blocks_;
   std::vector<Account> accounts_;
   double asked_threshold_;
   double threshold_;

@@ -131,7 +131,7 @@ std::size_t Blocks::active() const {
   return count;
 }
 
-StateArrays Blocks::export_state() const {
+StateArrays Blocks::export_state(const ExampleIds& ids) const {
   std::vector<std::uint64_t> examples;
   std::vector<double> duals;
   std::vector<std::uint64_t> offsets{0};
@@ -139,7 +139,7 @@ StateArrays Blocks::export_state() const {
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     for (const Block::Row& row : blocks_[i].rows()) {
       const ByteView output = blocks_[i].output(row);
-      examples.push_back(i);
+      examples.push_back(ids[i]);
       duals.push_back(row.dual);
       outputs.insert(outputs.end(), output.begin(), output.end());
       offsets.push_back(outputs.size());
@@ -151,7 +151,7 @@ StateArrays Blocks::export_state() const {
           {"dual_outputs", std::move(outputs)}};
 }
 
-Blocks Blocks::imported(const StateArrays& state) const {
+Blocks Blocks::imported(const StateArrays& state, const ExampleIds& ids) const {
   const auto& examples = state_array<std::uint64_t>(state, "dual_examples");
   const auto& duals = state_array<double>(state, "duals");
   const auto& offsets = state_array<std::uint64_t>(state, "dual_output_offsets");
@@ -165,10 +165,12 @@ Blocks Blocks::imported(const StateArrays& state) const {
   const auto scratch = task_->make_scratch();
   // From the last to the first: each candidate is put before the others.
   for (std::size_t j = examples.size(); j-- > 0;) {
-    if (examples[j] >= blocks_.size() || offsets[j] > offsets[j + 1] || offsets[j + 1] > outputs.size() ||
-        !(duals[j] >= 0) || !std::isfinite(duals[j])) {
-      throw std::invalid_argument("dual variable " + std::to_string(j) + " of the state is not one of this task");
+    if (offsets[j] > offsets[j + 1] || offsets[j + 1] > outputs.size() || !(duals[j] >= 0) ||
+        !std::isfinite(duals[j])) {
+      throw std::invalid_argument("dual variable " + std::to_string(j) + " of the state is broken");
     }
+    const auto place = ids.place(examples[j]);
+    if (!place) continue;
     FunctionSink sink([&](const Candidate& candidate) {
       if (candidate.loss == 0 && candidate.squared_norm == 0) return;
       if (result[candidate.example].find(candidate.key)) throw std::invalid_argument("the state holds an output twice");
@@ -176,10 +178,22 @@ Blocks Blocks::imported(const StateArrays& state) const {
       result[candidate.example].rows().front().dual = duals[j];
     });
     const ByteView output = ByteView(outputs).subspan(offsets[j], offsets[j + 1] - offsets[j]);
-    (void)task_->candidate(examples[j], output, *scratch, sink);
+    (void)task_->candidate(*place, output, *scratch, sink);
   }
   result.budget_ = budget_;
   return result;
+}
+
+StateArrays Blocks::merged(const StateArrays& first, const StateArrays& second) {
+  auto offsets = state_array<std::uint64_t>(first, "dual_output_offsets");
+  const auto& more = state_array<std::uint64_t>(second, "dual_output_offsets");
+  if (offsets.empty() || more.empty()) throw std::invalid_argument("'dual_output_offsets' of a state is empty");
+  const std::uint64_t end = offsets.back();
+  for (std::size_t j = 1; j < more.size(); ++j) offsets.push_back(end + more[j]);
+  return {{"dual_examples", concatenated<std::uint64_t>(first, second, "dual_examples")},
+          {"duals", concatenated<double>(first, second, "duals")},
+          {"dual_output_offsets", std::move(offsets)},
+          {"dual_outputs", concatenated<std::uint8_t>(first, second, "dual_outputs")}};
 }
 
 }  // namespace marginloom

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/block.hpp"
+#include "core/example_ids.hpp"
 #include "core/state.hpp"
 #include "core/task.hpp"
 #include "learners/visit.hpp"
@@ -55,8 +56,10 @@ class Blocks {
 
   // The duals with the outputs they belong to, and blocks made of them: every candidate is rebuilt through the task.
   // Outputs that the task does not allow, and those that no longer differ from gold in loss or features, are left out.
-  [[nodiscard]] StateArrays export_state() const;
-  [[nodiscard]] Blocks imported(const StateArrays& state) const;
+  [[nodiscard]] StateArrays export_state(const ExampleIds& ids) const;
+  [[nodiscard]] Blocks imported(const StateArrays& state, const ExampleIds& ids) const;
+  // The duals of two states of different examples.
+  [[nodiscard]] static StateArrays merged(const StateArrays& first, const StateArrays& second);
 
  private:
   [[nodiscard]] bool has_room(std::size_t bytes, std::size_t limit) const {

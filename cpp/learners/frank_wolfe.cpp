@@ -34,8 +34,9 @@ FrankWolfe::FrankWolfe(std::shared_ptr<const Task> task, std::vector<double> cos
       parameters_(parameters),
       implicit_(task->capabilities().implicit),
       oracle_(task->size(), Oracle::none),
-      merged_(implicit_ ? 0 : task->size()),
-      average_(parameters.averaged ? task->dimension() : 0) {}
+      merged_(implicit_ ? 0 : task->size()) {
+  if (parameters.averaged) average_ = std::make_unique<StepAverage>(task->dimension());
+}
 
 void FrankWolfe::absorb(const Candidate& candidate, Visit& visit) {
   BlockProblem::absorb(candidate, visit);
@@ -55,15 +56,16 @@ void FrankWolfe::begin_pass() {
   gap_of_pass_ = 0;
 }
 
-std::size_t FrankWolfe::end_pass(std::span<double> w, Visit& visit, StopRequest& stop) {
-  gap_of_last_pass_ = gap_of_pass_;
-  return BlockProblem::end_pass(w, visit, stop);
+PassEnd FrankWolfe::end_pass(std::span<double> w, Visit& visit, StopRequest& stop) {
+  PassEnd end = BlockProblem::end_pass(w, visit, stop);
+  end.gap = gap_of_pass_;
+  return end;
 }
 
 Step FrankWolfe::visit(std::size_t i, WeightView w, const WeightWriter& writer, Visit& visit, bool may_drop) {
   const Oracle oracle = std::exchange(oracle_[i], Oracle::none);
   if (blocks()[i].empty()) {
-    if (oracle == Oracle::gold) average_.tick();  // it stays where it is, at gold; that is a step, too
+    if (oracle == Oracle::gold && average_) average_->tick();  // it stays where it is, at gold; that is a step, too
     return {};
   }
   const bool cached = oracle == Oracle::none;
@@ -79,15 +81,14 @@ Step FrankWolfe::visit(std::size_t i, WeightView w, const WeightWriter& writer, 
   Line line = implicit_ ? line_by_products(i, target, visit) : line_by_rows(i, target, w, visit);
   if (!cached) gap_of_pass_ += line.gap;
   if (line.gap > 0) line.share = line.distance > line.gap ? line.gap / line.distance : 1;
-  average_.tick();
+  if (average_) average_->tick();
   if (line.share > 0 && !implicit_) move_by_row(i, line.share, writer);
-  average_.add_loss(move_duals(i, target, line.share, visit));
-  if (line.share > 0 && implicit_) {
-    scatter(task(), i, writer, visit);
-    if (average()) {
-      for (double& step : visit.steps) step *= average_.weight();
-      scatter(task(), i, average_.writer(), visit);
-    }
+  const double loss_change = move_duals(i, target, line.share, visit);
+  if (line.share > 0 && implicit_) scatter(task(), i, writer, visit);
+  if (average_) average_->add_loss(loss_change);
+  if (line.share > 0 && implicit_ && average_) {
+    for (double& step : visit.steps) step *= average_->weight();
+    scatter(task(), i, average_->writer(), visit);
   }
   settle(i, visit, {}, may_drop);
   return {.gain = line.share * (line.gap - line.share * line.distance / 2), .updates = line.share > 0 ? 1U : 0U};
@@ -144,10 +145,10 @@ FrankWolfe::Line FrankWolfe::line_by_products(std::size_t i, std::size_t target,
 void FrankWolfe::move_by_row(std::size_t i, double share, const WeightWriter& w) {
   MergedRow& row = merged_[i];
   row.clear();
-  const double late_share = average() ? share * average_.weight() : 0;
+  const double late_share = average_ ? share * average_->weight() : 0;
   for (const Way& way : path_) {
     w.add(way.index, share * way.way);
-    if (late_share > 0) average_.writer().add(way.index, late_share * way.way);
+    if (late_share > 0) average_->writer().add(way.index, late_share * way.way);
     const double value = share < 1 ? way.from + share * way.way : way.from + way.way;
     if (value != 0) row.push_back(way.index, value);
   }
@@ -204,9 +205,10 @@ StateArrays FrankWolfe::export_state() const {
   state["frank_wolfe_sizes"] = std::move(sizes);
   state["frank_wolfe_indices"] = std::move(indices);
   state["frank_wolfe_values"] = std::move(values);
-  state["frank_wolfe_late"] = std::vector<double>(average_.late().begin(), average_.late().end());
-  state["frank_wolfe_sums"] = std::vector<double>{average_.late_loss(), gap_of_last_pass_, weighted_loss()};
-  state["frank_wolfe_clock"] = std::vector<std::uint64_t>{average_.clock()};
+  const auto late = average_ ? average_->late() : std::span<const double>();
+  state["frank_wolfe_late"] = std::vector<double>(late.begin(), late.end());
+  state["frank_wolfe_sums"] = std::vector<double>{average_ ? average_->late_loss() : 0, gap_of_pass_, weighted_loss()};
+  state["frank_wolfe_clock"] = std::vector<std::uint64_t>{average_ ? average_->clock() : 0};
   return state;
 }
 
@@ -220,23 +222,26 @@ void FrankWolfe::import_state(const StateArrays& state) {
   const auto& sums = state_array<double>(state, "frank_wolfe_sums");
   const auto& clock = state_array<std::uint64_t>(state, "frank_wolfe_clock");
   const std::size_t saved_dimension = state_array<double>(state, "weights").size();
-  if (sizes.size() != blocks().size() || indices.size() != values.size() ||
-      late.size() != (parameters_.averaged ? saved_dimension : 0) || (sums.size() != 3 && sums.size() != 2) ||
-      clock.size() != 1) {
+  if (indices.size() != values.size() || late.size() != (parameters_.averaged ? saved_dimension : 0) ||
+      (sums.size() != 3 && sums.size() != 2) || clock.size() != 1) {
     throw std::invalid_argument("the state is not one of this learner: its arrays have other lengths");
   }
   for (const auto* numbers : {&values, &late, &sums}) {
     if (!all_finite(*numbers)) throw std::invalid_argument("the state has NaN or infinite values");
   }
-  std::vector<MergedRow> saved(sizes.size());
+  const auto places = ids().places_in(state, sizes.size());
+  std::vector<MergedRow> saved(blocks().size());
+  MergedRow elsewhere;
   std::size_t next = 0;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] > indices.size() - next) throw std::invalid_argument("'frank_wolfe_sizes' of the state is broken");
-    for (const std::size_t end = next + sizes[i]; next < end; ++next) {
-      if (indices[next] >= saved_dimension || (!saved[i].indices.empty() && indices[next] <= saved[i].indices.back())) {
+  for (std::size_t j = 0; j < sizes.size(); ++j) {
+    if (sizes[j] > indices.size() - next) throw std::invalid_argument("'frank_wolfe_sizes' of the state is broken");
+    MergedRow& row = places[j] ? saved[*places[j]] : elsewhere;
+    row.clear();
+    for (const std::size_t end = next + sizes[j]; next < end; ++next) {
+      if (indices[next] >= saved_dimension || (!row.indices.empty() && indices[next] <= row.indices.back())) {
         throw std::invalid_argument("'frank_wolfe_indices' of the state is broken");
       }
-      saved[i].push_back(static_cast<WeightIndex>(indices[next]), values[next]);
+      row.push_back(static_cast<WeightIndex>(indices[next]), values[next]);
     }
   }
   const bool same_dimension = saved_dimension == task().dimension();
@@ -249,9 +254,24 @@ void FrankWolfe::import_state(const StateArrays& state) {
     as_saved &= same;
   }
   begin_pass();
-  gap_of_last_pass_ = sums[1];
-  if (same_dimension) average_.restore(late, sums[0], clock[0]);
-  if (!as_saved) average_.forget();  // over duals that are no dual point here, or of other features and losses
+  gap_of_pass_ = sums[1];
+  if (average_ && same_dimension) average_->restore(late, sums[0], clock[0]);
+  if (average_ && !as_saved)
+    average_->forget();  // over duals that are no dual point here, or of other features and losses
+}
+
+// An average of the one part's points and one of the other's are no average of points of both: it begins again.
+StateArrays FrankWolfe::merged(const StateArrays& first, const StateArrays& second) const {
+  StateArrays state = BlockProblem::merged(first, second);
+  state["frank_wolfe_sizes"] = concatenated<std::uint64_t>(first, second, "frank_wolfe_sizes");
+  state["frank_wolfe_indices"] = concatenated<std::uint64_t>(first, second, "frank_wolfe_indices");
+  state["frank_wolfe_values"] = concatenated<double>(first, second, "frank_wolfe_values");
+  state["frank_wolfe_late"] = std::vector<double>(state_array<double>(first, "frank_wolfe_late").size());
+  const auto sums = concatenated<double>(first, second, "frank_wolfe_sums");
+  if (sums.size() != 6) throw std::invalid_argument("'frank_wolfe_sums' of a state are not three numbers");
+  state["frank_wolfe_sums"] = std::vector<double>{0, sums[1] + sums[4], sums[2] + sums[5]};
+  state["frank_wolfe_clock"] = std::vector<std::uint64_t>{0};
+  return state;
 }
 
 std::vector<MergedRow> FrankWolfe::rows_of_duals() {

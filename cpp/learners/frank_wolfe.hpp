@@ -43,13 +43,12 @@ class FrankWolfe final : public BlockProblem {
   void searched(std::size_t i, double bound) override;
   Step visit(std::size_t i, WeightView w, const WeightWriter& writer, Visit& visit, bool may_drop) override;
   void begin_pass() override;
-  std::size_t end_pass(std::span<double> w, Visit& visit, StopRequest& stop) override;
-  std::optional<double> gap_estimate() const override { return gap_of_last_pass_; }
-  StepAverage* average() override { return parameters_.averaged ? &average_ : nullptr; }
+  PassEnd end_pass(std::span<double> w, Visit& visit, StopRequest& stop) override;
   double dual(double squared_norm) const override;
   Held held() const override;
   StateArrays export_state() const override;
   void import_state(const StateArrays& state) override;
+  StateArrays merged(const StateArrays& first, const StateArrays& second) const override;
 
  private:
   enum class Oracle : std::uint8_t { none, gold, candidate };  // what the last search of an example brought
@@ -87,8 +86,6 @@ class FrankWolfe final : public BlockProblem {
   };
   std::vector<Way> path_;
   double gap_of_pass_ = 0;
-  double gap_of_last_pass_ = 0;
-  StepAverage average_;
 };
 
 }  // namespace marginloom

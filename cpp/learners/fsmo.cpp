@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -88,6 +89,13 @@ void Fsmo::note_gap(double primal, double dual) {
 StateArrays Fsmo::export_state() const {
   StateArrays state = BlockProblem::export_state();
   state["fsmo_gap"] = std::vector<double>{gap_};
+  return state;
+}
+
+StateArrays Fsmo::merged(const StateArrays& first, const StateArrays& second) const {
+  StateArrays state = BlockProblem::merged(first, second);
+  const auto gaps = concatenated<double>(first, second, "fsmo_gap");
+  state["fsmo_gap"] = std::vector<double>{std::accumulate(gaps.begin(), gaps.end(), 0.0)};
   return state;
 }
 

@@ -67,6 +67,7 @@ class Fsmo final : public BlockProblem {
   void note_gap(double primal, double dual) override;
   StateArrays export_state() const override;
   void import_state(const StateArrays& state) override;
+  StateArrays merged(const StateArrays& first, const StateArrays& second) const override;
 
  private:
   // The gain with which a sweep over so many examples ends a solution.

@@ -2,8 +2,23 @@
 
 namespace marginloom {
 
+DualLearner::DualLearner(Objective&& objective, std::size_t memory, bool products)
+    : objective_(std::move(objective)), ids_(task().size()), blocks_(shared_task(), memory, products) {
+  if (objective_.costs.size() != task().size()) throw std::invalid_argument("one cost per example is needed");
+}
+
+void DualLearner::name_examples(std::vector<std::uint64_t> ids) {
+  if (ids.size() != task().size()) throw std::invalid_argument("one id per example is needed");
+  ids_ = ExampleIds(std::move(ids));
+}
+
+PassEnd DualLearner::end_pass(std::span<double>, Visit&, StopRequest&) {
+  blocks_.trim();
+  return {};
+}
+
 Step DualLearner::visit(std::size_t i, WeightView w, const WeightWriter& writer, Visit& visit, bool may_drop) {
-  blocks().open(i, visit);
+  blocks_.open(i, visit);
   if (visit.block->empty()) {
     visit.duals.clear();
     settle(i, visit, {}, may_drop);

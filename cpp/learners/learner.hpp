@@ -11,18 +11,19 @@
 #include <vector>
 
 #include "core/candidate.hpp"
+#include "core/example_ids.hpp"
 #include "core/loss.hpp"
 #include "core/parallel.hpp"
 #include "core/random.hpp"
 #include "core/state.hpp"
 #include "core/task.hpp"
 #include "learners/blocks.hpp"
+#include "learners/step_average.hpp"
 #include "learners/visit.hpp"
 
 namespace marginloom {
 
 class Averaging;
-class StepAverage;
 
 // Turns the candidates of an example, or of a batch, into a step of the weights.
 class OnlineLearner {
@@ -67,6 +68,12 @@ struct Schedule {
   bool lends = false;     // whoever has a copy of a block, and what was gathered for it, can improve it by solve()
 };
 
+// What a learner has to say at the end of a pass.
+struct PassEnd {
+  std::size_t updates = 0;         // of variables that do not belong to examples
+  std::optional<double> gap = {};  // its own estimate of primal - dual, if it is better than the slacks as visited
+};
+
 // Blocks that are to be solved together, and until when.
 struct Together {
   std::span<const std::size_t> examples;
@@ -87,9 +94,8 @@ struct Objective {
 // once, each with a visit of its own; calls for one example may not.
 class DualLearner {
  public:
-  explicit DualLearner(Objective objective) : objective_(std::move(objective)) {
-    if (objective_.costs.size() != task().size()) throw std::invalid_argument("one cost per example is needed");
-  }
+  // `memory` and `products` are those of Blocks.
+  DualLearner(Objective&& objective, std::size_t memory, bool products);
   virtual ~DualLearner() = default;
   DualLearner(const DualLearner&) = delete;
   DualLearner& operator=(const DualLearner&) = delete;
@@ -101,13 +107,20 @@ class DualLearner {
   [[nodiscard]] Loss loss() const { return objective_.loss; }
   [[nodiscard]] double cost(std::size_t i) const { return objective_.costs[i]; }
 
-  [[nodiscard]] virtual Blocks& blocks() = 0;
+  // States name the examples by their places, or by these ids, if they are some of a larger set.
+  [[nodiscard]] const ExampleIds& ids() const { return ids_; }
+  void name_examples(std::vector<std::uint64_t> ids);
+  [[nodiscard]] Blocks& blocks() { return blocks_; }
+  [[nodiscard]] const Blocks& blocks() const { return blocks_; }
+  // The average of its dual points, if it predicts with that.
+  [[nodiscard]] StepAverage* average() { return average_.get(); }
+
   [[nodiscard]] virtual Schedule schedule() const { return {}; }
 
   // What it wants the task to find for example i: among others, how violated a candidate must be to be absorbed.
   [[nodiscard]] virtual FindOptions search(std::size_t i) const = 0;
   // Takes a candidate into the block of its example, to be improved first.
-  virtual void absorb(const Candidate& candidate, Visit& visit) = 0;
+  virtual void absorb(const Candidate& candidate, Visit& visit) { blocks_.absorb(candidate, visit); }
   // Tells that example i was searched and what find() returned; candidates that were found have been absorbed.
   virtual void searched(std::size_t, double) {}
 
@@ -127,32 +140,36 @@ class DualLearner {
   }
 
   // Opens a pass over the examples: what a pass that was cut short has left unfinished is forgotten. What it has done
-  // to the duals stays. Closes it, for learners whose variables do not belong to examples; returns how many changed.
+  // to the duals stays. Closes it, where variables that do not belong to examples are solved for.
   virtual void begin_pass() {}
-  virtual std::size_t end_pass(std::span<double>, Visit&, StopRequest&) { return 0; }
+  virtual PassEnd end_pass(std::span<double> w, Visit& visit, StopRequest& stop);
 
   // Tells the last known objectives, so that thresholds can shrink with the gap.
   virtual void note_gap(double, double) {}
-  // The learner's own estimate of primal - dual after a pass, if it has one that is better than the slacks as visited.
-  [[nodiscard]] virtual std::optional<double> gap_estimate() const { return std::nullopt; }
-  // The average of its dual points, if it predicts with that.
-  [[nodiscard]] virtual StepAverage* average() { return nullptr; }
 
   // The dual objective, given |w|^2; and w recomputed from the dual variables.
   [[nodiscard]] virtual double dual(double squared_norm) const = 0;
-  virtual void write_weights(std::span<double> w) = 0;
+  virtual void write_weights(std::span<double> w) { blocks_.write_weights(w); }
 
   struct Held {
     std::size_t candidates = 0;
     std::size_t bytes = 0;
   };
-  [[nodiscard]] virtual Held held() const = 0;
+  [[nodiscard]] virtual Held held() const { return {blocks_.active(), blocks_.memory()}; }
 
+  // A state names examples by their ids, and may hold others than this learner has: those are left out, and examples
+  // that it does not hold have no duals.
   [[nodiscard]] virtual StateArrays export_state() const = 0;
   virtual void import_state(const StateArrays& state) = 0;
+  // States of disjoint examples as one; the duals of both are those of the union. Throws std::invalid_argument if an
+  // example is in both, or if this learner's variables do not belong to examples.
+  [[nodiscard]] virtual StateArrays merged(const StateArrays& first, const StateArrays& second) const = 0;
 
  protected:
   Objective objective_;
+  ExampleIds ids_;
+  Blocks blocks_;
+  std::unique_ptr<StepAverage> average_;
 };
 
 }  // namespace marginloom

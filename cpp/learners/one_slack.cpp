@@ -10,8 +10,7 @@
 namespace marginloom {
 
 OneSlack::OneSlack(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters)
-    : DualLearner({std::move(task), std::move(costs), Loss::hinge}),
-      cache_(shared_task(), parameters.memory, false),
+    : DualLearner({std::move(task), std::move(costs), Loss::hinge}, parameters.memory, false),
       parameters_(parameters),
       sum_(this->task().dimension()) {}
 
@@ -40,9 +39,9 @@ void OneSlack::searched(std::size_t i, double bound) {
 void OneSlack::absorb(const Candidate& candidate, Visit& visit) {
   choose(candidate);
   if (parameters_.cache == 0) return;
-  cache_.absorb(candidate, visit);
-  cache_[candidate.example].rows().front().dual = 1;
-  cache_.keep_first(candidate.example, parameters_.cache);
+  blocks_.absorb(candidate, visit);
+  blocks_[candidate.example].rows().front().dual = 1;
+  blocks_.keep_first(candidate.example, parameters_.cache);
 }
 
 void OneSlack::choose(const Candidate& candidate) {
@@ -52,7 +51,7 @@ void OneSlack::choose(const Candidate& candidate) {
   loss_sum_ += cost * candidate.loss;
 }
 
-std::size_t OneSlack::end_pass(std::span<double> w, Visit& visit, StopRequest& stop) {
+PassEnd OneSlack::end_pass(std::span<double> w, Visit& visit, StopRequest& stop) {
   constexpr int most_rounds = 100;
   constexpr double share = 0.1;
   const double squared_norm = kernels().squared_norm(w.data(), w.size());
@@ -67,9 +66,8 @@ std::size_t OneSlack::end_pass(std::span<double> w, Visit& visit, StopRequest& s
     solution = solve_constraints(w);
     updates += solution.updates;
   }
-  gap_ = primal - dual(solution.squared_norm);
-  cache_.trim();
-  return updates;
+  blocks_.trim();
+  return {updates, primal - dual(solution.squared_norm)};
 }
 
 void OneSlack::add_constraint() {
@@ -93,10 +91,10 @@ void OneSlack::add_constraint() {
 // is not violated by more than `least`.
 bool OneSlack::choose_from_cache(WeightView w, Visit& visit, StopRequest& stop, double least) {
   double violation = 0;
-  for (std::size_t i = 0; i < cache_.size(); ++i) {
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
     if (i % 64 == 0 && stop.stopped()) break;
-    if (cache_[i].empty()) continue;
-    cache_.open(i, visit);
+    if (blocks_[i].empty()) continue;
+    blocks_.open(i, visit);
     gather(task(), i, w, visit);
     double highest = 0;
     const Block::Row* best = nullptr;
@@ -211,7 +209,7 @@ void OneSlack::write_weights(std::span<double> w) {
 }
 
 DualLearner::Held OneSlack::held() const {
-  Held result{constraints_.size(), cache_.memory()};
+  Held result{constraints_.size(), blocks_.memory()};
   for (const Constraint& constraint : constraints_) {
     result.bytes += sizeof(Constraint) + constraint.indices.capacity() * (sizeof(WeightIndex) + sizeof(double)) +
                     constraint.choice.outputs.capacity() +
@@ -221,7 +219,7 @@ DualLearner::Held OneSlack::held() const {
 }
 
 StateArrays OneSlack::export_state() const {
-  StateArrays state = cache_.export_state();
+  StateArrays state = blocks_.export_state(ids());
   std::vector<double> duals;
   std::vector<std::uint64_t> idle;
   std::vector<std::uint64_t> sizes;
@@ -242,8 +240,12 @@ StateArrays OneSlack::export_state() const {
   state["constraint_examples"] = std::move(all.examples);
   state["constraint_offsets"] = std::move(all.offsets);
   state["constraint_outputs"] = std::move(all.outputs);
-  state["one_slack_gap"] = std::vector<double>{gap_};
   return state;
+}
+
+StateArrays OneSlack::merged(const StateArrays&, const StateArrays&) const {
+  throw std::invalid_argument(
+      "states of one-slack do not merge: its variables belong to constraints over all examples");
 }
 
 void OneSlack::import_state(const StateArrays& state) {
@@ -253,14 +255,13 @@ void OneSlack::import_state(const StateArrays& state) {
   const auto& examples = state_array<std::uint64_t>(state, "constraint_examples");
   const auto& offsets = state_array<std::uint64_t>(state, "constraint_offsets");
   const auto& outputs = state_array<std::uint8_t>(state, "constraint_outputs");
-  const auto& gap = state_array<double>(state, "one_slack_gap");
   const auto refuse = [] { throw std::invalid_argument("the constraints of the state do not fit together"); };
   if (idle.size() != duals.size() || sizes.size() != duals.size() || offsets.size() != examples.size() + 1 ||
-      gap.size() != 1 || !all_finite(duals) || !all_finite(gap)) {
+      !all_finite(duals)) {
     refuse();
   }
   OneSlack fresh(shared_task(), objective_.costs, parameters_);
-  fresh.cache_ = cache_.imported(state);
+  fresh.blocks_ = blocks_.imported(state, ids());
   const auto scratch = task().make_scratch();
   std::vector<std::size_t> chosen_by(objective_.costs.size(),
                                      duals.size());  // the last constraint that names the example
@@ -284,7 +285,6 @@ void OneSlack::import_state(const StateArrays& state) {
     fresh.constraints_.back().idle = idle[c];
   }
   if (part != examples.size() || dual_sum > 1 + 1e-9) refuse();
-  fresh.gap_ = gap[0];
   *this = std::move(fresh);
 }
 

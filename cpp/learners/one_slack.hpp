@@ -38,7 +38,6 @@ class OneSlack final : public DualLearner {
 
   OneSlack(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters);
 
-  Blocks& blocks() override { return cache_; }
   Schedule schedule() const override { return {.together = true}; }  // nothing before the end of the pass
   FindOptions search(std::size_t) const override { return {.min_violation = 0}; }
   void begin_pass() override;
@@ -46,13 +45,13 @@ class OneSlack final : public DualLearner {
   void absorb(const Candidate& candidate, Visit& visit) override;
   Step solve(std::size_t, Visit&) const override { return {}; }
   void settle(std::size_t, const Visit&, const Step&, bool) override {}
-  std::size_t end_pass(std::span<double> w, Visit& visit, StopRequest& stop) override;
-  std::optional<double> gap_estimate() const override { return gap_; }
+  PassEnd end_pass(std::span<double> w, Visit& visit, StopRequest& stop) override;
   double dual(double squared_norm) const override;
   void write_weights(std::span<double> w) override;
   Held held() const override;
   StateArrays export_state() const override;
   void import_state(const StateArrays& state) override;
+  StateArrays merged(const StateArrays& first, const StateArrays& second) const override;
 
  private:
   // One choice of outputs; examples that are not named have their gold output.
@@ -90,14 +89,13 @@ class OneSlack final : public DualLearner {
   [[nodiscard]] double slack() const;
   [[nodiscard]] double dot(const Constraint& constraint, std::span<const double> w) const;
 
-  Blocks cache_;  // its duals are not duals: 1 for all
+  // Blocks are a cache of candidates, and their duals are none: 1 for all.
   Parameters parameters_;
   std::vector<Constraint> constraints_;
   ZeroedArray sum_;  // g in the making, one number per weight
   double loss_sum_ = 0;
   Choice choice_;
   double violation_ = 0;  // sum_i C_i xi_i of the pass
-  double gap_ = 0;
   SimplexQp qp_;
 };
 

@@ -23,7 +23,7 @@ TEST("cutting_plane: broken states are refused and change nothing") {
     dual_states::check_refused<CuttingPlane>({}, text, damage);
   };
   dual_states::check_every_array_is_needed<CuttingPlane>({});
-  refused("block_slacks", [](auto& s) { array<double>(s, "block_slacks").pop_back(); });
+  refused("13 examples", [](auto& s) { array<double>(s, "block_slacks").pop_back(); });
   refused("block_slacks", [](auto& s) { array<double>(s, "block_slacks")[1] = not_a_number; });
   refused("block_slacks", [](auto& s) { array<double>(s, "block_slacks")[1] = -1; });
   refused("block_slacks", [](auto& s) {  // without candidates there is nothing that accounts for slack

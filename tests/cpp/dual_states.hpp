@@ -126,7 +126,7 @@ void check_stops_within(typename Learner::Parameters parameters) {
   marginloom::Visitor visitor{.random = marginloom::Random(1), .examples = examples};
   const auto end = [&](StopRequest& stop) {
     end_part(*training.learner, visitor, {w, {w.data()}, 1, stop});
-    visitor.updates += training.learner->end_pass(w, visitor.visit, stop);
+    visitor.updates += training.learner->end_pass(w, visitor.visit, stop).updates;
   };
   StopRequest stop = already_stopped();
   marginloom::FunctionSink absorb(

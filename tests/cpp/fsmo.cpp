@@ -28,7 +28,7 @@ TEST("fsmo: broken states are refused and change nothing") {
     dual_states::check_every_array_is_needed<Fsmo>(parameters);
     dual_states::check_refused<Fsmo>(parameters, "dual variable 0",
                                      [](auto& s) { array<double>(s, "duals")[0] = not_a_number; });
-    dual_states::check_refused<Fsmo>(parameters, "block_slacks", [](auto& s) { s["block_slacks"] = std::vector{1.0}; });
+    dual_states::check_refused<Fsmo>(parameters, "1 examples", [](auto& s) { s["block_slacks"] = std::vector{1.0}; });
   }
 }
 

@@ -195,12 +195,12 @@ TEST("multiclass: a right class is no dual variable of a state") {
   const Inputs inputs(4, false, 0, random);
   const auto task = inputs.task();
   const Blocks blocks(task, Blocks::unlimited, false);
-  StateArrays state = blocks.export_state();
+  StateArrays state = blocks.export_state(marginloom::ExampleIds(task->size()));
   state["dual_examples"] = std::vector<std::uint64_t>{2};
   state["duals"] = std::vector<double>{0.5};
   state["dual_output_offsets"] = std::vector<std::uint64_t>{0, sizeof(ClassIndex)};
   std::vector<std::uint8_t> output(sizeof(ClassIndex));
   std::memcpy(output.data(), &inputs.gold[2], sizeof(ClassIndex));
   state["dual_outputs"] = output;
-  CHECK(blocks.imported(state).active() == 0);
+  CHECK(blocks.imported(state, marginloom::ExampleIds(task->size())).active() == 0);
 }

@@ -37,7 +37,6 @@ TEST("one_slack: broken states are refused and change nothing") {
   refused(text, [](auto& s) { array<std::uint64_t>(s, "constraint_sizes").back() -= 1; });
   refused(text, [](auto& s) { array<std::uint64_t>(s, "constraint_offsets").back() += 1; });
   refused(text, [](auto& s) { array<std::uint64_t>(s, "constraint_offsets")[0] = 1'000'000; });
-  refused(text, [](auto& s) { array<double>(s, "one_slack_gap").clear(); });
   refused("label", [](auto& s) { array<std::uint8_t>(s, "constraint_outputs")[0] = 99; });
   refused("dual variable 0", [](auto& s) { array<double>(s, "duals")[0] = not_a_number; });
 }

@@ -2,6 +2,7 @@
 
 #include "test.hpp"
 
+using marginloom::ExampleIds;
 using marginloom::Rests;
 using marginloom::StateArrays;
 
@@ -48,11 +49,11 @@ TEST("rests: a state restores them, and one of another size is refused") {
   StateArrays state;
   rests.add_to(state);
   Rests restored(3, 7);
-  restored.take_from(state);
+  restored.take_from(state, ExampleIds(3));
   CHECK(passes_spared(restored, 1) == 3);
   Rests other(2, 7);
-  CHECK_THROWS(std::invalid_argument, other.take_from(state), "length");
+  CHECK_THROWS(std::invalid_argument, other.take_from(state, ExampleIds(2)), "examples");
   restored.note(1, true);
-  restored.take_from({});
+  restored.take_from({}, ExampleIds(3));
   CHECK(!restored.spares(1));
 }

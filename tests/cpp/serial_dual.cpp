@@ -204,7 +204,7 @@ TEST("serial_dual: a broken state is refused and changes nothing") {
   for (const double bad : {-0.5, nan, infinity}) {
     check_refused("dual variable 1", [bad](auto& s) { array<double>(s, "duals")[1] = bad; });
   }
-  check_refused("dual variable 0", [](auto& s) { array<std::uint64_t>(s, "dual_examples")[0] = 12; });
+  check_refused("an example 12 of 12", [](auto& s) { array<std::uint64_t>(s, "dual_examples")[0] = 12; });
   check_refused("dual variable", [](auto& s) { array<std::uint64_t>(s, "dual_output_offsets").back() += 1; });
   check_refused("dual variable 0", [](auto& s) { array<std::uint64_t>(s, "dual_output_offsets")[0] = 1000000; });
   check_refused("wrong length", [](auto& s) { array<std::uint64_t>(s, "dual_output_offsets").back() -= 1; });
