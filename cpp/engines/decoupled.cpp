@@ -171,15 +171,15 @@ bool Decoupled::lend(std::size_t i, WeightView w, double least_gain, Searcher& s
   visit.least_gain = least_gain * searcher.mean_gain;
   const Step step = learner_->solve(i, visit);
   visit.least_gain = 0;
-  if (visit.tried > 0) {
-    const auto tried = static_cast<double>(visit.tried);
-    searcher.mean_gain += std::min(forgetting * tried, 1.0) * (visit.tried_gains / tried - searcher.mean_gain);
+  if (step.tried > 0) {
+    const auto tried = static_cast<double>(step.tried);
+    searcher.mean_gain += std::min(forgetting * tried, 1.0) * (step.tried_gain / tried - searcher.mean_gain);
   }
   if (step.updates == 0) {
     learner_->settle(i, visit, step, true);
     return false;
   }
-  if (!visit.as_a_whole) std::erase_if(item.rows, [&](std::uint32_t j) { return visit.steps[j] == 0; });
+  if (!step.as_a_whole) std::erase_if(item.rows, [&](std::uint32_t j) { return visit.steps[j] == 0; });
   item.block.copy(block, item.rows, {true, true});
   return true;
 }

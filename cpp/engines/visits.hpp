@@ -89,11 +89,10 @@ double inner_passes(DualLearner& learner, Visitor& visitor, bool shuffle, double
     double total = 0;
     visitor.visit.least_gain = least_gain * mean;
     const auto note = [&](std::size_t j, const Step& step) {
-      const double gain = step.gain + step.foregone;
       visitor.updates += step.updates;
       sum += step.gain;
-      total += gain;
-      if (shrinks) visitor.gains[order[j]] = gain;
+      total += step.tried_gain;
+      if (shrinks) visitor.gains[order[j]] = step.tried_gain;
     };
     const bool whole = make_pass(std::span<const std::size_t>(order), note);
     visitor.visit.least_gain = 0;

@@ -91,7 +91,8 @@ Step FrankWolfe::visit(std::size_t i, WeightView w, const WeightWriter& writer, 
     scatter(task(), i, average_->writer(), visit);
   }
   settle(i, visit, {}, may_drop);
-  return {.gain = line.share * (line.gap - line.share * line.distance / 2), .updates = line.share > 0 ? 1U : 0U};
+  const double gain = line.share * (line.gap - line.share * line.distance / 2);
+  return {.gain = gain, .tried_gain = gain, .tried = 1, .updates = line.share > 0 ? 1U : 0U};
 }
 
 std::size_t FrankWolfe::best_cached(const Visit& visit) {

@@ -199,9 +199,7 @@ Step sweep(const BlockTerms& terms, Visit& visit) {
   double sum = sum_of_duals(visit);
   Step result;
   order_candidates(visit);
-  visit.as_a_whole = false;
-  visit.tried = rows.size();
-  visit.tried_gains = 0;
+  result.tried = rows.size();
   on_coordinates(visit, [&](const auto& coordinates) {
     for (const std::uint32_t j : visit.order) {
       const double gradient = rows[j].loss - coordinates.dot(j) - terms.ridge * sum;
@@ -210,11 +208,8 @@ Step sweep(const BlockTerms& terms, Visit& visit) {
       const double step = dual - visit.duals[j];
       if (step == 0) continue;
       const double gain = step * (gradient - step * curvature / 2);
-      visit.tried_gains += gain;
-      if (gain < visit.least_gain) {
-        result.foregone += gain;
-        continue;
-      }
+      result.tried_gain += gain;
+      if (gain < visit.least_gain) continue;
       coordinates.move(j, visit.caution * step);
       visit.duals[j] = dual;
       sum += step;
@@ -233,9 +228,7 @@ Step solve_exactly(const Task& task, std::size_t i, const BlockTerms& terms, dou
   const double budget = terms.budget - visit.block->duals_elsewhere();
   fill_gradient(terms, visit);
   Step result{.residual = SimplexQp::residual(visit.duals, visit.gradient, budget)};
-  visit.as_a_whole = true;
-  visit.tried = 0;
-  visit.tried_gains = 0;
+  result.as_a_whole = true;
   if (result.residual > tolerance) {
     if (uniform) {
       result.gain =
@@ -247,10 +240,9 @@ Step solve_exactly(const Task& task, std::size_t i, const BlockTerms& terms, dou
       for (double& product : visit.qp.products()) product = visit.caution * product + terms.ridge;
       result.gain = visit.qp.solve(visit.duals, visit.gradient, budget, tolerance / 8, 100 + 20 * size).gain;
     }
-    visit.tried = 1;
-    visit.tried_gains = result.gain;
+    result.tried = 1;
+    result.tried_gain = result.gain;
     if (result.gain < visit.least_gain) {
-      result.foregone = result.gain;
       result.gain = 0;
       for (std::size_t j = 0; j < size; ++j) visit.duals[j] = visit.block->rows()[j].dual;
       fill_gradient(terms, visit);
@@ -283,6 +275,8 @@ Step sweep_as_published(const BlockTerms& terms, double tolerance, Visit& visit)
     }
     return Step();
   });
+  result.tried = rows.size();
+  result.tried_gain = result.gain;
   note_steps(visit, result);
   return result;
 }

@@ -19,7 +19,9 @@ namespace marginloom {
 // What came of a visit.
 struct Step {
   double gain = 0;               // in the dual
-  double foregone = 0;           // what it would have gained, if it was too little to be worth it
+  double tried_gain = 0;         // with the steps that were left out because they gain too little
+  std::size_t tried = 0;         // steps that were looked at
+  bool as_a_whole = false;       // the block was solved, not one candidate after the other
   double residual = 0;           // how far from optimal the block was before, in units of violation
   double largest_violation = 0;  // among its candidates, afterwards
   std::size_t updates = 0;       // duals that changed
@@ -44,9 +46,6 @@ struct Visit {
   std::vector<std::uint32_t> order;
   std::vector<double> spread;  // one number per position of the support, all 0 between uses
   SimplexQp qp;
-  bool as_a_whole = false;  // the last solution was of the block, not of one candidate after the other
-  double tried_gains = 0;   // of the steps that the last solution looked at, made or not, and their number
-  std::size_t tried = 0;
 
   // Of blocks that do without their rows.
   Block rebuilt;
