@@ -78,6 +78,18 @@ void WeightDelta::expand(const Task& task) {
   }
 }
 
+std::span<const WeightIndex> WeightDelta::indices(std::size_t begin, std::size_t end) const {
+  const auto first = std::ranges::lower_bound(indices_, begin);
+  return {first, std::ranges::lower_bound(first, indices_.end(), end)};
+}
+
+void WeightDelta::apply_times(double factor, std::size_t begin, std::size_t end, std::span<double> w) const {
+  if (!visits_.empty()) throw std::logic_error("a delta is expanded before a part of it is applied");
+  const auto own = indices(begin, end);
+  const auto changes = std::span(changes_).subspan(static_cast<std::size_t>(own.data() - indices_.data()), own.size());
+  for (std::size_t k = 0; k < own.size(); ++k) w[own[k]] += factor * changes[k];
+}
+
 std::vector<std::uint8_t> WeightDelta::to_bytes() const {
   if (!visits_.empty()) throw std::logic_error("a delta is expanded before it is written");
   std::vector<std::uint8_t> bytes(indices_.size() * (sizeof(WeightIndex) + sizeof(double)));
@@ -97,13 +109,20 @@ WeightDelta WeightDelta::from_bytes(ByteView bytes, std::size_t dimension) {
   result.indices_.resize(count);
   std::memcpy(result.changes_.data(), bytes.data(), count * sizeof(double));
   std::memcpy(result.indices_.data(), bytes.data() + count * sizeof(double), count * sizeof(WeightIndex));
-  for (const WeightIndex index : result.indices_) {
+  result.check(dimension);
+  return result;
+}
+
+void WeightDelta::check(std::size_t dimension) const {
+  if (std::ranges::adjacent_find(indices_, std::ranges::greater_equal()) != indices_.end()) {
+    throw std::invalid_argument("changes of weights are not in the order of the weights");
+  }
+  for (const WeightIndex index : indices_) {
     if (index >= dimension) throw std::invalid_argument("a change of weights is of a weight that is not there");
   }
-  for (const double change : result.changes_) {
+  for (const double change : changes_) {
     if (!std::isfinite(change)) throw std::invalid_argument("a change of weights is not a number");
   }
-  return result;
 }
 
 }  // namespace marginloom

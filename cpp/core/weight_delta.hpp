@@ -45,12 +45,16 @@ class WeightDelta {
 
   // Weights in their order, each once, and no steps.
   void expand(const Task& task);
-  // Of an expanded delta.
+  // Of an expanded delta: the weights, all or those in begin ... end - 1, and what is added to them.
   [[nodiscard]] std::span<const WeightIndex> indices() const { return indices_; }
+  [[nodiscard]] std::span<const WeightIndex> indices(std::size_t begin, std::size_t end) const;
   [[nodiscard]] std::span<const double> changes() const { return changes_; }
+  // w += factor times an expanded delta, for the weights begin ... end - 1 alone, so that threads may share the
+  // weights.
+  void apply_times(double factor, std::size_t begin, std::size_t end, std::span<double> w) const;
 
-  // An expanded delta as bytes, and back. from_bytes() throws std::invalid_argument if they are not those of a delta of
-  // so many weights.
+  // An expanded delta as bytes, and back. from_bytes() throws std::invalid_argument if they are not those of an
+  // expanded delta of so many weights.
   [[nodiscard]] std::vector<std::uint8_t> to_bytes() const;
   [[nodiscard]] static WeightDelta from_bytes(ByteView bytes, std::size_t dimension);
 
@@ -61,6 +65,8 @@ class WeightDelta {
     std::size_t example;
     std::size_t outputs;
   };
+
+  void check(std::size_t dimension) const;
 
   std::vector<WeightIndex> indices_;
   std::vector<double> changes_;

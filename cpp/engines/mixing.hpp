@@ -13,28 +13,25 @@
 // round ended there. A shard without a wrong example in a pass would not change in the rest of the round either: it is
 // not searched again, and its clock goes on.
 //
-// Mixing costs what has changed: shards keep the blocks of weights that their candidates touched. Threads take the next
-// shard that is left, and all sums are made in the order of the shards, so any number of threads gives the same bits.
+// Mixing costs what has changed: what a shard has learnt are two deltas, delta_s and u_s, and whoever goes on with it
+// starts from w + delta_s, before and after a restart alike. Threads take the next shard that is left, and all sums are
+// made in the order of the shards, so any number of threads gives the same bits.
 #pragma once
 
-#include <atomic>
+#include <functional>
 #include <memory>
 #include <vector>
 
-#include "core/dirty_blocks.hpp"
 #include "core/team.hpp"
 #include "core/zeroed_array.hpp"
 #include "engines/engine.hpp"
+#include "engines/shards.hpp"
+#include "engines/touched_weights.hpp"
 #include "engines/visiting.hpp"
 #include "learners/averaging.hpp"
 #include "learners/learner.hpp"
 
 namespace marginloom {
-
-// Cuts the examples, shuffled by the seed or as they are, into `count` parts whose sizes differ by one at most. The
-// order within a part is that of the examples.
-[[nodiscard]] std::vector<std::vector<std::size_t>> make_shards(std::vector<std::size_t> examples, std::size_t count,
-                                                                bool shuffled, std::uint64_t seed);
 
 struct MixingOptions {
   VisitOptions visits = {};  // shuffling is within a shard
@@ -56,20 +53,8 @@ class Mixing final : public Engine {
   void import_state(const StateArrays& state) override;
 
  private:
-  // What a shard has learnt in this round.
-  struct Learnt {
-    std::vector<std::uint32_t> blocks;  // of weights, sorted; elsewhere they are those of the round's start
-    std::vector<double> values;         // w_s, DirtyBlocks::block_size a block
-    std::vector<double> late;           // u_s, likewise; empty if nothing is averaged
-    std::uint64_t ticks = 0;            // T_s
-    std::uint64_t wrong = 0;            // k_s
-    bool separated = false;             // its last pass met no wrong example
-
-    void forget();  // but keep the memory
-  };
   struct Shard {
     std::vector<std::size_t> examples;
-    Learnt learnt;
     Random random{0};   // of this pass
     PassReport report;  // of this pass
   };
@@ -81,36 +66,36 @@ class Mixing final : public Engine {
     std::unique_ptr<OnlineLearner> learner;
     std::unique_ptr<Scratch> scratch;
     CandidateBatch found;
-    DirtyBlocks dirty;
+    TouchedWeights touched;  // since then
   };
   struct Pass;
 
   PassReport do_pass(StopRequest& stop) override;
   void work(int thread, Pass& pass, ThreadTime& time);
-  void train(Worker& worker, Shard& shard, Pass& pass, StopRequest* stop, ThreadTime& time) const;
-  static void note_dirty(Worker& worker);
-  void load(Worker& worker, const Learnt& learnt) const;
-  void store(Worker& worker, Learnt& learnt) const;
+  void train(Worker& worker, Shard& shard, ShardProgress& progress, Pass& pass, StopRequest* stop,
+             ThreadTime& time) const;
+  void load(Worker& worker, const ShardProgress& progress) const;
+  void store(Worker& worker, ShardProgress& progress) const;
   void restore(Worker& worker) const;
 
-  template <class Visit>
-  void visit(const Learnt& learnt, std::size_t begin, std::size_t end, Visit visit) const;
-  template <class Part>
-  void in_parts(const Part& part, PassReport& report);
+  void on_all_threads(const std::function<void(std::size_t)>& work, PassReport& report);
+  void in_parts(const std::function<void(std::size_t, std::size_t)>& work, PassReport& report);
   [[nodiscard]] std::vector<double> shares() const;
   [[nodiscard]] std::uint64_t ticks() const;
   void mix(PassReport& report);
   void end_round(PassReport& report);
   void start_round(PassReport& report);
-  [[nodiscard]] std::vector<Learnt> saved_shards(const StateArrays& state) const;
+  void mix_averages(std::span<double> result) const;
+  void average_so_far(double total, std::span<double> result) const;
 
   std::shared_ptr<OnlineLearner> learner_;
   std::vector<Shard> shards_;
+  std::vector<ShardProgress> progress_;  // of each, in this round
   MixingOptions options_;
   Random random_;
-  std::size_t epoch_ = 0;  // passes done in this round
-  ZeroedArray base_;       // the weights at the start of the round
-  DirtyBlocks changed_;    // in this round, by any shard
+  std::size_t epoch_ = 0;   // passes done in this round
+  ZeroedArray base_;        // the weights at the start of the round
+  TouchedWeights changed_;  // in this round, by any shard
   std::vector<Worker> workers_;
   Team team_;
 };

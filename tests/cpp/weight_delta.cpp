@@ -119,6 +119,42 @@ TEST("weight_delta: expanded, it names weights in their order, each once, and ne
   CHECK(std::ranges::equal(single.changes(), std::vector<double>{0.5, 1.25}));
 }
 
+TEST("weight_delta: expanded, it can be applied times a factor, by parts of the weights") {
+  const Problem problem = dense_problem();
+  const auto task = problem.task();
+  Random random(85);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<double> changed(task->dimension(), 0.0);
+    WeightDelta delta;
+    change_some(problem, *task, random, changed, delta);
+    delta.expand(*task);
+    const double factor = problems::uniform(random);
+    std::vector<double> w = problems::random_vector(task->dimension(), random, problems::uniform);
+    std::vector<double> expected = w;
+    for (std::size_t k = 0; k < delta.indices().size(); ++k) {
+      expected[delta.indices()[k]] += factor * delta.changes()[k];
+    }
+    std::vector<WeightIndex> indices;
+    for (std::size_t begin = 0; begin < w.size();) {
+      const std::size_t end = begin + random.below(w.size() - begin + 1);
+      const auto part = delta.indices(begin, end);
+      indices.insert(indices.end(), part.begin(), part.end());
+      const std::vector<double> before = w;
+      delta.apply_times(factor, begin, end, w);
+      for (std::size_t k = 0; k < w.size(); ++k) CHECK(w[k] == (begin <= k && k < end ? expected[k] : before[k]));
+      begin = end;
+    }
+    CHECK(problems::same_bits(w, expected));
+    CHECK(std::ranges::equal(indices, delta.indices()));
+  }
+  const std::vector<std::uint8_t> output(problem.length(0));
+  const std::vector<ByteView> outputs{output};
+  WeightDelta steps;
+  steps.add(0, outputs, std::vector<double>{1});
+  std::vector<double> w(task->dimension(), 0.0);
+  CHECK_THROWS(std::logic_error, steps.apply_times(1, 0, 1, w), "expanded before a part of it is applied");
+}
+
 TEST("weight_delta: bytes round trip once it is expanded") {
   const Problem problem = dense_problem();
   const auto task = problem.task();
@@ -148,6 +184,13 @@ TEST("weight_delta: bytes that are those of no delta are refused") {
   auto bytes = delta.to_bytes();
   CHECK(WeightDelta::from_bytes(bytes, 10).indices().size() == 2);
   CHECK_THROWS(std::invalid_argument, WeightDelta::from_bytes(bytes, 9), "a weight that is not there");
+  for (const WeightIndex second : {3U, 2U}) {
+    WeightDelta unordered;
+    unordered.add(3, 0.5);
+    unordered.add(second, -1);
+    CHECK_THROWS(std::invalid_argument, WeightDelta::from_bytes(unordered.to_bytes(), 10),
+                 "not in the order of the weights");
+  }
   bytes.push_back(0);
   CHECK_THROWS(std::invalid_argument, WeightDelta::from_bytes(bytes, 10), "not those of a change of weights");
 }

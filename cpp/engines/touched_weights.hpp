@@ -1,0 +1,66 @@
+// Which weights a thread may have changed, for engines that look at those only.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "core/types.hpp"
+
+namespace marginloom {
+
+// One mark for every two cache lines of weights: a mark costs one write, and they are all found at the speed of memory.
+class TouchedWeights {
+ public:
+  explicit TouchedWeights(std::size_t dimension) : dimension_(dimension), marks_((dimension + each - 1) / each, 0) {}
+
+  void mark(WeightIndex k) { marks_[k / each] = 1; }
+  void mark_all() {
+    if (!all_) std::ranges::fill(marks_, std::uint8_t{1});
+    all_ = true;
+  }
+  void clear() {
+    std::ranges::fill(marks_, std::uint8_t{0});
+    all_ = false;
+  }
+
+  // Where to cut the weights into so many parts that have no mark in common, so that each may have a thread.
+  [[nodiscard]] std::size_t cut(std::size_t part, std::size_t parts) const {
+    return std::min(part * marks_.size() / parts * each, dimension_);
+  }
+
+  // Calls visit(first, last) for each run first ... last - 1 of marked weights, in their order, of all weights or of
+  // those between two cuts.
+  template <class Visit>
+  void for_each_run(Visit visit) const {
+    for_each_run(0, dimension_, visit);
+  }
+  template <class Visit>
+  void for_each_run(std::size_t begin, std::size_t end, Visit visit) const {
+    const std::size_t last = (end + each - 1) / each;
+    for (std::size_t first = next(begin / each, last, 1); first < last;) {
+      const std::size_t behind = next(first, last, 0);
+      visit(first * each, std::min(behind * each, dimension_));
+      first = next(behind, last, 1);
+    }
+  }
+
+ private:
+  static constexpr std::size_t each = 16;
+
+  // The first mark of that value in first ... last - 1, or last.
+  [[nodiscard]] std::size_t next(std::size_t first, std::size_t last, int value) const {
+    if (first == last) return last;
+    const void* found = std::memchr(marks_.data() + first, value, last - first);
+    return found ? static_cast<std::size_t>(static_cast<const std::uint8_t*>(found) - marks_.data()) : last;
+  }
+
+  std::size_t dimension_;
+  std::vector<std::uint8_t> marks_;
+  bool all_ = false;  // of them are set
+};
+
+}  // namespace marginloom
