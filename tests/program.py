@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+
+from launcher import Launcher
 
 PROGRAM = Path(sys.executable).with_name("marginloom")
 TIMEOUT = 120
@@ -14,31 +18,42 @@ TRAINING_SENTENCES = 120
 
 
 def environment():
-    """Return the environment without what would change the program's output."""
-    return {name: value for name, value in os.environ.items() if name != "MARGINLOOM_TRACEBACK"}
+    """Return the environment without what would change the program's output, and what each test changes."""
+    left_out = ("MARGINLOOM_TRACEBACK", "PYTEST_CURRENT_TEST")
+    return {name: value for name, value in os.environ.items() if name not in left_out}
 
 
-def _on_one_core():
-    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+@functools.cache
+def _launcher():
+    return Launcher(environment())
 
 
 def run(*arguments, code=0, stdin=b"", cwd=None, on_one_core=False):
     """Run the program, check its exit code and that it shows no traceback, and return what it said."""
-    done = subprocess.run(
-        [PROGRAM, *map(os.fspath, arguments)],
-        input=stdin,
-        capture_output=True,
-        timeout=TIMEOUT,
-        cwd=cwd,
-        env=environment(),
-        preexec_fn=_on_one_core if on_one_core else None,
-        check=False,
-    )
-    done.stdout, done.stderr = done.stdout.decode(), done.stderr.decode()
+    arguments = [os.fspath(argument) for argument in arguments]
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as error:
+        given.write(stdin)
+        given.seek(0)
+        streams = (given, out, error)
+        if environment() == _launcher().environment:
+            ended = _launcher().run(arguments, streams, timeout=TIMEOUT, cwd=cwd, on_one_core=on_one_core)
+        else:  # what it reads of the environment as it starts may differ
+            stdin, stdout, stderr = streams
+            ended = subprocess.run(
+                [PROGRAM, *arguments], stdin=stdin, stdout=stdout, stderr=stderr, timeout=TIMEOUT, cwd=cwd,
+                env=environment(), check=False,
+            ).returncode  # fmt: skip
+        said = [_all_of(stream) for stream in (out, error)]
+    done = subprocess.CompletedProcess(arguments, ended, *said)
     assert done.returncode == code, f"exit code {done.returncode}, expected {code}\n{done.stdout}\n{done.stderr}"
     for word in ("Traceback", "this is a bug"):
         assert word not in done.stderr
     return done
+
+
+def _all_of(file):
+    file.seek(0)
+    return file.read().decode()
 
 
 def fails(*arguments, stdin=b"", cwd=None):

@@ -19,7 +19,7 @@ from marginloom.tagging import Tagger
         (["--C", "inf"], ["C must be a positive number", "inf"]),
         (["--tol", "0"], ["tol must be a positive number"]),
         (["--max-iter", "0"], ["max_iter", "from 1"]),
-        (["--max-iter", "many"], ["max-iter", "many", "int"]),
+        (["--max-iter", "many"], ["max-iter", "int"]),
         (["--min-count", "0"], ["min_count", "from 1"]),
         (["--threads", "0"], ["threads", "0"]),
         (["--seed", "-1"], ["seed", "-1"]),

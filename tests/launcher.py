@@ -1,0 +1,95 @@
+"""Processes of the program without the time that it takes to start: one has loaded it, and forks for every call.
+
+`Launcher` starts it; run as a script, this file is what it starts. Both talk over a socket: arguments, folder and
+standard streams one way, the process's number and how it ended the other.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+LOADED = ("marginloom.cli.app", "rich.progress", "safetensors.numpy")
+
+
+class Launcher:
+    """Starts processes that have the environment that it was made in."""
+
+    def __init__(self, environment):
+        self.environment = environment
+        self._socket, other = socket.socketpair()
+        with other:
+            command = [sys.executable, __file__, str(other.fileno())]
+            self._process = subprocess.Popen(command, pass_fds=[other.fileno()], env=environment)
+        self._answers = self._socket.makefile("r")
+
+    def run(self, arguments, streams, *, timeout, cwd, on_one_core):
+        """Run the program on open files, and return its exit code; `TimeoutExpired` after so many seconds."""
+        request = {"arguments": arguments, "cwd": os.fspath(cwd or Path.cwd()), "on_one_core": on_one_core}
+        socket.send_fds(self._socket, [json.dumps(request).encode()], [stream.fileno() for stream in streams])
+        process = int(self._answers.readline())
+        self._socket.settimeout(timeout)
+        try:
+            return os.waitstatus_to_exitcode(int(self._answers.readline()))
+        except TimeoutError:
+            os.kill(process, signal.SIGKILL)
+            self._socket.close()
+            raise subprocess.TimeoutExpired(arguments, timeout) from None
+        finally:
+            with suppress(OSError):
+                self._socket.settimeout(None)
+
+
+def _load():
+    """Import what the program imports, also what its first call does."""
+    for name in LOADED:
+        __import__(name)
+    from marginloom.cli import run
+
+    said = os.dup(1)
+    with Path(os.devnull).open("w") as nowhere:
+        os.dup2(nowhere.fileno(), 1)
+        run(["train", "tag", "--help"])
+    os.dup2(said, 1)
+    os.close(said)
+
+
+def _become(request, descriptors):
+    for number, descriptor in enumerate(descriptors):
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+    os.chdir(request["cwd"])
+    if request["on_one_core"]:
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    sys.argv = ["marginloom", *request["arguments"]]
+
+
+def _serve(channel):
+    """Fork for every request; returns in the process that is to become the program, or when nobody asks any more."""
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(channel, 1 << 20, 3)
+        if not message:
+            return False
+        process = os.fork()
+        if process == 0:
+            channel.close()
+            _become(json.loads(message), descriptors)
+            return True
+        for descriptor in descriptors:
+            os.close(descriptor)
+        channel.sendall(f"{process}\n".encode())
+        channel.sendall(f"{os.waitpid(process, 0)[1]}\n".encode())
+
+
+if __name__ == "__main__":
+    _load()
+    if _serve(socket.socket(fileno=int(sys.argv[1]))):
+        from marginloom.cli import main
+
+        main()
