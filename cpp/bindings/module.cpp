@@ -84,6 +84,8 @@ void give_back_memory() {
 
 NB_MODULE(_core, module) {
   using namespace marginloom::python;
+  // Objects that live until the interpreter ends, in caches or in tracebacks, are no concern of users.
+  nb::set_leak_warnings(false);
   check_kernel_choice();
   nb::register_exception_translator(&translate_limits);
   module.def("simd_available", &kernel_names, "Instruction sets that this machine can use, widest first.");
