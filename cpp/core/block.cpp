@@ -77,8 +77,8 @@ Block::Row* Block::find(std::uint64_t key) {
   return found == rows().end() ? nullptr : &*found;
 }
 
-void Block::make_room(const Header& header, std::size_t spare) {
-  const std::size_t needed = layout_of(header).end + spare;
+void Block::make_room(const Header& header) {
+  const std::size_t needed = layout_of(header).end;
   if (needed >= nowhere) throw std::length_error("the block of one example exceeds 2^32 bytes");
   std::uint32_t capacity = piece_ ? this->header().capacity : 0;
   if (needed > capacity) {
@@ -229,7 +229,7 @@ void Block::put_first_in_place(const Candidate& candidate) {
   header.bytes += static_cast<std::uint32_t>(candidate.output.size());
   if (layout_of(header).end > this->memory()) {
     Block larger;
-    larger.make_room(header, layout_of(header).end / 8);
+    larger.make_room(header);
     if (piece_)
       std::memcpy(larger.piece_.get() + sizeof(Header), piece_.get() + sizeof(Header), old_end - sizeof(Header));
     *this = std::move(larger);
@@ -268,9 +268,9 @@ void Block::keep_in_place(std::span<const std::uint32_t> kept) {
   std::memmove(piece_.get() + layout_of(header).bytes, outputs, byte);
   const std::size_t needed = layout_of(header).end;
   constexpr std::size_t little = 128;
-  if (memory() > needed + needed / 4 + little) {
+  if (memory() > needed + needed / 8 + little) {
     Block smaller;
-    smaller.make_room(header, needed / 8);
+    smaller.make_room(header);
     std::memcpy(smaller.piece_.get() + sizeof(Header), piece_.get() + sizeof(Header), needed - sizeof(Header));
     *this = std::move(smaller);
   } else {

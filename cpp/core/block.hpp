@@ -171,7 +171,7 @@ class Block {
   [[nodiscard]] const T* at(std::size_t place) const {
     return piece_ ? reinterpret_cast<const T*>(piece_.get() + place) : nullptr;
   }
-  void make_room(const Header& header, std::size_t spare = 0);
+  void make_room(const Header& header);
   // Of blocks that are outputs and duals and nothing else, which change too often to be made anew each time.
   [[nodiscard]] bool is_plain() const { return !has_support() && !has_products(); }
   void put_first_in_place(const Candidate& candidate);
