@@ -19,10 +19,9 @@ LOADED = ("marginloom.cli.app", "rich.progress", "safetensors.numpy")
 
 
 class Launcher:
-    """Starts processes that have the environment that it was made in."""
+    """Starts processes with an environment."""
 
     def __init__(self, environment):
-        self.environment = environment
         self._socket, other = socket.socketpair()
         with other:
             command = [sys.executable, __file__, str(other.fileno())]

@@ -23,9 +23,12 @@ def environment():
     return {name: value for name, value in os.environ.items() if name not in left_out}
 
 
+ENVIRONMENT = environment()  # before a test changes it
+
+
 @functools.cache
 def _launcher():
-    return Launcher(environment())
+    return Launcher(ENVIRONMENT)
 
 
 def run(*arguments, code=0, stdin=b"", cwd=None, on_one_core=False):
@@ -35,7 +38,7 @@ def run(*arguments, code=0, stdin=b"", cwd=None, on_one_core=False):
         given.write(stdin)
         given.seek(0)
         streams = (given, out, error)
-        if environment() == _launcher().environment:
+        if environment() == ENVIRONMENT:
             ended = _launcher().run(arguments, streams, timeout=TIMEOUT, cwd=cwd, on_one_core=on_one_core)
         else:  # what it reads of the environment as it starts may differ
             stdin, stdout, stderr = streams
