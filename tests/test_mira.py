@@ -51,17 +51,17 @@ def test_programme_with_slack_per_example_is_solved(seed):
 def test_random_programmes_need_the_steps_of_two_variables():
     """Steps of one variable, cut off at the sum, get stuck: what the solver must not do."""
     stuck = 0
-    for seed in range(30):
+    for seed in range(10):
         losses, differences, examples, costs, start = programme(seed)
         owner = examples.astype(int)
         duals, w = np.zeros(losses.size), start.copy()
-        for _ in range(2000):
+        for _ in range(500):
             for j, d in enumerate(differences):
                 left = costs[owner[j]] - duals[owner == owner[j]].sum()
                 step = np.clip((losses[j] - w @ d) / (d @ d), -duals[j], left)
                 duals[j], w = duals[j] + step, w + step * d
         stuck += np.abs(w - hildreth(losses, differences, examples, costs, start)[1]).max() > 0.01
-    assert stuck > 5
+    assert stuck > 2
 
 
 @pytest.mark.parametrize("seed", range(10))
