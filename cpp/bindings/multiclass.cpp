@@ -3,9 +3,10 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <memory>
+#include <numeric>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "bindings/bindings.hpp"
 #include "bindings/inputs.hpp"
@@ -36,14 +37,17 @@ OutputArray<double> scores(const MulticlassTask& task, const InputArray<double>&
   bool complete = false;
   {
     const nb::gil_scoped_release release;
-    std::vector<std::unique_ptr<Scratch>> scratch(static_cast<std::size_t>(std::max(threads, 1)));
+    std::vector<std::vector<double>> scores(static_cast<std::size_t>(std::max(threads, 1)));
     complete = parallel_for(task.size(), chunk, threads, stop, [&](int thread, std::size_t begin, std::size_t end) {
-      auto& own = scratch[static_cast<std::size_t>(thread)];
-      if (!own) own = task.make_scratch();
-      std::vector<std::size_t> examples;
-      for (std::size_t i = begin; i < end; ++i) examples.push_back(i);
-      task.scores(examples, view(weights), *own,
-                  std::span(result).subspan(begin * task.class_count(), examples.size() * task.class_count()));
+      std::vector<std::size_t> examples(end - begin);
+      std::iota(examples.begin(), examples.end(), begin);
+      auto& padded = scores[static_cast<std::size_t>(thread)];
+      padded.resize(chunk * task.stride());
+      task.score_batch(examples, view(weights), padded.data());
+      for (const std::size_t i : examples) {
+        std::copy_n(padded.data() + (i - begin) * task.stride(), task.class_count(),
+                    result.data() + i * task.class_count());
+      }
     });
   }
   signals.finish();

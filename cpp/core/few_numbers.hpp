@@ -2,19 +2,19 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
+#include <memory>
 
 namespace marginloom {
 
 class FewNumbers {
  public:
-  explicit FewNumbers(std::size_t count) : many_(count > few ? count : 0) {}
-  [[nodiscard]] double* data() { return many_.empty() ? numbers_ : many_.data(); }
+  explicit FewNumbers(std::size_t count) : many_(count > few ? new double[count] : nullptr) {}
+  [[nodiscard]] double* data() { return many_ ? many_.get() : numbers_; }
 
  private:
   static constexpr std::size_t few = 2048;
-  double numbers_[few];  // as they are: setting them would take longer than most uses
-  std::vector<double> many_;
+  double numbers_[few];  // both as they are: setting them would take longer than most uses
+  std::unique_ptr<double[]> many_;
 };
 
 }  // namespace marginloom

@@ -25,7 +25,7 @@ struct Capabilities {
   bool k_best = false;         // `predict` and `find` honour k > 1
   bool implicit = false;       // candidates carry no stored difference; use gather() and scatter() below
   bool lists_outputs = false;  // `find` honours `every`: outputs are few enough to try them all
-  bool factored = false;       // it is a FactoredTask too
+  bool factored = false;       // it is a ScoredTask whose weights have the product form
   bool needs_gil = false;      // inference calls Python
 };
 

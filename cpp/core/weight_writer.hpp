@@ -18,6 +18,18 @@ struct WeightWriter {
       weights[k] += change;
     }
   }
+  // Calls call(add), add(k, change) being the one or the other way: for loops that would ask for every weight.
+  template <class Call>
+  void with_add(Call call) const {
+    double* const own = weights;
+    if (atomic) {
+      call([own](WeightIndex k, double change) {
+        std::atomic_ref(own[k]).fetch_add(change, std::memory_order_relaxed);
+      });
+    } else {
+      call([own](WeightIndex k, double change) { own[k] += change; });
+    }
+  }
   // Where single weights need not be added one by one: the weights themselves, or null.
   [[nodiscard]] double* plain() const { return atomic ? nullptr : weights; }
 };

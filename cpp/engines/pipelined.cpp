@@ -10,9 +10,10 @@
 namespace marginloom {
 namespace {
 
-const FactoredTask& factored(const Task& task, const DualLearner& learner) {
-  const auto* result = dynamic_cast<const FactoredTask*>(&task);
-  require(result != nullptr, "the engine needs a task whose joint features are products of input and output");
+const ScoredTask& checked(const Task& task, const DualLearner& learner) {
+  const auto* result = dynamic_cast<const ScoredTask*>(&task);
+  require(result != nullptr && result->product_form(),
+          "the engine needs a task whose joint features are products of input and output");
   require(learner.schedule().lends, "the learner cannot improve a block from its scores alone");
   return *result;
 }
@@ -35,9 +36,9 @@ std::size_t scorer_count(int threads, int asked) {
 Pipelined::Pipelined(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner,
                      std::vector<std::size_t> examples, VisitOptions visiting, int threads, int scorers)
     : DualEngine(std::move(task), std::move(learner), std::move(examples), visiting),
-      factored_(&factored(*task_, *learner_)),
+      scored_(checked(*task_, *learner_)),
       team_(checked_threads(threads), spins_between_passes),
-      pipeline_(*factored_, weights_.values(), team_, scorer_count(threads, scorers)),
+      pipeline_(*scored_.product_form(), weights_.values(), team_, scorer_count(threads, scorers)),
       scratch_(task_->make_scratch()) {}
 
 void Pipelined::search_pass(PassReport& report, StopRequest& stop) {
@@ -49,20 +50,20 @@ void Pipelined::search_pass(PassReport& report, StopRequest& stop) {
   std::vector<std::size_t> order;
   std::ranges::copy_if(examples_, std::back_inserter(order), [&](std::size_t i) { return !rests_.spares(i); });
   order = pass_order(std::move(order), options_, visitor_.random);
-  const auto step = [&](std::size_t j, const double* scores, std::vector<ColumnChange>& changes) {
+  const auto step = [&](std::size_t j, const double* scores, ScoreSteps& steps) {
     const std::size_t i = order[j];
     prefetch(std::span<const std::size_t>(order).subspan(j + 1));
     const std::size_t found_before = report.found;
-    note_search(i, factored_->search(i, scores, learner_->search(i), *scratch_, absorb), report);
+    note_search(i, scored_.find_scored(i, scores, learner_->search(i), *scratch_, absorb), report);
     report.wrong += report.found > found_before ? 1 : 0;
     rests_.note(i, report.found == found_before && learner_->blocks()[i].empty());
-    visitor_.updates += visit(i, scores, changes).updates;
+    visitor_.updates += visit(i, scores, steps).updates;
   };
   report.stopped = !pipeline_.run(order, step, report.threads, stop);
   report.accepted = report.found;
 }
 
-Step Pipelined::visit(std::size_t i, const double* scores, std::vector<ColumnChange>& changes) {
+Step Pipelined::visit(std::size_t i, const double* scores, ScoreSteps& steps) {
   Visit& visit = visitor_.visit;
   learner_->blocks().open(i, visit);
   Step step;
@@ -75,9 +76,9 @@ Step Pipelined::visit(std::size_t i, const double* scores, std::vector<ColumnCha
       visit.duals[j] = rows[j].dual;
       visit.outputs[j] = visit.block->output(rows[j]);
     }
-    factored_->gather_scored(i, visit.outputs, scores, visit.values);
+    scored_.gather_scored(i, visit.outputs, scores, visit.values);
     step = learner_->solve(i, visit);
-    if (step.updates > 0) factored_->scatter_scored(i, visit.outputs, visit.steps, changes);
+    if (step.updates > 0) scored_.scatter_scored(i, visit.outputs, visit.steps, steps);
   }
   learner_->settle(i, visit, step, true);
   return step;
@@ -86,14 +87,14 @@ Step Pipelined::visit(std::size_t i, const double* scores, std::vector<ColumnCha
 void Pipelined::prefetch(std::span<const std::size_t> coming) const {
   constexpr std::size_t near = 4;
   learner_->blocks().prefetch(coming, {}, false);
-  if (coming.size() > near) factored_->prefetch_scored(coming[near]);
+  if (coming.size() > near) scored_.prefetch_scored(coming[near]);
 }
 
 void Pipelined::inner_passes(PassReport& report, StopRequest& stop) {
   const auto make_pass = [&](std::span<const std::size_t> order, auto note) {
-    const auto step = [&](std::size_t j, const double* scores, std::vector<ColumnChange>& changes) {
+    const auto step = [&](std::size_t j, const double* scores, ScoreSteps& steps) {
       prefetch(order.subspan(j + 1));
-      note(j, visit(order[j], scores, changes));
+      note(j, visit(order[j], scores, steps));
     };
     return pipeline_.run(order, step, report.threads, stop);
   };

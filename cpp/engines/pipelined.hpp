@@ -1,6 +1,6 @@
 // One thread makes all steps, one after the other as a serial engine does, and is spared everything that touches the
 // weights: the others compute scores for it, apply its steps and multiply inputs (visit_pipeline.hpp). For learners
-// that can improve a block from its scores, on tasks whose joint features are products.
+// that can improve a block from its scores, on tasks with scores whose weights have the product form.
 //
 // Where all weights are hot, as those of a few classes are, threads that share weights spend their time on moving cache
 // lines; here no weight ever leaves the core that owns it. Every step uses the scores that all steps before it have led
@@ -30,10 +30,10 @@ class Pipelined final : public DualEngine {
   void search_pass(PassReport& report, StopRequest& stop) override;
   void inner_passes(PassReport& report, StopRequest& stop) override;
   void prefetch(std::span<const std::size_t> coming) const;
-  // A visit whose scores are known, and whose changes are noted and not made.
-  Step visit(std::size_t i, const double* scores, std::vector<ColumnChange>& changes);
+  // A visit whose scores are known, and whose steps are noted and not made.
+  Step visit(std::size_t i, const double* scores, ScoreSteps& steps);
 
-  const FactoredTask* factored_;
+  const ScoredTask& scored_;
   Team team_;
   VisitPipeline pipeline_;
   std::unique_ptr<Scratch> scratch_;

@@ -14,12 +14,12 @@ constexpr std::size_t ahead = 4;  // visits that memory is fetched before its us
 
 }  // namespace
 
-VisitPipeline::VisitPipeline(const FactoredTask& task, std::span<double> weights, Team& team, std::size_t scorers)
-    : task_(task),
+VisitPipeline::VisitPipeline(const ProductForm& form, std::span<double> weights, Team& team, std::size_t scorers)
+    : inputs_(form.inputs),
       weights_(weights),
       team_(team),
-      columns_(task.columns()),
-      stride_(task.stride()),
+      columns_(form.columns),
+      stride_(form.stride),
       single_stride_(2 * padded((stride_ + 1) / 2)),
       ring_(3 * static_cast<std::size_t>(team.size()) + near),
       scorers_(scorers),
@@ -30,7 +30,7 @@ VisitPipeline::VisitPipeline(const FactoredTask& task, std::span<double> weights
       corrections_(group_size * single_stride_),
       moves_(near * group_size * single_stride_),
       steps_(group_size) {
-  auto ranges = task_.inputs().divided(scorers);
+  auto ranges = inputs_.divided(scorers);
   for (std::size_t s = 0; s < scorers; ++s) {
     scorers_[s].range = std::move(ranges[s]);
     scorers_[s].scores.resize(near * group_size * columns_);
@@ -38,7 +38,7 @@ VisitPipeline::VisitPipeline(const FactoredTask& task, std::span<double> weights
   }
   const std::size_t multipliers = static_cast<std::size_t>(team_.size()) - 1 - scorers;
   multipliers_.reserve(multipliers);
-  for (std::size_t m = 0; m < multipliers; ++m) multipliers_.emplace_back(task_.inputs(), group_size);
+  for (std::size_t m = 0; m < multipliers; ++m) multipliers_.emplace_back(inputs_, group_size);
 }
 
 bool VisitPipeline::run(std::span<const std::size_t> order, const MakeStep& step, std::span<ThreadTime> times,
@@ -131,14 +131,14 @@ bool VisitPipeline::wait_for_group(std::size_t g) const {
 // Also if a step throws: what was done before it counts.
 void VisitPipeline::solve_group(std::size_t g, const MakeStep& step) {
   gather_scores(g);
-  for (auto& changes : steps_) changes.clear();
+  for (auto& steps : steps_) steps.clear();
   std::fill_n(moves(g), group_size * single_stride_, 0.0F);
   try {
     for (std::size_t place = 0; place < group(g).size(); ++place) {
       correct_scores(g, place);
       step(g * group_size + place, scores_.data() + place * stride_, steps_[place]);
       float* move = moves(g) + place * single_stride_;
-      for (const auto [column, value] : steps_[place]) move[column] += static_cast<float>(value);
+      for (const auto [column, value] : steps_[place].all()) move[column] += static_cast<float>(value);
     }
   } catch (...) {
     publish_changes(g);
@@ -152,7 +152,7 @@ void VisitPipeline::publish_changes(std::size_t g) {
   std::fill_n(changes(g, 0), group_size * stride_, 0.0);
   for (std::size_t place = 0; place < group_size; ++place) {
     double* change = changes(g, place);
-    for (const auto [column, value] : steps_[place]) change[column] += value;
+    for (const auto [column, value] : steps_[place].all()) change[column] += value;
   }
   solved_.value.store(g + 1, std::memory_order_release);
 }
@@ -186,7 +186,7 @@ void VisitPipeline::correct_scores(std::size_t g, std::size_t place) {
   double* scores = scores_.data() + place * stride_;
   for (std::size_t c = 0; c < columns_; ++c) scores[c] += corrections[c];
   for (std::size_t before = place - place % some; before < place; ++before) {
-    for (const auto [column, value] : steps_[before]) scores[column] += products[before] * value;
+    for (const auto [column, value] : steps_[before].all()) scores[column] += products[before] * value;
   }
 }
 
@@ -215,10 +215,10 @@ void VisitPipeline::score(Scorer& scorer, ThreadTime& time) {
 void VisitPipeline::apply_group(Scorer& scorer, std::size_t g) {
   const auto examples = group(g);
   for (std::size_t place = 0; place < examples.size(); ++place) {
-    task_.inputs().prefetch(examples.subspan(place + 1), scorer.range);
+    inputs_.prefetch(examples.subspan(place + 1), scorer.range);
     const double* change = changes(g, place);
     if (std::all_of(change, change + stride_, [](double value) { return value == 0; })) continue;
-    task_.inputs().add_to_rows(examples[place], scorer.range, change, stride_, weights_.data());
+    inputs_.add_to_rows(examples[place], scorer.range, change, stride_, weights_.data());
   }
 }
 
@@ -226,8 +226,8 @@ void VisitPipeline::score_group(Scorer& scorer, std::size_t g) {
   const auto examples = group(g);
   double* scores = scorer.scores.data() + g % near * group_size * columns_;
   for (std::size_t place = 0; place < examples.size(); ++place) {
-    task_.inputs().prefetch(examples.subspan(place + 1), scorer.range);
-    task_.inputs().scores(examples[place], scorer.range, weights_.data(), stride_, scorer.row.data());
+    inputs_.prefetch(examples.subspan(place + 1), scorer.range);
+    inputs_.scores(examples[place], scorer.range, weights_.data(), stride_, scorer.row.data());
     std::copy_n(scorer.row.begin(), columns_, scores + place * columns_);
   }
 }
@@ -259,7 +259,7 @@ void VisitPipeline::multiply_group(InputProducts& inputs, std::size_t g) {
   for (std::size_t later = 0; later <= lag && g + later < group_count(); ++later) {
     const auto examples = group(g + later);
     for (std::size_t place = 0; place < examples.size(); ++place) {
-      if (place + ahead < examples.size()) task_.inputs().prefetch(examples[place + ahead]);
+      if (place + ahead < examples.size()) inputs_.prefetch(examples[place + ahead]);
       const std::size_t count = later == 0 ? place : group_size;
       inputs.multiply(examples[place], {products(g + later, later) + place * group_size, count});
     }

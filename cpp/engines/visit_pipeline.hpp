@@ -1,5 +1,5 @@
 // Visits of examples one after the other, each with the scores that all steps before it have led to, by threads that
-// never write to each other's weights. For tasks whose joint features are products (FactoredTask).
+// never write to each other's weights. For weights that have the product form.
 //
 // The visits are cut into groups. Three kinds of thread work on different groups at a time:
 //
@@ -20,8 +20,8 @@
 #include <span>
 #include <vector>
 
-#include "core/factored_task.hpp"
 #include "core/input_products.hpp"
+#include "core/scored_task.hpp"
 #include "core/team.hpp"
 #include "engines/engine.hpp"
 
@@ -29,11 +29,12 @@ namespace marginloom {
 
 class VisitPipeline {
  public:
-  // Makes the step of a visit: gets its place in the order, the scores of the example there and a list for its changes.
-  using MakeStep = std::function<void(std::size_t, const double*, std::vector<ColumnChange>&)>;
+  // Makes the step of a visit: gets its place in the order, the scores of the example there and an empty list for its
+  // steps.
+  using MakeStep = std::function<void(std::size_t, const double*, ScoreSteps&)>;
 
-  // The task and the weights must outlive it. Needs a team of at least three.
-  VisitPipeline(const FactoredTask& task, std::span<double> weights, Team& team, std::size_t scorers);
+  // The inputs and the weights must outlive it. Needs a team of at least three.
+  VisitPipeline(const ProductForm& form, std::span<double> weights, Team& team, std::size_t scorers);
 
   // Visits the examples in their order, calling `step` on the calling thread; then the weights have all changes. Adds
   // what each thread did to `times`, one per thread of the team. Returns false if it was stopped; the changes of all
@@ -79,7 +80,7 @@ class VisitPipeline {
   void multiply(InputProducts& products, ThreadTime& time);
   void multiply_group(InputProducts& products, std::size_t g);
 
-  const FactoredTask& task_;
+  const InputMatrix& inputs_;
   std::span<double> weights_;
   Team& team_;
   std::size_t columns_;
@@ -88,13 +89,13 @@ class VisitPipeline {
   std::size_t ring_;           // groups whose products are kept at a time
   std::vector<Scorer> scorers_;
   std::vector<InputProducts> multipliers_;
-  std::vector<double> changes_;                   // of the groups that are near
-  std::vector<float> products_;                   // of the groups in the ring
-  std::vector<Counter> multiplied_;               // by place in the ring: 1 + the last group whose products are there
-  std::vector<double> scores_;                    // of the group that is being solved
-  std::vector<float> corrections_;                // of these scores
-  std::vector<float> moves_;                      // the solver's own copy of the changes, in single precision
-  std::vector<std::vector<ColumnChange>> steps_;  // of the visits of the group that is being solved
+  std::vector<double> changes_;      // of the groups that are near
+  std::vector<float> products_;      // of the groups in the ring
+  std::vector<Counter> multiplied_;  // by place in the ring: 1 + the last group whose products are there
+  std::vector<double> scores_;       // of the group that is being solved
+  std::vector<float> corrections_;   // of these scores
+  std::vector<float> moves_;         // the solver's own copy of the changes, in single precision
+  std::vector<ScoreSteps> steps_;    // of the visits of the group that is being solved
   std::span<const std::size_t> order_;
   Counter next_;    // group to multiply
   Counter solved_;  // groups

@@ -9,11 +9,12 @@
 #include <utility>
 
 #include "core/common.hpp"
+#include "core/input_columns.hpp"
+#include "core/kernels.hpp"
 
 namespace marginloom {
 
-struct MulticlassTask::Buffers final : Scratch {
-  std::vector<double> scores;      // stride numbers per example of a batch
+struct MulticlassTask::Buffers final : ScoredScratch {
   std::vector<double> violations;  // one per class
   std::vector<ClassIndex> order;
 };
@@ -67,29 +68,14 @@ Capabilities MulticlassTask::capabilities() const {
 
 std::unique_ptr<Scratch> MulticlassTask::make_scratch() const {
   auto buffers = std::make_unique<Buffers>();
-  buffers->scores.resize(stride_);
   buffers->violations.resize(class_count_);
   buffers->order.reserve(class_count_);
   return buffers;
 }
 
-void MulticlassTask::predict(std::size_t i, WeightView w, int k, Scratch& scratch, std::vector<Output>& outputs) const {
+void MulticlassTask::predict_scored(std::size_t, const double* scores, int k, Scratch& scratch,
+                                    std::vector<Output>& outputs) const {
   auto& buffers = static_cast<Buffers&>(scratch);
-  inputs_.scores(i, w.data(), stride_, buffers.scores.data());
-  predict_from(buffers.scores.data(), k, buffers, outputs);
-}
-
-void MulticlassTask::predict_batch(std::span<const std::size_t> examples, WeightView w, int k, Scratch& scratch,
-                                   std::span<std::vector<Output>> outputs) const {
-  auto& buffers = static_cast<Buffers&>(scratch);
-  buffers.scores.resize(std::max(buffers.scores.size(), examples.size() * stride_));
-  inputs_.scores(examples, w.data(), stride_, buffers.scores.data());
-  for (std::size_t j = 0; j < examples.size(); ++j) {
-    predict_from(buffers.scores.data() + j * stride_, k, buffers, outputs[j]);
-  }
-}
-
-void MulticlassTask::predict_from(const double* scores, int k, Buffers& buffers, std::vector<Output>& outputs) const {
   outputs.clear();
   const std::size_t best = first_maximum(scores, class_count_);
   const auto add = [&](std::size_t y) {
@@ -103,22 +89,23 @@ void MulticlassTask::predict_from(const double* scores, int k, Buffers& buffers,
   for (std::size_t j = 0; j < count; ++j) add(buffers.order[j]);
 }
 
-double MulticlassTask::find(std::size_t i, WeightView w, const FindOptions& options, Scratch& scratch,
-                            CandidateSink& sink) const {
-  auto& buffers = static_cast<Buffers&>(scratch);
-  inputs_.scores(i, w.data(), stride_, buffers.scores.data());
-  return search(i, buffers.scores.data(), options, buffers, sink);
+// Those of gold and of the outputs.
+void MulticlassTask::score_outputs(std::size_t i, std::span<const ByteView> outputs, WeightView w,
+                                   double* scores) const {
+  if (whole_rows_are_faster(outputs.size() + 1, stride_)) return score(i, w, scores);
+  constexpr std::size_t most = 64;
+  std::size_t columns[most];
+  std::size_t count = 0;
+  columns[count++] = gold_[i];
+  for (const ByteView output : outputs) {
+    if (count == most) score_columns(inputs_, i, {columns, std::exchange(count, 0)}, w.data(), stride_, scores);
+    columns[count++] = decode(output);
+  }
+  score_columns(inputs_, i, {columns, count}, w.data(), stride_, scores);
 }
 
-void MulticlassTask::find_batch(std::span<const std::size_t> examples, WeightView w,
-                                std::span<const FindOptions> options, Scratch& scratch, CandidateSink& sink,
-                                std::span<double> bounds) const {
-  auto& buffers = static_cast<Buffers&>(scratch);
-  buffers.scores.resize(std::max(buffers.scores.size(), examples.size() * stride_));
-  inputs_.scores(examples, w.data(), stride_, buffers.scores.data());
-  for (std::size_t j = 0; j < examples.size(); ++j) {
-    bounds[j] = search(examples[j], buffers.scores.data() + j * stride_, options[j], buffers, sink);
-  }
+void MulticlassTask::add_score_steps(std::size_t i, std::span<const ScoreStep> steps, const WeightWriter& w) const {
+  add_to_columns(inputs_, i, steps, 0, stride_, w);
 }
 
 void MulticlassTask::gather_scored(std::size_t i, std::span<const ByteView> outputs, const double* scores,
@@ -128,76 +115,14 @@ void MulticlassTask::gather_scored(std::size_t i, std::span<const ByteView> outp
 }
 
 void MulticlassTask::scatter_scored(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
-                                    std::vector<ColumnChange>& changes) const {
+                                    ScoreSteps& result) const {
   double sum = 0;
   for (std::size_t j = 0; j < outputs.size(); ++j) {
     if (steps[j] == 0) continue;
-    changes.push_back({decode(outputs[j]), -steps[j]});
+    result.add(decode(outputs[j]), -steps[j]);
     sum += steps[j];
   }
-  changes.push_back({gold_[i], sum});
-}
-
-void MulticlassTask::gather(std::size_t i, std::span<const ByteView> outputs, WeightView w,
-                            std::span<double> values) const {
-  if (whole_rows(outputs.size() + 1)) {
-    double scores[widest_stack];
-    inputs_.scores(i, w.data(), stride_, scores);
-    return gather_scored(i, outputs, scores, values);
-  }
-  for (std::size_t next = 0; next < outputs.size();) {
-    next += in_groups(outputs.size() - next,
-                      [&](auto count) { gather_columns<count()>(i, outputs.data() + next, w, values.data() + next); });
-  }
-}
-
-// `count` outputs in one visit of x.
-template <std::size_t count>
-void MulticlassTask::gather_columns(std::size_t i, const ByteView* outputs, WeightView w, double* values) const {
-  std::size_t columns[count];
-  double sums[count] = {};
-  for (std::size_t j = 0; j < count; ++j) columns[j] = decode(outputs[j]);
-  const std::size_t right = gold_[i];
-  inputs_.visit(i, [&](std::size_t feature, double value) __attribute__((always_inline)) {
-    const double* row = w.data() + feature * stride_;
-    for (std::size_t j = 0; j < count; ++j) sums[j] += value * (row[right] - row[columns[j]]);
-  });
-  for (std::size_t j = 0; j < count; ++j) values[j] = sums[j];
-}
-
-void MulticlassTask::scatter(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
-                             const WeightWriter& w) const {
-  if (w.plain() && whole_rows(outputs.size() + 1)) {
-    double change[widest_stack];
-    std::fill_n(change, stride_, 0.0);
-    for (std::size_t j = 0; j < outputs.size(); ++j) {
-      change[gold_[i]] += steps[j];
-      change[decode(outputs[j])] -= steps[j];
-    }
-    return inputs_.add_to_rows(i, change, stride_, w.plain());
-  }
-  for (std::size_t next = 0; next < outputs.size();) {
-    next += in_groups(outputs.size() - next,
-                      [&](auto count) { scatter_columns<count()>(i, outputs.data() + next, steps.data() + next, w); });
-  }
-}
-
-// Adds `count` outputs in one visit of x; gold's column gets the sum of the steps.
-template <std::size_t count>
-void MulticlassTask::scatter_columns(std::size_t i, const ByteView* outputs, const double* steps,
-                                     const WeightWriter& w) const {
-  std::size_t columns[count];
-  double sum = 0;
-  for (std::size_t j = 0; j < count; ++j) {
-    columns[j] = decode(outputs[j]);
-    sum += steps[j];
-  }
-  const std::size_t right = gold_[i];
-  inputs_.visit(i, [&](std::size_t feature, double value) __attribute__((always_inline)) {
-    const std::size_t row = feature * stride_;
-    w.add(static_cast<WeightIndex>(row + right), sum * value);
-    for (std::size_t j = 0; j < count; ++j) w.add(static_cast<WeightIndex>(row + columns[j]), -steps[j] * value);
-  });
+  result.add(gold_[i], sum);
 }
 
 void MulticlassTask::products(std::size_t i, ByteView output, std::span<const ByteView> others, Scratch&,
@@ -207,8 +132,8 @@ void MulticlassTask::products(std::size_t i, ByteView output, std::span<const By
 }
 
 // The k best outputs, of which gold may be one, or every wrong one, down to min_violation.
-double MulticlassTask::search(std::size_t i, const double* scores, const FindOptions& options, Scratch& scratch,
-                              CandidateSink& sink) const {
+double MulticlassTask::find_scored(std::size_t i, const double* scores, const FindOptions& options, Scratch& scratch,
+                                   CandidateSink& sink) const {
   auto& buffers = static_cast<Buffers&>(scratch);
   const std::size_t right = gold_[i];
   std::vector<double>& violations = buffers.violations;
@@ -257,16 +182,6 @@ bool MulticlassTask::candidate(std::size_t i, ByteView output, Scratch&, Candida
   }
   emit(i, y, sink);
   return true;
-}
-
-void MulticlassTask::scores(std::span<const std::size_t> examples, WeightView w, Scratch& scratch,
-                            std::span<double> result) const {
-  auto& buffers = static_cast<Buffers&>(scratch);
-  buffers.scores.resize(std::max(buffers.scores.size(), examples.size() * stride_));
-  inputs_.scores(examples, w.data(), stride_, buffers.scores.data());
-  for (std::size_t j = 0; j < examples.size(); ++j) {
-    std::copy_n(buffers.scores.data() + j * stride_, class_count_, result.data() + j * class_count_);
-  }
 }
 
 }  // namespace marginloom

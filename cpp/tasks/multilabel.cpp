@@ -10,12 +10,13 @@
 
 #include "core/common.hpp"
 #include "core/few_numbers.hpp"
+#include "core/input_columns.hpp"
 #include "tasks/k_best_sets.hpp"
 
 namespace marginloom {
 
-struct MultilabelTask::Buffers final : Scratch {
-  std::vector<double> gains;      // per label, with padding: what its presence brings
+struct MultilabelTask::Buffers final : ScoredScratch {
+  std::vector<double> gains;      // per label: what its presence brings
   std::vector<std::uint8_t> set;  // the set found
   KBestSets k_best;
   PairBuffers pairs;
@@ -57,12 +58,22 @@ MultilabelTask::MultilabelTask(const InputData& inputs, std::span<const std::uin
 }
 
 Capabilities MultilabelTask::capabilities() const {
-  return {.gold = !gold_.empty(), .exact = pairs_.exact(), .k_best = pairs_.exact(), .implicit = true};
+  return {.gold = !gold_.empty(),
+          .exact = pairs_.exact(),
+          .k_best = pairs_.exact(),
+          .implicit = true,
+          .factored = product_form().has_value()};
+}
+
+// The examples of one row would each need few of the scores W x, and all of them would be computed each time.
+std::optional<ProductForm> MultilabelTask::product_form() const {
+  if (!pairs_.empty() || parts_ > 1) return std::nullopt;
+  return ProductForm{inputs_, label_count_, stride_};
 }
 
 std::unique_ptr<Scratch> MultilabelTask::make_scratch() const {
   auto buffers = std::make_unique<Buffers>();
-  buffers->gains.resize(padded(part_size_));
+  buffers->gains.resize(part_size_);
   buffers->set.resize(bytes_per_output());
   return buffers;
 }
@@ -77,8 +88,9 @@ bool MultilabelTask::is_set(std::size_t i, ByteView set) const {
   return true;
 }
 
-void MultilabelTask::score_labels(std::size_t i, const double* w, double* scores) const {
-  const double* rows = w + first_row() + first_label(i);
+void MultilabelTask::score(std::size_t i, WeightView w, double* scores) const {
+  std::copy_n(w.data(), pairs_.size(), scores + first_pair());
+  const double* rows = w.data() + first_row() + first_label(i);
   if (parts_ == 1) return inputs_.scores(i, rows, stride_, scores);
   for (std::size_t first = 0; first < labels_of(i); first += row_alignment) {
     double sums[row_alignment] = {};
@@ -97,16 +109,21 @@ void MultilabelTask::score_labels(std::size_t i, const double* w, double* scores
   }
 }
 
+void MultilabelTask::score_batch(std::span<const std::size_t> examples, WeightView w, double* scores) const {
+  if (!product_form()) return ScoredTask::score_batch(examples, w, scores);
+  inputs_.scores(examples, w.data(), stride_, scores);
+}
+
 // Calls take(score) for the best sets, best first, each in buffers.set, until it returns false; returns a score that no
 // set exceeds.
 template <class Take>
-double MultilabelTask::decode_best(std::size_t i, WeightView w, int k, Buffers& buffers, Take take) const {
-  const auto gains = std::span<const double>(buffers.gains).first(labels_of(i));
+double MultilabelTask::decode_best(std::span<const double> gains, const double* pair_weights, int k, Buffers& buffers,
+                                   Take take) const {
   if (!pairs_.empty()) {
-    const PairOptimum best = pairs_.maximise(gains, w.data(), buffers.pairs, buffers.set);
+    const PairOptimum best = pairs_.maximise(gains, pair_weights, buffers.pairs, buffers.set);
     if (!take(best.score) || k <= 1) return best.bound;
     KBestForest& sets = buffers.k_best_forest;
-    sets.start(pairs_.forest_scores(w.data(), buffers.pairs), best.score, buffers.set, static_cast<std::size_t>(k));
+    sets.start(pairs_.forest_scores(pair_weights, buffers.pairs), best.score, buffers.set, static_cast<std::size_t>(k));
     while (sets.next()) {
       std::ranges::copy(sets.set(), buffers.set.begin());
       if (!take(sets.score())) break;
@@ -124,32 +141,33 @@ double MultilabelTask::decode_best(std::size_t i, WeightView w, int k, Buffers& 
   return best;
 }
 
-void MultilabelTask::predict(std::size_t i, WeightView w, int k, Scratch& scratch, std::vector<Output>& outputs) const {
+void MultilabelTask::predict_scored(std::size_t i, const double* scores, int k, Scratch& scratch,
+                                    std::vector<Output>& outputs) const {
   auto& buffers = static_cast<Buffers&>(scratch);
   outputs.clear();
-  score_labels(i, w.data(), buffers.gains.data());
-  const double bound = decode_best(i, w, k, buffers, [&](double score) {
+  const double bound = decode_best({scores, labels_of(i)}, scores + first_pair(), k, buffers, [&](double score) {
     outputs.push_back({buffers.set, score, 0});
     return true;
   });
   for (Output& output : outputs) output.upper_bound = bound;
 }
 
-double MultilabelTask::find(std::size_t i, WeightView w, const FindOptions& options, Scratch& scratch,
-                            CandidateSink& sink) const {
+double MultilabelTask::find_scored(std::size_t i, const double* scores, const FindOptions& options, Scratch& scratch,
+                                   CandidateSink& sink) const {
   auto& buffers = static_cast<Buffers&>(scratch);
-  score_labels(i, w.data(), buffers.gains.data());
   const ByteView truth = gold(i);
+  const auto gains = std::span(buffers.gains).first(labels_of(i));
+  const double* pair_weights = scores + first_pair();
   // A right label that is there loses the cost of missing it, a wrong one gains the cost of adding it: then the score
   // of a set is its violation plus what gold scores.
-  double right = pairs_.score(truth, w.data());
-  for (std::size_t l = 0; l < labels_of(i); ++l) {
+  double right = pairs_.score(truth, pair_weights);
+  for (std::size_t l = 0; l < gains.size(); ++l) {
     const bool present = has_label(truth, l);
     const double cost = options.loss_scale * this->cost(first_label(i) + l, present);
-    buffers.gains[l] += present ? -cost : cost;
-    if (present) right += buffers.gains[l];
+    gains[l] = scores[l] + (present ? -cost : cost);
+    if (present) right += gains[l];
   }
-  const double best = decode_best(i, w, options.k, buffers, [&](double score) {
+  const double best = decode_best(gains, pair_weights, options.k, buffers, [&](double score) {
     if (!(score - right >= options.min_violation)) return false;
     if (!std::ranges::equal(buffers.set, truth)) emit(i, buffers, sink);
     return true;
@@ -185,55 +203,44 @@ bool MultilabelTask::candidate(std::size_t i, ByteView output, Scratch& scratch,
   return true;
 }
 
-// All labels are scored once, whatever the number of outputs.
-void MultilabelTask::gather(std::size_t i, std::span<const ByteView> outputs, WeightView w,
-                            std::span<double> values) const {
-  FewNumbers numbers(padded(part_size_) + row_alignment);
-  double* scores = numbers.data();
-  score_labels(i, w.data(), scores);
+void MultilabelTask::gather_scored(std::size_t i, std::span<const ByteView> outputs, const double* scores,
+                                   std::span<double> values) const {
+  const double* pair_weights = scores + first_pair();
   for (std::size_t j = 0; j < outputs.size(); ++j) {
     double sum = 0;
     visit_differing_labels(gold(i), outputs[j],
                            [&](std::size_t label, bool missing) { sum += missing ? scores[label] : -scores[label]; });
-    pairs_.visit_difference(gold(i), outputs[j], [&](std::size_t pair, double sign) { sum += sign * w[pair]; });
+    pairs_.visit_difference(gold(i), outputs[j],
+                            [&](std::size_t pair, double sign) { sum += sign * pair_weights[pair]; });
     values[j] = sum;
   }
 }
 
-// The steps of a label add up before any weight is touched.
-void MultilabelTask::scatter(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
-                             const WeightWriter& w) const {
-  FewNumbers numbers(part_size_);
+// The steps on a score add up before any weight is touched; labels come before pairs.
+void MultilabelTask::scatter_scored(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
+                                    ScoreSteps& result) const {
+  FewNumbers numbers(score_count());
   double* changes = numbers.data();
-  std::fill_n(changes, labels_of(i), 0.0);
+  std::fill_n(changes, score_count(), 0.0);
   for (std::size_t j = 0; j < outputs.size(); ++j) {
     if (steps[j] == 0) continue;
     visit_differing_labels(gold(i), outputs[j],
                            [&](std::size_t label, bool missing) { changes[label] += missing ? steps[j] : -steps[j]; });
-    pairs_.visit_difference(gold(i), outputs[j], [&](std::size_t pair, double sign) {
-      w.add(static_cast<WeightIndex>(pair), sign * steps[j]);
-    });
+    pairs_.visit_difference(gold(i), outputs[j],
+                            [&](std::size_t pair, double sign) { changes[first_pair() + pair] += sign * steps[j]; });
   }
-  // Some labels at a time, so that neighbouring weights are visited one after the other.
-  constexpr std::size_t most = 64;
-  std::uint32_t columns[most];
-  std::size_t count = 0;
-  const std::size_t base = first_row() + first_label(i);
-  const auto add_columns = [&] {
-    inputs_.visit(row_of(i), [&](std::size_t feature, double value) {
-      const std::size_t row = base + feature * stride_;
-      for (std::size_t j = 0; j < count; ++j) {
-        w.add(static_cast<WeightIndex>(row + columns[j]), changes[columns[j]] * value);
-      }
-    });
-    count = 0;
-  };
-  for (std::size_t l = 0; l < labels_of(i); ++l) {
-    if (changes[l] == 0) continue;
-    columns[count] = static_cast<std::uint32_t>(l);
-    if (++count == most) add_columns();
+  for (std::size_t s = 0; s < score_count(); ++s) {
+    if (changes[s] != 0) result.add(s, changes[s]);
   }
-  if (count > 0) add_columns();
+}
+
+void MultilabelTask::add_score_steps(std::size_t i, std::span<const ScoreStep> steps, const WeightWriter& w) const {
+  const auto pairs = std::ranges::find_if(steps, [&](const ScoreStep& step) { return step.score >= first_pair(); });
+  const auto labels = static_cast<std::size_t>(pairs - steps.begin());
+  add_to_columns(inputs_, row_of(i), steps.first(labels), first_label(i), stride_, {w.weights + first_row(), w.atomic});
+  for (const ScoreStep& step : steps.subspan(labels)) {
+    w.add(static_cast<WeightIndex>(step.score - first_pair()), step.value);
+  }
 }
 
 // A label that differs from gold in both sets does so with the same sign.

@@ -22,12 +22,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "core/input_matrix.hpp"
 #include "core/kernels.hpp"
-#include "core/task.hpp"
+#include "core/prefetch.hpp"
+#include "core/scored_task.hpp"
 #include "tasks/label_pairs.hpp"
 #include "tasks/label_sets.hpp"
 
@@ -41,7 +43,7 @@ struct MultilabelOptions {
   int sweeps = 30;  // of the relaxation at most, where the pairs have cycles
 };
 
-class MultilabelTask final : public Task {
+class MultilabelTask final : public ScoredTask {
  public:
   // `gold` has a set of labels (label_sets.hpp) per example, or is empty: nothing to learn from. The memory of `inputs`
   // and `gold` must outlive the task. Throws std::invalid_argument if they contradict themselves.
@@ -52,16 +54,29 @@ class MultilabelTask final : public Task {
   std::size_t dimension() const override { return first_row() + inputs_.width() * stride_; }
   Capabilities capabilities() const override;
   std::unique_ptr<Scratch> make_scratch() const override;
-  void predict(std::size_t i, WeightView w, int k, Scratch& scratch, std::vector<Output>& outputs) const override;
-  double find(std::size_t i, WeightView w, const FindOptions& options, Scratch& scratch,
-              CandidateSink& sink) const override;
   bool candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const override;
   double work(std::size_t i) const override { return static_cast<double>(inputs_.entry_count(row_of(i))) + 1; }
-  void gather(std::size_t i, std::span<const ByteView> outputs, WeightView w, std::span<double> values) const override;
-  void scatter(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
-               const WeightWriter& w) const override;
   void products(std::size_t i, ByteView output, std::span<const ByteView> others, Scratch& scratch,
                 std::span<double> result) const override;
+
+  // The labels of the example, padded; then the weights of the pairs.
+  std::size_t score_count() const override { return first_pair() + pairs_.size(); }
+  void score(std::size_t i, WeightView w, double* scores) const override;
+  void score_batch(std::span<const std::size_t> examples, WeightView w, double* scores) const override;
+  void add_score_steps(std::size_t i, std::span<const ScoreStep> steps, const WeightWriter& w) const override;
+  void predict_scored(std::size_t i, const double* scores, int k, Scratch& scratch,
+                      std::vector<Output>& outputs) const override;
+  double find_scored(std::size_t i, const double* scores, const FindOptions& options, Scratch& scratch,
+                     CandidateSink& sink) const override;
+  void gather_scored(std::size_t i, std::span<const ByteView> outputs, const double* scores,
+                     std::span<double> values) const override;
+  void scatter_scored(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
+                      ScoreSteps& result) const override;
+  void prefetch_scored(std::size_t i) const override {
+    inputs_.prefetch_norm(row_of(i));
+    prefetch_line(gold(i).data());
+  }
+  std::optional<ProductForm> product_form() const override;
 
   [[nodiscard]] std::size_t stride() const { return stride_; }
   [[nodiscard]] std::size_t first_row() const { return padded(pairs_.size()); }  // where the features' weights begin
@@ -82,10 +97,10 @@ class MultilabelTask final : public Task {
   }
   // Whether a set of the example takes bits beyond its labels.
   [[nodiscard]] bool is_set(std::size_t i, ByteView set) const;
-  // scores[l] for the example's labels; there must be room for whole registers.
-  void score_labels(std::size_t i, const double* w, double* scores) const;
+  [[nodiscard]] std::size_t first_pair() const { return padded(part_size_); }  // among the scores
   template <class Take>
-  double decode_best(std::size_t i, WeightView w, int k, Buffers& buffers, Take take) const;
+  double decode_best(std::span<const double> gains, const double* pair_weights, int k, Buffers& buffers,
+                     Take take) const;
   void emit(std::size_t i, Buffers& buffers, CandidateSink& sink) const;
 
   InputMatrix inputs_;

@@ -120,18 +120,18 @@ TEST("multiclass: what is gathered from scores, and scattered to columns, is wha
       const auto outputs = bytes_of(classes);
       const auto steps = problems::random_vector(outputs.size(), random, problems::eighths);
       std::vector<double> scores(task.stride()), by_scores(outputs.size()), by_weights(outputs.size());
-      task.inputs().scores(i, w.data(), task.stride(), scores.data());
+      task.score(i, w, scores.data());
       task.gather_scored(i, outputs, scores.data(), by_scores);
       task.gather(i, outputs, w, by_weights);
       for (std::size_t j = 0; j < outputs.size(); ++j) CHECK_NEAR(by_scores[j], by_weights[j], 1e-12);
       auto expected = w;
       auto moved = w;
       task.scatter(i, outputs, steps, {expected.data()});
-      std::vector<ColumnChange> changes;
+      ScoreSteps changes;
       task.scatter_scored(i, outputs, steps, changes);
       std::vector<double> row(task.stride());
-      for (const ColumnChange& change : changes) row[change.column] += change.value;
-      task.inputs().add_to_rows(i, row.data(), task.stride(), moved.data());
+      for (const ScoreStep& change : changes.all()) row[change.score] += change.value;
+      task.product_form()->inputs.add_to_rows(i, row.data(), task.stride(), moved.data());
       for (std::size_t k = 0; k < w.size(); ++k) CHECK_NEAR(moved[k], expected[k], 1e-9);
     }
   });

@@ -144,18 +144,18 @@ TEST("pipelined: a stop and an exception leave weights that are what the duals s
 
   Team team(4);
   std::vector<double> weights(task->dimension());
-  VisitPipeline pipeline(*task, weights, team, 2);
+  VisitPipeline pipeline(*task->product_form(), weights, team, 2);
   std::vector<ThreadTime> times(4);
   const auto order = everything(*task);
   for (const std::size_t last : {0U, 31U, 32U, 70U, 149U}) {
     std::ranges::fill(weights, 0.0);
     std::vector<double> expected(weights.size());
-    const auto step = [&](std::size_t j, const double*, std::vector<ColumnChange>& changes) {
+    const auto step = [&](std::size_t j, const double*, ScoreSteps& steps) {
       if (j == last) throw std::runtime_error("no more");
-      changes.push_back({j % 6, 0.25});
+      steps.add(j % 6, 0.25);
       std::vector<double> change(task->stride());
       change[j % 6] = 0.25;
-      task->inputs().add_to_rows(order[j], change.data(), task->stride(), expected.data());
+      task->product_form()->inputs.add_to_rows(order[j], change.data(), task->stride(), expected.data());
     };
     CHECK_THROWS(std::runtime_error, pipeline.run(order, step, times, never), "no more");
     for (std::size_t k = 0; k < weights.size(); ++k) CHECK_NEAR(weights[k], expected[k], 1e-12);
@@ -171,7 +171,7 @@ TEST("pipelined: every visit sees the scores that the visits before it have led 
     for (const int threads : {3, 5, 9}) {
       Team team(threads);
       std::vector<double> weights(task->dimension()), expected(task->dimension());
-      VisitPipeline pipeline(*task, weights, team, static_cast<std::size_t>(threads) / 2);
+      VisitPipeline pipeline(*task->product_form(), weights, team, static_cast<std::size_t>(threads) / 2);
       std::vector<ThreadTime> times(static_cast<std::size_t>(threads));
       StopRequest never;
       for (const std::size_t count : {0U, 1U, 31U, 32U, 33U, 64U, 150U}) {
@@ -179,17 +179,17 @@ TEST("pipelined: every visit sees the scores that the visits before it have led 
         random.shuffle(std::span(order));
         order.resize(count);
         std::size_t visits = 0;
-        const auto step = [&](std::size_t j, const double* found, std::vector<ColumnChange>& changes) {
+        const auto step = [&](std::size_t j, const double* found, ScoreSteps& steps) {
           CHECK(j == visits++);
           std::vector<double> scores(stride), change(stride);
-          task->inputs().scores(order[j], expected.data(), stride, scores.data());
+          task->product_form()->inputs.scores(order[j], expected.data(), stride, scores.data());
           for (std::size_t c = 0; c < 6; ++c) CHECK_NEAR(found[c], scores[c], 1e-5);
           for (const std::size_t c : {j % 6, j % 5}) {
             const double value = problems::uniform(random) / 8;
-            changes.push_back({c, value});
+            steps.add(c, value);
             change[c] += value;
           }
-          task->inputs().add_to_rows(order[j], change.data(), stride, expected.data());
+          task->product_form()->inputs.add_to_rows(order[j], change.data(), stride, expected.data());
         };
         CHECK(pipeline.run(order, step, times, never));
         CHECK(visits == count);
