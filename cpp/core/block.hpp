@@ -18,6 +18,7 @@
 #include <span>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "core/candidate.hpp"
 #include "core/prefetch.hpp"
@@ -47,6 +48,13 @@ class Block {
   [[nodiscard]] std::span<const Row> rows() const { return {at<Row>(sizeof(Header)), size()}; }
   [[nodiscard]] ByteView output(const Row& row) const {
     return {at<std::uint8_t>(layout().bytes) + row.first_byte, row.byte_count};
+  }
+  // The outputs of all rows, in place of what is in the list.
+  void list_outputs(std::vector<ByteView>& result) const {
+    const std::uint8_t* const bytes = at<std::uint8_t>(layout().bytes);
+    const auto rows = this->rows();
+    result.resize(rows.size());
+    for (std::size_t j = 0; j < rows.size(); ++j) result[j] = {bytes + rows[j].first_byte, rows[j].byte_count};
   }
 
   // Whether the block has what its candidates are made of: support and rows.

@@ -70,12 +70,9 @@ Step Pipelined::visit(std::size_t i, const double* scores, ScoreSteps& steps) {
   const auto rows = visit.block->rows();
   visit.duals.resize(rows.size());
   if (!rows.empty()) {
-    visit.outputs.resize(rows.size());
     visit.values.resize(rows.size());
-    for (std::size_t j = 0; j < rows.size(); ++j) {
-      visit.duals[j] = rows[j].dual;
-      visit.outputs[j] = visit.block->output(rows[j]);
-    }
+    for (std::size_t j = 0; j < rows.size(); ++j) visit.duals[j] = rows[j].dual;
+    visit.block->list_outputs(visit.outputs);
     scored_.gather_scored(i, visit.outputs, scores, visit.values);
     step = learner_->solve(i, visit);
     if (step.updates > 0) scored_.scatter_scored(i, visit.outputs, visit.steps, steps);
@@ -86,7 +83,7 @@ Step Pipelined::visit(std::size_t i, const double* scores, ScoreSteps& steps) {
 
 void Pipelined::prefetch(std::span<const std::size_t> coming) const {
   constexpr std::size_t near = 4;
-  learner_->blocks().prefetch(coming, {}, false);
+  learner_->prefetch(coming, {}, false);
   if (coming.size() > near) scored_.prefetch_scored(coming[near]);
 }
 

@@ -91,7 +91,7 @@ void SerialDual::search_pass(PassReport& report, StopRequest& stop) {
       report.stopped = true;
       break;
     }
-    learner_->blocks().prefetch(std::span<const std::size_t>(order).subspan(j + 1), weights_.values());
+    learner_->prefetch(std::span<const std::size_t>(order).subspan(j + 1), weights_.values());
     const std::size_t found_before = report.found;
     const double slack = task_->find(i, weights_.values(), learner_->search(i), *scratch_, absorb);
     note_search(i, slack, report);

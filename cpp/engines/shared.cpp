@@ -97,7 +97,7 @@ void Shared::search_part(Part& part, const Access& access) {
     part.examples.push_back(i);
     part.visitor.examples = part.examples;
     const std::size_t end = std::min(part.end, order_.size());  // what comes then may be another thread's
-    learner_->blocks().prefetch(std::span<const std::size_t>(order_).subspan(j + 1, end - (j + 1)), access.weights);
+    learner_->prefetch(std::span<const std::size_t>(order_).subspan(j + 1, end - (j + 1)), access.weights);
     const std::size_t found_before = report.found;
     const double slack = find_in_live_weights(*task_, i, access.weights, learner_->search(i), *part.scratch, absorb);
     learner_->searched(i, slack);

@@ -23,7 +23,7 @@ double solve_together(DualLearner& learner, const Together& together, Visitor& v
         stopped = true;
         break;
       }
-      blocks.prefetch(std::span<const std::size_t>(unsolved).subspan(j + 1), access.weights);
+      learner.prefetch(std::span<const std::size_t>(unsolved).subspan(j + 1), access.weights);
       const Step step = learner.visit(unsolved[j], access.weights, access.writer, visitor.visit, false);
       visitor.updates += step.updates;
       gain_of_sweep += step.gain;

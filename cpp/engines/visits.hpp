@@ -54,7 +54,7 @@ inline auto visiting(DualLearner& learner, Visitor& visitor, const Access& acces
   return [&](std::span<const std::size_t> order, auto note) {
     for (std::size_t j = 0; j < order.size(); ++j) {
       if (j % 64 == 0 && access.stop.stopped()) return false;
-      learner.blocks().prefetch(order.subspan(j + 1), access.weights);
+      learner.prefetch(order.subspan(j + 1), access.weights);
       note(j, learner.visit(order[j], access.weights, access.writer, visitor.visit, true));
     }
     return true;

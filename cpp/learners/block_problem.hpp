@@ -67,6 +67,10 @@ class BlockProblem : public DualLearner {
   // False if the duals are not those of the state: beyond the bounds that the costs set here they are scaled down, and
   // those of outputs that the task does not allow are dropped.
   bool import_blocks(const StateArrays& state);
+  void prefetch_example(std::size_t i) const override {
+    DualLearner::prefetch_example(i);
+    prefetch_line(&accounts_[i]);
+  }
 
  private:
   // What is alike in all products of a block, if it can be solved by that.

@@ -116,11 +116,8 @@ void Blocks::write_weights(std::span<double> w) const {
       visit.block = &visit.rebuilt;
     }
     visit.steps.clear();
-    visit.outputs.clear();
-    for (const Block::Row& row : visit.block->rows()) {
-      visit.steps.push_back(row.dual);
-      visit.outputs.push_back(visit.block->output(row));
-    }
+    for (const Block::Row& row : visit.block->rows()) visit.steps.push_back(row.dual);
+    visit.block->list_outputs(visit.outputs);
     scatter(*task_, i, {w.data()}, visit);
   }
 }

@@ -17,6 +17,12 @@ PassEnd DualLearner::end_pass(std::span<double>, Visit&, StopRequest&) {
   return {};
 }
 
+void DualLearner::prefetch(std::span<const std::size_t> coming, WeightView w, bool inputs) const {
+  constexpr std::size_t near = 4;
+  if (coming.size() > near) prefetch_example(coming[near]);
+  blocks_.prefetch(coming, w, inputs);
+}
+
 Step DualLearner::visit(std::size_t i, WeightView w, const WeightWriter& writer, Visit& visit, bool may_drop) {
   blocks_.open(i, visit);
   if (visit.block->empty()) {

@@ -14,6 +14,7 @@
 #include "core/example_ids.hpp"
 #include "core/loss.hpp"
 #include "core/parallel.hpp"
+#include "core/prefetch.hpp"
 #include "core/random.hpp"
 #include "core/state.hpp"
 #include "core/task.hpp"
@@ -115,6 +116,8 @@ class DualLearner {
   // The average of its dual points, if it predicts with that.
   [[nodiscard]] StepAverage* average() { return average_.get(); }
 
+  // Fetches the memory of examples that are visited soon: what Blocks::prefetch() does, and what is kept beside blocks.
+  void prefetch(std::span<const std::size_t> coming, WeightView w, bool inputs = true) const;
   [[nodiscard]] virtual Schedule schedule() const { return {}; }
 
   // What it wants the task to find for example i: among others, how violated a candidate must be to be absorbed.
@@ -166,6 +169,9 @@ class DualLearner {
   [[nodiscard]] virtual StateArrays merged(const StateArrays& first, const StateArrays& second) const = 0;
 
  protected:
+  // Asks for what is kept of example i beside its block.
+  virtual void prefetch_example(std::size_t i) const { prefetch_line(&objective_.costs[i]); }
+
   Objective objective_;
   ExampleIds ids_;
   Blocks blocks_;

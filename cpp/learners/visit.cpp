@@ -122,8 +122,7 @@ void gather(const Task& task, std::size_t i, WeightView w, Visit& visit) {
     return;
   }
   visit.values.resize(rows.size());
-  visit.outputs.resize(rows.size());
-  for (std::size_t j = 0; j < rows.size(); ++j) visit.outputs[j] = block.output(rows[j]);
+  block.list_outputs(visit.outputs);
   gather_scores(task, i, w, visit);
 }
 

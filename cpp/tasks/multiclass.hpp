@@ -36,7 +36,10 @@ class MulticlassTask final : public ScoredTask {
   std::unique_ptr<Scratch> make_scratch() const override;
   bool candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const override;
   double work(std::size_t i) const override { return static_cast<double>(inputs_.entry_count(i)) + 1; }
-  void prefetch(std::size_t i) const override { inputs_.prefetch(i); }
+  void prefetch(std::size_t i) const override {
+    inputs_.prefetch(i);
+    prefetch_scored(i);
+  }
   void products(std::size_t i, ByteView output, std::span<const ByteView> others, Scratch& scratch,
                 std::span<double> result) const override;
   std::optional<UniformProducts> uniform_products(std::size_t i) const override {
