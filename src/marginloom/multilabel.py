@@ -196,7 +196,7 @@ def train_multilabel(
     labels_per_slack : int, optional
         Labels that share a slack, see `MultilabelTask`; by default all. It matters to the squared hinge; with the hinge
         the objective is the same whatever it is, and learners with a dual take `LABELS_PER_SLACK` by default, where
-        labels do not interact.
+        labels do not interact and the engine does not need all labels of a row together, as `pipelined` does.
     algorithm, learner, engine
         Of `marginloom.training.train`.
     loss : {"hinge", "squared_hinge"}, optional
@@ -210,7 +210,8 @@ def train_multilabel(
         The classifier and the training run's result, which counts examples of the native task: so many labels of a
         row are one.
     """
-    chosen = find_algorithm(algorithm, learner, engine).learner
+    found = find_algorithm(algorithm, learner, engine)
+    chosen, whole_rows = found.learner, "factored" in found.engine.needs
     loss = check_loss(chosen, "hinge" if loss is None and "hinge" in chosen.losses else loss)
 
     def prepare() -> tuple[MultilabelModel, MultilabelTask]:
@@ -218,7 +219,7 @@ def train_multilabel(
         costs = _costs(labels, label_costs)
         pairs = _pairs(labels, interactions)
         together = labels_per_slack
-        if together is None and interactions is None and chosen.kind == "dual" and loss == "hinge":
+        if together is None and interactions is None and chosen.kind == "dual" and loss == "hinge" and not whole_rows:
             together = LABELS_PER_SLACK
         task = MultilabelTask(
             training.X,

@@ -178,6 +178,71 @@ TEST("multilabel: gather and scatter of several outputs are those of the differe
   });
 }
 
+TEST("multilabel: scores are all that search, gather and scatter need of the weights") {
+  for_problems(5, [](const Problem& problem, std::size_t i) {
+    const MultilabelTask& task = *problem.task;
+    const auto scratch = task.make_scratch();
+    const std::size_t count = problem.outputs.size();
+    std::vector<double> scores(task.score_count());
+    task.score(i, problem.w, scores.data());
+    CandidateBatch by_scores, by_weights;
+    const marginloom::FindOptions options{.k = task.capabilities().k_best ? 3 : 1};
+    const double bound = task.find_scored(i, scores.data(), options, *scratch, by_scores);
+    CHECK(bound == task.find(i, problem.w, options, *scratch, by_weights));
+    CHECK(by_scores.size() == by_weights.size() && !by_scores.empty());
+    for (std::size_t k = 0; k < by_scores.size(); ++k) CHECK(by_scores[k].key == by_weights[k].key);
+
+    std::vector<double> values(count);
+    task.gather_scored(i, problem.outputs, scores.data(), values);
+    for (std::size_t j = 0; j < count; ++j) {
+      CHECK_NEAR(values[j], dot(problem.difference(i, problem.outputs[j]), problem.w), 1e-9);
+    }
+
+    // A step on a score moves the weights by its gradient.
+    const std::size_t first_pair = scores.size() - problem.pairs.size();
+    for (const std::size_t s : {std::size_t{0}, problem.size / 2, first_pair}) {
+      if (s == scores.size()) continue;
+      std::vector<double> gradient(task.dimension());
+      const marginloom::ScoreStep step{s, 1.0};
+      task.add_score_steps(i, std::span(&step, 1), {gradient.data()});
+      CHECK_NEAR(dot(gradient, problem.w), scores[s], 1e-9);
+    }
+  });
+}
+
+TEST("multilabel: batches have the bits of one example at a time") {
+  for_problems(6, [](const Problem& problem, std::size_t) {
+    const MultilabelTask& task = *problem.task;
+    const auto scratch = task.make_scratch();
+    std::vector<std::size_t> examples;
+    for (std::size_t i = 0; i < task.size(); ++i) {
+      if (i != 2) examples.push_back(i);
+    }
+    std::vector<std::vector<marginloom::Output>> outputs(examples.size());
+    task.predict_batch(examples, problem.w, 1, *scratch, outputs);
+    std::vector<double> bounds(examples.size());
+    CandidateBatch ignored;
+    task.find_batch(examples, problem.w, std::vector<marginloom::FindOptions>(examples.size()), *scratch, ignored,
+                    bounds);
+    for (std::size_t j = 0; j < examples.size(); ++j) {
+      std::vector<marginloom::Output> alone;
+      task.predict(examples[j], problem.w, 1, *scratch, alone);
+      CHECK(alone[0].bytes == outputs[j][0].bytes && alone[0].score == outputs[j][0].score);
+      CHECK(task.find(examples[j], problem.w, {}, *scratch, ignored) == bounds[j]);
+    }
+  });
+}
+
+TEST("multilabel: weights have the product form where labels neither interact nor share rows among examples") {
+  Random random(7);
+  const Problem plain(random, 9, 0, {});
+  const auto form = plain.task->product_form();
+  CHECK(form && form->columns == 9 && form->stride == 16 && form->inputs.size() == rows);
+  CHECK(plain.task->capabilities().factored);
+  CHECK(!Problem(random, 9, 4, {}).task->capabilities().factored);
+  CHECK(!Problem(random, 9, 0, {{0, 1}}).task->capabilities().factored);
+}
+
 TEST("multilabel: scores of parts are those of the whole") {
   Random random(4);
   const Problem problem(random, 30, 12, {});

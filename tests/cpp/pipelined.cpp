@@ -16,13 +16,14 @@
 #include "learners/one_slack.hpp"
 #include "problems.hpp"
 #include "tasks/multiclass.hpp"
+#include "tasks/multilabel.hpp"
 #include "test.hpp"
 
 using namespace marginloom;
 
 namespace {
 
-// Classes with a column of their own each, noise, an empty row and equal rows.
+// Classes with a column of their own each, noise, an empty row and equal rows; and sets of such classes.
 struct Classes {
   static constexpr std::size_t rows = 150, columns = 30;
   std::size_t classes;
@@ -31,6 +32,7 @@ struct Classes {
   std::vector<std::uint32_t> indices;
   std::vector<double> values;
   std::vector<ClassIndex> gold;
+  std::vector<std::uint8_t> sets;
 
   Classes(std::size_t classes, bool dense, Random& random) : classes(classes), dense(dense) {
     for (std::size_t i = 0; i < rows; ++i) {
@@ -44,9 +46,19 @@ struct Classes {
         values.push_back(value);
       }
       offsets.push_back(indices.size());
+      sets.resize((i + 1) * label_set_bytes(classes));
+      const auto set = std::span(sets).last(label_set_bytes(classes));
+      put_label(set, gold[i], true);
+      put_label(set, random.below(classes), true);
     }
   }
   [[nodiscard]] std::shared_ptr<const MulticlassTask> task(double bias = 0) const {
+    return std::make_shared<const MulticlassTask>(inputs(bias), gold, classes, std::vector<double>{});
+  }
+  [[nodiscard]] std::shared_ptr<const MultilabelTask> label_task(MultilabelOptions options = {}) const {
+    return std::make_shared<const MultilabelTask>(inputs(0.5), sets, classes, std::move(options));
+  }
+  [[nodiscard]] InputData inputs(double bias) const {
     InputData data;
     data.row_count = rows;
     data.column_count = columns;
@@ -55,7 +67,7 @@ struct Classes {
     data.columns = indices;
     data.doubles = values;
     data.bias = bias;
-    return std::make_shared<const MulticlassTask>(data, gold, classes, std::vector<double>{});
+    return data;
   }
 };
 
@@ -85,29 +97,38 @@ double distance_from_duals(const DualEngine& engine, DualLearner& learner) {
 
 }  // namespace
 
+namespace {
+
+// And the optimum, to a gap that so many passes reach.
+void check_steps_of_one_thread(const std::shared_ptr<const Task>& task, Loss loss, int passes, double gap) {
+  for (const int threads : {3, 4, 7}) {
+    const auto alone = learner(task, loss), together = learner(task, loss);
+    SerialDual serial(task, alone, everything(*task), {});
+    Pipelined pipelined(task, together, everything(*task), {}, threads, 0);
+    StopRequest stop;
+    for (int pass = 0; pass < 3; ++pass) {
+      const auto expected = serial.run_pass(stop), found = pipelined.run_pass(stop);
+      CHECK(found.inferences == expected.inferences && found.found == expected.found);
+      CHECK(found.threads.size() == static_cast<std::size_t>(threads));
+      CHECK_NEAR(*found.dual, *expected.dual, 1e-5 * *expected.dual);
+      CHECK_NEAR(distance_from_duals(pipelined, *together), 0, 1e-12);
+    }
+    for (int pass = 0; pass < passes; ++pass) (void)pipelined.run_pass(stop);
+    const auto proof = pipelined.certify(1, stop);
+    CHECK(proof->primal - proof->dual <= gap * proof->primal);
+  }
+}
+
+}  // namespace
+
 TEST("pipelined: the steps of one thread, and weights that are what the duals say") {
   Random random(1);
   for (const bool dense : {false, true}) {
     for (const std::size_t classes : {2U, 5U, 19U}) {
       for (const Loss loss : {Loss::hinge, Loss::squared_hinge}) {
         const Classes data(classes, dense, random);
-        const auto task = data.task(dense ? 0.5 : 0);
-        for (const int threads : {3, 4, 7}) {
-          const auto alone = learner(task, loss), together = learner(task, loss);
-          SerialDual serial(task, alone, everything(*task), {});
-          Pipelined pipelined(task, together, everything(*task), {}, threads, 0);
-          StopRequest stop;
-          for (int pass = 0; pass < 3; ++pass) {
-            const auto expected = serial.run_pass(stop), found = pipelined.run_pass(stop);
-            CHECK(found.inferences == expected.inferences && found.found == expected.found);
-            CHECK(found.threads.size() == static_cast<std::size_t>(threads));
-            CHECK_NEAR(*found.dual, *expected.dual, 1e-5 * *expected.dual);
-            CHECK_NEAR(distance_from_duals(pipelined, *together), 0, 1e-12);
-          }
-          for (int pass = 0; pass < 40; ++pass) (void)pipelined.run_pass(stop);
-          const auto proof = pipelined.certify(1, stop);
-          CHECK(proof->primal - proof->dual <= 1e-3 * proof->primal);
-        }
+        check_steps_of_one_thread(data.task(dense ? 0.5 : 0), loss, 40, 1e-3);
+        check_steps_of_one_thread(data.label_task(), loss, 100, 0.01);
       }
     }
   }
@@ -209,6 +230,9 @@ TEST("pipelined: what it cannot drive is refused") {
   const auto tagging = problems::make_problem({}, sentences);
   const auto tags = tagging.task();
   CHECK_THROWS(std::invalid_argument, Pipelined(tags, learner(tags, Loss::hinge), tagging.examples(), {}, 3, 0),
+               "products of input and output");
+  const auto pairs = data.label_task({.pairs = {{0, 1}}});
+  CHECK_THROWS(std::invalid_argument, Pipelined(pairs, learner(pairs, Loss::hinge), examples, {}, 3, 0),
                "products of input and output");
 }
 

@@ -7,6 +7,7 @@
 #include "core/random.hpp"
 #include "engines/decoupled.hpp"
 #include "engines/master_worker.hpp"
+#include "engines/pipelined.hpp"
 #include "engines/shared.hpp"
 #include "learners/dcd.hpp"
 #include "learners/fsmo.hpp"
@@ -110,6 +111,9 @@ void check_all_engines(const SharedTask& task) {
     options.threads = 3;
     Decoupled decoupled(task, dcd(loss), examples, {.seed = 1}, options);
     CHECK(gap_after(decoupled, 800) <= 0.005);
+    if (!task->capabilities().factored) continue;
+    Pipelined pipelined(task, dcd(loss), examples, {.seed = 1}, 3, 0);
+    CHECK(gap_after(pipelined, 400) <= 0.005);
   }
 }
 

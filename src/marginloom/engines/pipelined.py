@@ -11,7 +11,7 @@ from marginloom.parameters import parameter
 
 @dataclasses.dataclass(frozen=True)
 class Pipelined(Engine):
-    """One thread makes all steps in turn while others compute scores and apply the steps; for classes.
+    """One thread makes all steps in turn while others compute scores and apply the steps; for classes and labels.
 
     Takes as many passes as one thread, and the same seed and number of threads give the same bits.
 

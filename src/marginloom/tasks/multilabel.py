@@ -65,7 +65,7 @@ class MultilabelTask(Task):
     --------
     >>> task = MultilabelTask([[1.0, 0.0], [0.0, 1.0]], [[0, 2], []], 3)
     >>> task.core.size, task.core.capabilities
-    (2, ['gold', 'exact', 'bounded', 'loss-augmented', 'k-best', 'implicit'])
+    (2, ['gold', 'exact', 'bounded', 'loss-augmented', 'k-best', 'implicit', 'factored'])
     """
 
     name = "multilabel"
