@@ -177,9 +177,9 @@ class Trainer:
             np.testing.assert_allclose(result.weights, result.state.arrays["weights"], rtol=0, atol=1e-12)
 
 
-def learners_of(name):
-    """Return every case that the problem's task can have."""
-    return [case for case in LEARNERS if case.suits(task_of(name, "nothing"))]
+def learners_of(name, change="nothing"):
+    """Return every case that the problem's task can have, as it is and after the change."""
+    return [case for case in LEARNERS if case.suits(task_of(name, "nothing")) and case.suits(task_of(name, change))]
 
 
 @functools.cache

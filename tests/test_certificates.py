@@ -66,7 +66,7 @@ def test_duals_of_dropped_examples_are_refused_or_do_not_count(name):
 
 @every_change
 def test_certificates_are_true_after_a_warm_start_into_a_changed_problem(name, change):
-    for case in learners_of(name):
+    for case in learners_of(name, change):
         state = first_state(name, case)
         once = Trainer(name, case, change=change).certified(warm_start=state, max_iter=1)
         everything = Trainer(name, case.with_other_loss(), change=change, costs=OTHER_COSTS["both"])
