@@ -104,21 +104,27 @@ void Blocks::prefetch(std::span<const std::size_t> coming, WeightView w, bool in
   for (const WeightIndex k : support.first(std::min(support.size(), most))) prefetch_line(&w[k]);
 }
 
+// Blocks that do without their rows are added candidate by candidate, in the same order and to the same bits.
 void Blocks::write_weights(std::span<double> w) const {
   std::ranges::fill(w, 0.0);
+  const WeightWriter writer{w.data()};
   Visit visit;
+  const auto scratch = task_->make_scratch();
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const Block& block = blocks_[i];
     if (block.empty()) continue;
-    visit.block = &block;
     if (!implicit_ && !block.has_support()) {
-      rebuild(i, visit);
-      visit.block = &visit.rebuilt;
+      for (const Block::Row& row : block.rows()) {
+        FunctionSink add([&](const Candidate& candidate) { add_difference(*task_, candidate, row.dual, writer); });
+        (void)task_->candidate(i, block.output(row), *scratch, add);
+      }
+      continue;
     }
+    visit.block = &block;
     visit.steps.clear();
-    for (const Block::Row& row : visit.block->rows()) visit.steps.push_back(row.dual);
-    visit.block->list_outputs(visit.outputs);
-    scatter(*task_, i, {w.data()}, visit);
+    for (const Block::Row& row : block.rows()) visit.steps.push_back(row.dual);
+    block.list_outputs(visit.outputs);
+    scatter(*task_, i, writer, visit);
   }
 }
 

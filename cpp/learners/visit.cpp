@@ -154,8 +154,12 @@ void scatter(const Task& task, std::size_t i, const WeightWriter& w, Visit& visi
     each_step([&](const auto* row, const float* values, std::size_t count, double step) {
       add_row(row, values, count, step, sums.data());
     });
-    for (std::size_t k = 0; k < support.size(); ++k) {
-      if (sums[k] != 0) w.add(support[k], sums[k]);
+    if (double* const weights = w.plain()) {
+      for (std::size_t k = 0; k < support.size(); ++k) weights[support[k]] += sums[k];
+    } else {
+      for (std::size_t k = 0; k < support.size(); ++k) {
+        if (sums[k] != 0) w.add(support[k], sums[k]);
+      }
     }
     if (!delta) std::ranges::fill(sums, 0.0);
   });
