@@ -252,41 +252,51 @@ bool Decoupled::search_one(PassReport& report, ThreadTime& time, Stopwatch& watc
   return true;
 }
 
-// What the learner is about to need lies in the caches of others, or in none: `next` are the items that come after
-// these.
+// `next` are the items that come after these.
 void Decoupled::take_in(std::span<Mail::Item> items, std::span<const Mail::Item> next, PassReport& report) {
-  Visit& visit = visitor_.visit;
   const WeightWriter w{weights_.values().data()};
-  const auto coming = [&](std::size_t k) -> const Mail::Item* {
-    if (k < items.size()) return items[k].worth ? &items[k] : nullptr;
-    k -= items.size();
-    return k < next.size() && next[k].worth ? &next[k] : nullptr;
-  };
-  for (std::size_t k = 0; k < items.size(); ++k) {
-    if (const auto* item = coming(k + 4)) item->block.prefetch_header();
-    if (const auto* item = coming(k + 2)) {
-      item->block.prefetch();
-      task_->prefetch(item->example);
+  coming_.clear();
+  for (const auto& list : {std::span<const Mail::Item>(items), next}) {
+    for (const Mail::Item& item : list) {
+      if (item.worth) coming_.push_back(&item);
     }
-    if (const auto* item = coming(k + 1)) prefetch_weights(item->block, weights_.values());
-    Mail::Item& item = items[k];
+  }
+  auto coming = std::span<const Mail::Item* const>(coming_);
+  for (Mail::Item& item : items) {
     item.step = {};
     if (item.worth) {
-      visit.block = &item.block;
-      gather(*task_, item.example, weights_.values(), visit);
-      item.step = learner_->solve(item.example, visit);
-      if (item.step.updates > 0) scatter(*task_, item.example, w, visit, &snapshots_.delta());
-      visitor_.updates += item.step.updates;
-      for (std::size_t j = 0; j < visit.duals.size(); ++j) item.block.rows()[j].dual = visit.duals[j];
+      coming = coming.subspan(1);
+      prefetch(coming);
+      improve(item, w);
     }
-    const double gain = item.step.gain;
     if (!item.searched) continue;
     note_search(item.example, item.slack, report);
     report.found += item.found;
-    report.accepted += gain > 0 ? item.found : 0;
+    report.accepted += item.step.gain > 0 ? item.found : 0;
     report.wrong += item.found > 0 ? 1 : 0;
     ++searches_;
   }
+}
+
+// What the learner is about to need lies in the caches of others, or in none.
+void Decoupled::prefetch(std::span<const Mail::Item* const> coming) {
+  if (coming.size() > 3) coming[3]->block.prefetch_header();
+  if (coming.size() > 1) {
+    coming[1]->block.prefetch();
+    task_->prefetch(coming[1]->example);
+  }
+  if (!coming.empty()) prefetch_weights(coming[0]->block, weights_.values());
+}
+
+// A visit of a block that was lent.
+void Decoupled::improve(Mail::Item& item, const WeightWriter& w) {
+  Visit& visit = visitor_.visit;
+  visit.block = &item.block;
+  gather(*task_, item.example, weights_.values(), visit);
+  item.step = learner_->solve(item.example, visit);
+  if (item.step.updates > 0) scatter(*task_, item.example, w, visit, &snapshots_.delta());
+  visitor_.updates += item.step.updates;
+  for (std::size_t j = 0; j < visit.duals.size(); ++j) item.block.rows()[j].dual = visit.duals[j];
 }
 
 void Decoupled::publish_if_due() {

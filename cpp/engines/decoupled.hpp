@@ -77,6 +77,8 @@ class Decoupled final : public DualEngine {
   void learn(PassReport& report, StopRequest& stop);
   bool search_one(PassReport& report, ThreadTime& time, Stopwatch& watch);
   void take_in(std::span<Mail::Item> items, std::span<const Mail::Item> next, PassReport& report);
+  void prefetch(std::span<const Mail::Item* const> coming);
+  void improve(Mail::Item& item, const WeightWriter& w);
   void publish_if_due();
 
   DecoupledOptions parallel_;
@@ -86,9 +88,10 @@ class Decoupled final : public DualEngine {
   std::atomic<std::size_t> taken_{0};
   Mailbox mailbox_;
   Snapshots snapshots_;
-  Mail own_{0};                     // what the learner has searched itself
-  std::vector<std::uint8_t> away_;  // examples whose blocks have been sent; each is its owner's
-  bool outdated_ = true;            // the weights have changed without notice
+  std::vector<const Mail::Item*> coming_;  // that the learner will improve
+  Mail own_{0};                            // what the learner has searched itself
+  std::vector<std::uint8_t> away_;         // examples whose blocks have been sent; each is its owner's
+  bool outdated_ = true;                   // the weights have changed without notice
   // Searches count as updates do when it comes to publishing: if nothing that they bring is of use any more, that is
   // because their weights are old.
   std::uint64_t searches_ = 0;
