@@ -8,6 +8,21 @@
 #include <utility>
 
 namespace marginloom {
+namespace {
+
+// w += sum of dual * difference of a block that has its rows.
+void add_rows(const Block& block, std::span<double> w) {
+  const auto support = block.support();
+  const float* values = block.values();
+  block.with_positions([&](const auto* positions) {
+    for (const Block::Row& row : block.rows()) {
+      const std::size_t end = std::size_t{row.first_entry} + row.entry_count;
+      for (std::size_t k = row.first_entry; k < end; ++k) w[support[positions[k]]] += row.dual * values[k];
+    }
+  });
+}
+
+}  // namespace
 
 Blocks::Blocks(std::shared_ptr<const Task> task, std::size_t budget, bool products)
     : task_(std::move(task)),
@@ -104,27 +119,29 @@ void Blocks::prefetch(std::span<const std::size_t> coming, WeightView w, bool in
   for (const WeightIndex k : support.first(std::min(support.size(), most))) prefetch_line(&w[k]);
 }
 
-// Blocks that do without their rows are added candidate by candidate, in the same order and to the same bits.
+// Candidate by candidate, so that blocks with and without their rows give the same bits.
 void Blocks::write_weights(std::span<double> w) const {
   std::ranges::fill(w, 0.0);
   const WeightWriter writer{w.data()};
-  Visit visit;
   const auto scratch = task_->make_scratch();
+  std::vector<ByteView> outputs;
+  std::vector<double> duals;
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const Block& block = blocks_[i];
     if (block.empty()) continue;
-    if (!implicit_ && !block.has_support()) {
+    if (implicit_) {
+      block.list_outputs(outputs);
+      duals.clear();
+      for (const Block::Row& row : block.rows()) duals.push_back(row.dual);
+      task_->scatter(i, outputs, duals, writer);
+    } else if (block.has_support()) {
+      add_rows(block, w);
+    } else {
       for (const Block::Row& row : block.rows()) {
         FunctionSink add([&](const Candidate& candidate) { add_difference(*task_, candidate, row.dual, writer); });
         (void)task_->candidate(i, block.output(row), *scratch, add);
       }
-      continue;
     }
-    visit.block = &block;
-    visit.steps.clear();
-    for (const Block::Row& row : block.rows()) visit.steps.push_back(row.dual);
-    block.list_outputs(visit.outputs);
-    scatter(*task_, i, writer, visit);
   }
 }
 

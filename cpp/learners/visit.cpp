@@ -61,6 +61,13 @@ Step on_coordinates(Visit& visit, Rule rule) {
   });
 }
 
+// For rules that move the coordinates by their steps, times the caution.
+template <class Rule>
+Step on_moving_coordinates(Visit& visit, Rule rule) {
+  if (visit.block->has_support()) visit.gathered = visit.values;
+  return on_coordinates(visit, rule);
+}
+
 double sum_of_duals(const Visit& visit) {
   return std::accumulate(visit.duals.begin(), visit.duals.end(), visit.block->duals_elsewhere());
 }
@@ -78,6 +85,19 @@ void note_steps(Visit& visit, Step& step) {
     visit.steps[j] = visit.duals[j] - rows[j].dual;
     step.updates += visit.steps[j] != 0 ? 1 : 0;
   }
+}
+
+// What the steps do to the weights of the support; all of `sums` must be 0.
+void sum_steps(const Visit& visit, std::span<double> sums) {
+  const Block& block = *visit.block;
+  const auto rows = block.rows();
+  block.with_positions([&](const auto* positions) {
+    for (std::size_t j = 0; j < rows.size(); ++j) {
+      const std::size_t first = rows[j].first_entry;
+      if (visit.steps[j] == 0) continue;
+      add_row(positions + first, block.values() + first, rows[j].entry_count, visit.steps[j], sums.data());
+    }
+  });
 }
 
 // A function of its own, so that the thread sanitizer can be told of just these reads: other threads may be changing
@@ -113,6 +133,7 @@ double Visit::dot(const Block::Row& row) const {
 void gather(const Task& task, std::size_t i, WeightView w, Visit& visit) {
   const Block& block = *visit.block;
   const auto rows = block.rows();
+  visit.gathered.clear();
   visit.duals.resize(rows.size());
   for (std::size_t j = 0; j < rows.size(); ++j) visit.duals[j] = rows[j].dual;
   if (block.has_support()) {
@@ -133,36 +154,18 @@ void scatter(const Task& task, std::size_t i, const WeightWriter& w, Visit& visi
     if (delta) delta->add(i, visit.outputs, visit.steps);
     return;
   }
-  const auto rows = block.rows();
   const auto support = block.support();
-  block.with_positions([&](const auto* positions) {
-    const auto each_step = [&](auto take) {
-      for (std::size_t j = 0; j < rows.size(); ++j) {
-        const std::size_t first = rows[j].first_entry;
-        if (visit.steps[j] != 0) take(positions + first, block.values() + first, rows[j].entry_count, visit.steps[j]);
-      }
-    };
-    if (!w.atomic && !delta) {
-      each_step([&](const auto* row, const float* values, std::size_t count, double step) {
-        for (std::size_t k = 0; k < count; ++k) w.add(support[row[k]], step * values[k]);
-      });
-      return;
-    }
-    // What several candidates do to a weight adds up before others hear of it.
-    visit.spread.resize(std::max(visit.spread.size(), support.size()));
-    const auto sums = delta ? delta->add(support) : std::span(visit.spread).first(support.size());
-    each_step([&](const auto* row, const float* values, std::size_t count, double step) {
-      add_row(row, values, count, step, sums.data());
-    });
-    if (double* const weights = w.plain()) {
-      for (std::size_t k = 0; k < support.size(); ++k) weights[support[k]] += sums[k];
-    } else {
-      for (std::size_t k = 0; k < support.size(); ++k) {
-        if (sums[k] != 0) w.add(support[k], sums[k]);
-      }
-    }
-    if (!delta) std::ranges::fill(sums, 0.0);
-  });
+  visit.spread.resize(std::max(visit.spread.size(), support.size()));
+  const auto sums = delta ? delta->add(support) : std::span(visit.spread).first(support.size());
+  if (visit.gathered.empty()) {
+    sum_steps(visit, sums);
+  } else {  // the rule has added them up
+    for (std::size_t k = 0; k < sums.size(); ++k) sums[k] = (visit.values[k] - visit.gathered[k]) / visit.caution;
+  }
+  for (std::size_t k = 0; k < sums.size(); ++k) {
+    if (sums[k] != 0) w.add(support[k], sums[k]);
+  }
+  if (!delta) std::ranges::fill(sums, 0.0);
 }
 
 void fill_products(const Task& task, std::size_t i, Visit& visit, std::span<double> products) {
@@ -203,7 +206,7 @@ Step sweep(const BlockTerms& terms, Visit& visit) {
   Step result;
   order_candidates(visit);
   result.tried = rows.size();
-  on_coordinates(visit, [&](const auto& coordinates) {
+  on_moving_coordinates(visit, [&](const auto& coordinates) {
     for (const std::uint32_t j : visit.order) {
       const double gradient = rows[j].loss - coordinates.dot(j) - terms.ridge * sum;
       const double curvature = visit.caution * rows[j].squared_norm + terms.ridge;
@@ -260,7 +263,7 @@ Step sweep_as_published(const BlockTerms& terms, double tolerance, Visit& visit)
   const auto rows = visit.block->rows();
   double sum = sum_of_duals(visit);
   Step result;
-  on_coordinates(visit, [&](const auto& coordinates) {
+  on_moving_coordinates(visit, [&](const auto& coordinates) {
     for (std::size_t j = 0; j < rows.size(); ++j) {
       const double violation = rows[j].loss - coordinates.dot(j);
       const double curvature = visit.caution * rows[j].squared_norm;

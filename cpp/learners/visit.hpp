@@ -38,6 +38,7 @@ struct Visit {
   const Block* block = nullptr;
   std::vector<ByteView> outputs;  // of the candidates, where differences are implicit
   std::vector<double> values;     // weights of the support, or w.d of the candidates
+  std::vector<double> gathered;   // `values` as they were read, if a rule has moved weights of the support since
   std::vector<double> duals;
   std::vector<double> steps;
 
