@@ -56,6 +56,10 @@ class MultilabelTask final : public ScoredTask {
   std::unique_ptr<Scratch> make_scratch() const override;
   bool candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const override;
   double work(std::size_t i) const override { return static_cast<double>(inputs_.entry_count(row_of(i))) + 1; }
+  void prefetch(std::size_t i) const override {
+    inputs_.prefetch(row_of(i));
+    prefetch_scored(i);
+  }
   void products(std::size_t i, ByteView output, std::span<const ByteView> others, Scratch& scratch,
                 std::span<double> result) const override;
 
