@@ -19,18 +19,18 @@ LOADED = ("marginloom.cli.app", "rich.progress", "safetensors.numpy")
 
 
 class Launcher:
-    """Starts processes with an environment."""
+    """Starts processes that have read the environment in which it was made."""
 
-    def __init__(self, environment):
+    def __init__(self):
         self._socket, other = socket.socketpair()
         with other:
             command = [sys.executable, __file__, str(other.fileno())]
-            self._process = subprocess.Popen(command, pass_fds=[other.fileno()], env=environment)
+            self._process = subprocess.Popen(command, pass_fds=[other.fileno()])
         self._answers = self._socket.makefile("r")
 
-    def run(self, arguments, streams, *, timeout, cwd, on_one_core):
+    def run(self, arguments, streams, options, *, timeout):
         """Run the program on open files, and return its exit code; `TimeoutExpired` after so many seconds."""
-        request = {"arguments": arguments, "cwd": os.fspath(cwd or Path.cwd()), "on_one_core": on_one_core}
+        request = {"arguments": arguments, **options}
         socket.send_fds(self._socket, [json.dumps(request).encode()], [stream.fileno() for stream in streams])
         process = int(self._answers.readline())
         self._socket.settimeout(timeout)
@@ -63,6 +63,8 @@ def _become(request, descriptors):
     for number, descriptor in enumerate(descriptors):
         os.dup2(descriptor, number)
         os.close(descriptor)
+    os.environ.clear()
+    os.environ.update(request["environment"])
     os.chdir(request["cwd"])
     if request["on_one_core"]:
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})

@@ -23,12 +23,14 @@ def environment():
     return {name: value for name, value in os.environ.items() if name not in left_out}
 
 
-ENVIRONMENT = environment()  # before a test changes it
+def _read_at_the_start():
+    """Return what a process reads of the environment as it starts, and never again."""
+    names = ("MARGINLOOM_", "PYTHON", "LANG", "LC_")
+    return {name: value for name, value in environment().items() if name.startswith(names)}
 
 
-@functools.cache
-def _launcher():
-    return Launcher(ENVIRONMENT)
+AT_THE_START = _read_at_the_start()  # before a test changes it
+_launcher = functools.cache(Launcher)
 
 
 def run(*arguments, code=0, stdin=b"", cwd=None, on_one_core=False):
@@ -38,9 +40,11 @@ def run(*arguments, code=0, stdin=b"", cwd=None, on_one_core=False):
         given.write(stdin)
         given.seek(0)
         streams = (given, out, error)
-        if environment() == ENVIRONMENT:
-            ended = _launcher().run(arguments, streams, timeout=TIMEOUT, cwd=cwd, on_one_core=on_one_core)
-        else:  # what it reads of the environment as it starts may differ
+        if _read_at_the_start() == AT_THE_START:
+            options = {"environment": environment(), "cwd": os.fspath(cwd or Path.cwd()), "on_one_core": on_one_core}
+            ended = _launcher().run(arguments, streams, options, timeout=TIMEOUT)
+        else:
+            assert not on_one_core
             stdin, stdout, stderr = streams
             ended = subprocess.run(
                 [PROGRAM, *arguments], stdin=stdin, stdout=stdout, stderr=stderr, timeout=TIMEOUT, cwd=cwd,
