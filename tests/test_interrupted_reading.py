@@ -12,7 +12,7 @@ from marginloom.io import files
 from marginloom.io.model import checksum
 from marginloom.model import _PART, strongest_places
 
-LINES = 1_000_000  # take much longer than the 50 ms after which work looks for signals
+LINES = 4_000_000  # take much longer than the 50 ms after which work looks for signals
 
 
 def interrupted(work):
