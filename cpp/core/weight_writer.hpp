@@ -12,11 +12,7 @@ struct WeightWriter {
   bool atomic = false;
 
   void add(WeightIndex k, double change) const {
-    if (atomic) {
-      std::atomic_ref(weights[k]).fetch_add(change, std::memory_order_relaxed);
-    } else {
-      weights[k] += change;
-    }
+    with_add([=](auto add) { add(k, change); });
   }
   // Calls call(add), add(k, change) being the one or the other way: for loops that would ask for every weight.
   template <class Call>

@@ -101,7 +101,7 @@ void BlockProblem::import_state(const StateArrays& state) {
   (void)import_blocks(state);
 }
 
-// The slacks of this learner's examples as a state has them; without candidates there is nothing that accounts for one.
+// Without candidates there is nothing that accounts for a slack.
 std::vector<double> BlockProblem::slacks_in(const StateArrays& state) const {
   const auto& saved = state_array<double>(state, "block_slacks");
   const auto places = ids().places_in(state, saved.size());

@@ -63,7 +63,6 @@ class BlockProblem : public DualLearner {
   [[nodiscard]] double weighted_loss() const;  // sum of dual * loss
   // Takes over what was done to the duals of example i, given the largest violation among its candidates.
   void refresh(std::size_t i, double largest_violation);
-  [[nodiscard]] std::vector<double> slacks_in(const StateArrays& state) const;
   // False if the duals are not those of the state: beyond the bounds that the costs set here they are scaled down, and
   // those of outputs that the task does not allow are dropped.
   bool import_blocks(const StateArrays& state);
@@ -73,6 +72,8 @@ class BlockProblem : public DualLearner {
   }
 
  private:
+  // The slacks of the examples here as a state has them.
+  [[nodiscard]] std::vector<double> slacks_in(const StateArrays& state) const;
   // What is alike in all products of a block, if it can be solved by that.
   [[nodiscard]] std::optional<UniformProducts> uniform_products(std::size_t i) const {
     const auto products = task().uniform_products(i);

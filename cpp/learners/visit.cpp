@@ -162,9 +162,11 @@ void scatter(const Task& task, std::size_t i, const WeightWriter& w, Visit& visi
   } else {  // the rule has added them up
     for (std::size_t k = 0; k < sums.size(); ++k) sums[k] = (visit.values[k] - visit.gathered[k]) / visit.caution;
   }
-  for (std::size_t k = 0; k < sums.size(); ++k) {
-    if (sums[k] != 0) w.add(support[k], sums[k]);
-  }
+  w.with_add([&](auto add) {
+    for (std::size_t k = 0; k < sums.size(); ++k) {
+      if (sums[k] != 0) add(support[k], sums[k]);
+    }
+  });
   if (!delta) std::ranges::fill(sums, 0.0);
 }
 
