@@ -5,7 +5,7 @@
 
 #include "core/parallel.hpp"
 #include "core/task.hpp"
-#include "learners/learner.hpp"
+#include "learners/dual_learner.hpp"
 
 namespace marginloom {
 

@@ -10,7 +10,7 @@
 #include "engines/sweep_average.hpp"
 #include "engines/visiting.hpp"
 #include "engines/visits.hpp"
-#include "learners/learner.hpp"
+#include "learners/dual_learner.hpp"
 
 namespace marginloom {
 

@@ -8,7 +8,7 @@
 #include "core/team.hpp"
 #include "engines/engine.hpp"
 #include "engines/visiting.hpp"
-#include "learners/learner.hpp"
+#include "learners/online_learner.hpp"
 
 namespace marginloom {
 

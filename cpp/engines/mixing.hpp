@@ -29,7 +29,7 @@
 #include "engines/touched_weights.hpp"
 #include "engines/visiting.hpp"
 #include "learners/averaging.hpp"
-#include "learners/learner.hpp"
+#include "learners/online_learner.hpp"
 
 namespace marginloom {
 

@@ -7,7 +7,7 @@
 #include "engines/dual_engine.hpp"
 #include "engines/engine.hpp"
 #include "engines/visiting.hpp"
-#include "learners/learner.hpp"
+#include "learners/online_learner.hpp"
 
 namespace marginloom {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engines/visiting.hpp"
-#include "learners/learner.hpp"
+#include "learners/dual_learner.hpp"
 
 namespace marginloom {
 

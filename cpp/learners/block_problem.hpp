@@ -27,7 +27,7 @@
 
 #include "core/loss.hpp"
 #include "learners/blocks.hpp"
-#include "learners/learner.hpp"
+#include "learners/dual_learner.hpp"
 
 namespace marginloom {
 

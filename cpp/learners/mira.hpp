@@ -20,7 +20,7 @@
 
 #include "learners/averaging.hpp"
 #include "learners/hildreth.hpp"
-#include "learners/learner.hpp"
+#include "learners/online_learner.hpp"
 
 namespace marginloom {
 

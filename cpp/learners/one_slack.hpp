@@ -24,7 +24,7 @@
 #include "core/simplex_qp.hpp"
 #include "core/zeroed_array.hpp"
 #include "learners/blocks.hpp"
-#include "learners/learner.hpp"
+#include "learners/dual_learner.hpp"
 
 namespace marginloom {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "learners/averaging.hpp"
-#include "learners/learner.hpp"
+#include "learners/online_learner.hpp"
 
 namespace marginloom {
 

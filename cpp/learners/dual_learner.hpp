@@ -1,13 +1,10 @@
-// The two kinds of learner that engines are written against.
+// The learners that own dual variables, as engines see them.
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
-#include <stdexcept>
-#include <utility>
 #include <vector>
 
 #include "core/candidate.hpp"
@@ -15,74 +12,14 @@
 #include "core/loss.hpp"
 #include "core/parallel.hpp"
 #include "core/prefetch.hpp"
-#include "core/random.hpp"
 #include "core/state.hpp"
 #include "core/task.hpp"
 #include "learners/blocks.hpp"
+#include "learners/schedule.hpp"
 #include "learners/step_average.hpp"
 #include "learners/visit.hpp"
 
 namespace marginloom {
-
-class Averaging;
-
-// Turns the candidates of an example, or of a batch, into a step of the weights.
-class OnlineLearner {
- public:
-  virtual ~OnlineLearner() = default;
-
-  [[nodiscard]] virtual const Task& task() const = 0;
-
-  // Called before every pass over these examples, for what must be settled before the first step, such as the
-  // size of steps. Does nothing once that is done. Returns false if it was stopped.
-  [[nodiscard]] virtual bool prepare(std::span<const std::size_t>, Random&, StopRequest&) { return true; }
-
-  [[nodiscard]] virtual FindOptions search() const = 0;  // what it wants the task to find now
-
-  // Moves w by the candidates that one round of inference found (none, if all predictions were right), and returns how
-  // many of them it used. Every call is one tick of the clock by which weights are averaged.
-  virtual std::size_t step(const CandidateBatch& candidates, std::span<double> w) = 0;
-
-  // The weights to predict with, given the current ones: their average, if the learner averages.
-  virtual void final_weights(std::span<const double> w, std::span<double> result) const = 0;
-
-  // For engines whose threads learn apart and mix what they learnt: a learner with the same settings and no history,
-  // and its average. Learners whose results cannot be mixed have neither.
-  [[nodiscard]] virtual std::unique_ptr<OnlineLearner> fresh_copy() const { return nullptr; }
-  [[nodiscard]] virtual Averaging* averaging() { return nullptr; }
-
-  [[nodiscard]] virtual StateArrays export_state() const = 0;
-  virtual void import_state(const StateArrays& state) = 0;
-};
-
-// When the blocks are visited between two passes of inference, which an engine follows or refuses.
-struct Schedule {
-  int inner_passes = 0;  // over all blocks
-  // Blocks whose last gain was below this share of the mean gain may be left out of the remaining inner passes of an
-  // iteration. A pass of inference visits every block, so this changes the time and not the optimum.
-  double shrinking = 0;
-  // How many searches an example may be left out of while it has no candidates and the ones before found nothing. A
-  // certificate searches every example.
-  int longest_rest = 0;
-  bool averaged = false;  // the model has the mean of the weights over the inner passes of the last iteration
-  bool together = false;  // blocks are not visited after their search, but when due() says so
-  bool lends = false;     // whoever has a copy of a block, and what was gathered for it, can improve it by solve()
-};
-
-// What a learner has to say at the end of a pass.
-struct PassEnd {
-  std::size_t updates = 0;         // of variables that do not belong to examples
-  std::optional<double> gap = {};  // its own estimate of primal - dual, if it is better than the slacks as visited
-};
-
-// Blocks that are to be solved together, and until when.
-struct Together {
-  std::span<const std::size_t> examples;
-  double tolerance = 0;       // until no block has a larger residual
-  bool whole_sweeps = false;  // also blocks that are solved are visited in a sweep
-  bool drops = true;          // candidates whose dual is 0 in the end
-  std::function<bool(double)> enough = [](double) { return false; };  // asked after a sweep, with what it gained
-};
 
 // What a learner minimises: 1/2 |w|^2 + sum_i costs[i] loss(slack_i).
 struct Objective {

@@ -1,4 +1,4 @@
-#include "learners/learner.hpp"
+#include "learners/dual_learner.hpp"
 
 namespace marginloom {
 

@@ -1,0 +1,40 @@
+// When blocks are visited: what a dual learner asks of whoever drives it.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+
+namespace marginloom {
+
+// When the blocks are visited between two passes of inference, which an engine follows or refuses.
+struct Schedule {
+  int inner_passes = 0;  // over all blocks
+  // Blocks whose last gain was below this share of the mean gain may be left out of the remaining inner passes of an
+  // iteration. A pass of inference visits every block, so this changes the time and not the optimum.
+  double shrinking = 0;
+  // How many searches an example may be left out of while it has no candidates and the ones before found nothing. A
+  // certificate searches every example.
+  int longest_rest = 0;
+  bool averaged = false;  // the model has the mean of the weights over the inner passes of the last iteration
+  bool together = false;  // blocks are not visited after their search, but when due() says so
+  bool lends = false;     // whoever has a copy of a block, and what was gathered for it, can improve it by solve()
+};
+
+// What a learner has to say at the end of a pass.
+struct PassEnd {
+  std::size_t updates = 0;         // of variables that do not belong to examples
+  std::optional<double> gap = {};  // its own estimate of primal - dual, if it is better than the slacks as visited
+};
+
+// Blocks that are to be solved together, and until when.
+struct Together {
+  std::span<const std::size_t> examples;
+  double tolerance = 0;       // until no block has a larger residual
+  bool whole_sweeps = false;  // also blocks that are solved are visited in a sweep
+  bool drops = true;          // candidates whose dual is 0 in the end
+  std::function<bool(double)> enough = [](double) { return false; };  // asked after a sweep, with what it gained
+};
+
+}  // namespace marginloom
