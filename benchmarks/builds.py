@@ -1,10 +1,10 @@
-"""Train with several builds of marginloom in alternation: is one slower than the other, or larger?
+"""Train with several builds of marginloom in alternation, to see whether one is slower or larger.
 
     python benchmarks/builds.py DATA --build before=TREE --build after=TREE --case conll2000-words:dcd-ssvm
 
 A tree is a checkout whose native module was built into its `src/marginloom`. A case is DATA_SET:ALGORITHM, then
-`:THREADS` (1) and options as `key=value`, as in `conll2000-words:dcd-ssvm:16:engine=shared`. Every run is a process of
-its own, reads the data with its own tree's code and trains from nothing to `--tol`; seconds are those of `train`.
+`:THREADS` (1) and options as `key=value`, as in `conll2000-words:dcd-ssvm:16:engine=shared`; `conll2000-words@1000` are
+1,000 of its sentences. Every tree has a process of its own, which reads the data by its own code and trains from nothing to `--tol`; seconds are those of `train`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+Run = dict[str, Any]
 #: Of classes and sets of labels; digits are detected to a third of that way.
 CLASSES_TOL, DIGITS_TOL, DIGITS = 0.005, 0.3, 2000
 
@@ -28,6 +29,7 @@ CLASSES_TOL, DIGITS_TOL, DIGITS = 0.005, 0.3, 2000
 class Case:
     """What is trained."""
 
+    text: str
     data: str
     algorithm: str
     threads: int
@@ -39,7 +41,7 @@ class Case:
         data, algorithm, *rest = text.split(":")
         threads = int(rest.pop(0)) if rest and rest[0].isdigit() else 1
         pairs = (item.split("=", 1) for item in rest)
-        return cls(data, algorithm, threads, {key: _value(value) for key, value in pairs})
+        return cls(text, data, algorithm, threads, {key: _value(value) for key, value in pairs})
 
 
 def main() -> None:
@@ -56,43 +58,78 @@ def main() -> None:
     deadline = time.monotonic() + arguments.limit
     print("| case | " + " | ".join(f"{name} s (passes, MB of blocks)" for name in builds) + " | ratio |")
     print("|" + " --- |" * (len(builds) + 2))
-    for text in arguments.case:
-        seen: dict[str, list[dict[str, Any]]] = {name: [] for name in builds}
-        for _ in range(arguments.repeat):
-            for name, tree in builds.items():
-                if time.monotonic() < deadline:
-                    seen[name] += _in_process(arguments.data, tree, text, arguments.tol, arguments.passes)
-        _show(text, list(seen.values()))
+    cases = [Case.parse(text) for text in arguments.case]
+    for data in dict.fromkeys(case.data for case in cases):
+        workers = [Worker(arguments.data, tree, data, arguments.tol, arguments.passes) for tree in builds.values()]
+        for case in (case for case in cases if case.data == data):
+            seen: list[list[Run]] = [[] for _ in workers]
+            for _ in range(arguments.repeat):
+                for worker, runs in zip(workers, seen, strict=True):
+                    if time.monotonic() < deadline:
+                        runs += worker.train(case)
+            _show(case.text, seen)
+        for worker in workers:
+            worker.end()
 
 
-def _in_process(data: Path, tree: str, case: str, tol: float | None, passes: int) -> list[dict[str, Any]]:
-    """Train once with the code of a tree; an empty list if it failed, which is told."""
-    command = [sys.executable, "-c", "import builds; builds.child()", str(data), case, json.dumps(tol), str(passes)]
-    # This file's folder comes last: the tree's own benchmarks are to read the data.
-    folders = [f"{tree}/src", f"{tree}/benchmarks", str(Path(__file__).parent)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        print(f"{case} with {tree}: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
-        return []
-    return [json.loads(done.stdout.splitlines()[-1])]
+class Worker:
+    """A process that trains with the code of one tree, on a data set that it reads once."""
+
+    def __init__(self, folder: Path, tree: str, data: str, tol: float | None, passes: int) -> None:
+        command = [
+            sys.executable,
+            "-c",
+            "import builds; builds.work()",
+            str(folder),
+            data,
+            json.dumps(tol),
+            str(passes),
+        ]
+        # This file's folder comes last: the tree's own benchmarks are to read the data.
+        folders = [f"{tree}/src", f"{tree}/benchmarks", str(Path(__file__).parent)]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
+        self._process = subprocess.Popen(
+            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def train(self, case: Case) -> list[Run]:
+        """Train once; the list is empty if the process has failed, of which it has told."""
+        if self._process.poll() is not None:
+            return []
+        print(case.text, file=self._process.stdin, flush=True)
+        answer = self._process.stdout.readline()
+        return [json.loads(answer)] if answer else []
+
+    def end(self) -> None:
+        """Let the process end, and wait for it."""
+        self._process.stdin.close()
+        self._process.wait()
 
 
-def child() -> None:
-    """Train a case with the marginloom on the path, and print what came of it."""
+def work() -> None:
+    """Train the cases that are read, one a line, with the marginloom on the path, and print what came of each."""
     from marginloom.training import train
 
-    data, case, tol, passes = Path(sys.argv[1]), Case.parse(sys.argv[2]), json.loads(sys.argv[3]), int(sys.argv[4])
-    task, cost, own_tol = _task(data, case.data)
-    started = time.perf_counter()
-    result = train(
-        task, algorithm=case.algorithm, C=cost, tol=tol or own_tol, random_state=0, max_iter=passes,
-        n_threads=case.threads, **case.options,
-    )  # fmt: skip
-    seconds = time.perf_counter() - started
-    gap = None if result.certificate is None else result.certificate.gap
-    held = result.trace.rows[-1]["working_set_mb"] or 0
-    print(json.dumps({"seconds": seconds, "passes": result.iterations, "gap": gap, "megabytes": held}))
+    tol, passes = json.loads(sys.argv[3]), int(sys.argv[4])
+    task, cost, own_tol = _task(Path(sys.argv[1]), sys.argv[2])
+    for line in sys.stdin:
+        case = Case.parse(line.strip())
+        started = time.perf_counter()
+        result = train(
+            task,
+            algorithm=case.algorithm,
+            C=cost,
+            tol=tol or own_tol,
+            random_state=0,
+            max_iter=passes,
+            n_threads=case.threads,
+            **case.options,
+        )
+        seconds = time.perf_counter() - started
+        gap = None if result.certificate is None else result.certificate.gap
+        held = result.trace.rows[-1]["working_set_mb"] or 0
+        run = {"seconds": seconds, "passes": result.iterations, "gap": gap, "megabytes": held}
+        print(json.dumps(run), flush=True)
 
 
 def _task(data: Path, name: str) -> tuple[Any, float, float]:
@@ -100,9 +137,10 @@ def _task(data: Path, name: str) -> tuple[Any, float, float]:
     from learners_data import _ocr_letters
     from scaling_data import DATA_SETS
 
+    name, _, count = name.partition("@")
     if name in DATA_SETS or name == "ocr_letters":
-        read = DATA_SETS.get(name, _ocr_letters)
-        return read(data).for_comparison().task, 0.1, 0.01
+        read = DATA_SETS.get(name, _ocr_letters)(data)
+        return (read.quick(int(count)) if count else read).for_comparison().task, 0.1, 0.01
     from classify import PROBLEMS
 
     problem = PROBLEMS[name](data, DIGITS if name == "digits" else None)
@@ -116,7 +154,7 @@ def _value(text: str) -> Any:
         return text
 
 
-def _show(case: str, builds: list[list[dict[str, Any]]]) -> None:
+def _show(case: str, builds: list[list[Run]]) -> None:
     cells, medians = [], []
     for runs in builds:
         if not runs:
