@@ -4,7 +4,8 @@
 
 A tree is a checkout whose native module was built into its `src/marginloom`. A case is DATA_SET:ALGORITHM, then
 `:THREADS` (1) and options as `key=value`, as in `conll2000-words:dcd-ssvm:16:engine=shared`; `conll2000-words@1000` are
-1,000 of its sentences. Every tree has a process of its own, which reads the data by its own code and trains from nothing to `--tol`; seconds are those of `train`.
+1,000 of its sentences. Every tree has a process of its own, which reads the data by its own code and trains from nothing
+to `--tol`; seconds are those of `train`.
 """
 
 from __future__ import annotations
