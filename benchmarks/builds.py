@@ -2,10 +2,10 @@
 
     python benchmarks/builds.py DATA --build before=TREE --build after=TREE --case conll2000-words:dcd-ssvm
 
-A tree is a checkout whose native module was built into its `src/marginloom`. A case is DATA_SET:ALGORITHM, then
-`:THREADS` (1) and options as `key=value`, as in `conll2000-words:dcd-ssvm:16:engine=shared`; `conll2000-words@1000` are
-1,000 of its sentences. Every tree has a process of its own, which reads the data by its own code and trains from nothing
-to `--tol`; seconds are those of `train`.
+A tree is a checkout whose native module was built into its `src/marginloom`. A case is DATA_SET:ALGORITHM[:THREADS], one
+thread unless told, then arguments of `train` as key=value, as in "conll2000-words:dcd-ssvm:16 engine=shared";
+conll2000-words@1000 are 1,000 of its sentences. Every tree has a process of its own, which reads the data by its own
+code and trains from nothing to `--tol`; seconds are those of `train`.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ class Case:
     @classmethod
     def parse(cls, text: str) -> Case:
         """Read a case as the command line has it."""
-        data, algorithm, *rest = text.split(":")
-        threads = int(rest.pop(0)) if rest and rest[0].isdigit() else 1
-        pairs = (item.split("=", 1) for item in rest)
-        return cls(text, data, algorithm, threads, {key: _value(value) for key, value in pairs})
+        name, *options = text.split()
+        data, algorithm, *threads = name.split(":")
+        pairs = (option.split("=", 1) for option in options)
+        return cls(text, data, algorithm, int(*threads or "1"), {key: _value(value) for key, value in pairs})
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path, help="folder with the data sets")
     parser.add_argument("--build", action="append", required=True, metavar="NAME=TREE")
-    parser.add_argument("--case", action="append", required=True, metavar="DATA:ALGORITHM[:THREADS][:KEY=VALUE]")
+    parser.add_argument("--case", action="append", required=True, metavar="DATA:ALGORITHM[:THREADS] [KEY=VALUE]")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--tol", type=float, help="the gap to reach, if not that of the data set")
     parser.add_argument("--passes", type=int, default=500)
