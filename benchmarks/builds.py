@@ -2,8 +2,8 @@
 
     python benchmarks/builds.py DATA --build before=TREE --build after=TREE --case conll2000-words:dcd-ssvm
 
-A tree is a checkout whose native module was built into its `src/marginloom`. A case is DATA_SET:ALGORITHM[:THREADS], one
-thread unless told, then arguments of `train` as key=value, as in "conll2000-words:dcd-ssvm:16 engine=shared";
+A tree is a checkout whose native module was built into its `src/marginloom`. A case is DATA_SET:ALGORITHM[:THREADS], on
+one thread unless told, then arguments of `train` as key=value, as in "conll2000-words:dcd-ssvm:16 engine=shared";
 conll2000-words@1000 are 1,000 of its sentences. Every tree has a process of its own, which reads the data by its own
 code and trains from nothing to `--tol`; seconds are those of `train`.
 """
