@@ -189,10 +189,10 @@ void SequenceTask::score_tokens(std::size_t i, WeightView w, Buffers& buffers) c
   }
 }
 
-// The transitions to decode with: those of w, or a copy in which what is forbidden scores minus infinity; what must not
-// come first or last is marked in buffers.scores.
+// The transitions to decode with, in which what is forbidden scores minus infinity; what must not come first or last is
+// marked in buffers.scores. A copy also where nothing is forbidden: every token reads all of them, and other threads
+// may be changing w.
 const double* SequenceTask::apply_constraints(std::size_t i, WeightView w, Buffers& buffers) const {
-  if (options_.forbidden.empty()) return w.data();
   constexpr double never = -std::numeric_limits<double>::infinity();
   constexpr std::uint32_t boundary = SequenceOptions::boundary;
   buffers.transitions.assign(w.begin(), w.begin() + static_cast<std::ptrdiff_t>(data_.label_count * stride_));
