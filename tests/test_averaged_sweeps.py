@@ -55,17 +55,9 @@ def test_a_resumed_run_returns_the_mean_of_an_uninterrupted_one(tmp_path):
     assert resumed.weights.tobytes() == whole.weights.tobytes()
 
 
-@pytest.mark.parametrize("least_gain", [0.0, 1.0])
-def test_threads_that_leave_out_small_steps_end_at_the_optimum(least_gain):
+def test_threads_that_share_the_weights_end_at_the_optimum():
     task = overlapping_classes()
     optimum = train(task, **OPTIONS, tol=1e-3, max_iter=2000).certificate
-    engine = Shared(least_gain=least_gain)
-    result = train(task, **OPTIONS, engine=engine, tol=5e-3, max_iter=2000, n_threads=4)
+    result = train(task, **OPTIONS, engine="shared", tol=5e-3, max_iter=2000, n_threads=4)
     assert result.stopped == "tolerance"
     assert optimum.dual <= result.primal <= optimum.primal * 1.006
-
-
-@pytest.mark.parametrize("share", [-0.1, 1.5, float("nan")])
-def test_a_share_beyond_its_range_is_refused_in_one_sentence(share):
-    with pytest.raises(InputError, match=r"^least_gain must be a number from 0 to 1, not "):
-        Shared(least_gain=share)

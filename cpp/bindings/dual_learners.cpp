@@ -24,13 +24,14 @@ Loss loss_named(const std::string& name) {
 }
 
 void make_dcd(Dcd* self, SharedTask task, const Costs& costs, const std::string& loss, double delta, int k_best,
-              int inner_passes, double shrinking, int rest, bool averaged, std::size_t memory) {
+              int inner_passes, int sweeps, double shrinking, int rest, bool averaged, std::size_t memory) {
   if (k_best > 1 && !task->capabilities().k_best) throw std::invalid_argument("this task has no k-best inference");
   new (self) Dcd(std::move(task), checked_numbers(costs),
                  {.loss = loss_named(loss),
                   .delta = delta,
                   .k_best = k_best,
                   .inner_passes = inner_passes,
+                  .sweeps = sweeps,
                   .shrinking = shrinking,
                   .rest = rest,
                   .averaged = averaged,

@@ -269,13 +269,11 @@ void bind_training(nb::module_& module) {
   nb::class_<Shared, Engine>(module, "Shared")
       .def("__init__",
            [](Shared* self, std::shared_ptr<Task> task, std::shared_ptr<DualLearner> learner,
-              const InputArray<std::uint64_t>& examples, std::uint64_t seed, bool shuffle, int threads,
-              double least_gain) {
+              const InputArray<std::uint64_t>& examples, std::uint64_t seed, bool shuffle, int threads) {
              if (&learner->task() != task.get()) throw std::invalid_argument("the learner belongs to another task");
              auto visited = checked_examples(*task, examples);
              SharedOptions options;
              options.threads = threads;
-             options.least_gain = least_gain;
              new (self) Shared(std::move(task), std::move(learner), std::move(visited), {seed, shuffle}, options);
            })
       .def_prop_ro("caution", &Shared::caution);

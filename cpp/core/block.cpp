@@ -287,11 +287,13 @@ void Block::keep_rows(std::span<const std::uint32_t> kept) {
   *this = std::move(result);
 }
 
-void Block::drop_zero_duals() {
+void Block::drop_zero_duals(std::span<const KeyedDual> but) {
   auto& kept = plan_of_this_thread().rows;
   kept.clear();
   for (std::size_t j = 0; j < size(); ++j) {
-    if (rows()[j].dual != 0) kept.push_back(static_cast<std::uint32_t>(j));
+    const Row& row = rows()[j];
+    if (row.dual != 0 || std::ranges::find(but, row.key, &KeyedDual::key) != but.end())
+      kept.push_back(static_cast<std::uint32_t>(j));
   }
   keep_rows(kept);
 }

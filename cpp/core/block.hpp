@@ -25,6 +25,12 @@
 
 namespace marginloom {
 
+// The dual of the candidate with this key.
+struct KeyedDual {
+  std::uint64_t key = 0;
+  double dual = 0;
+};
+
 class Block {
  public:
   struct Row {
@@ -110,7 +116,7 @@ class Block {
   // Replaces the block by some rows of another one, with those parts of the support that they touch. Reuses memory.
   void copy(const Block& from, std::span<const std::uint32_t> rows, Keep keep);
 
-  void drop_zero_duals();
+  void drop_zero_duals(std::span<const KeyedDual> but = {});  // all but these candidates
   void keep_first(std::size_t count);
   void forget_rows();  // support, rows and products
 

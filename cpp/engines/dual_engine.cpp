@@ -37,17 +37,18 @@ PassReport DualEngine::do_pass(StopRequest& stop) {
   visitor_.updates += end.updates;
   report.stopped |= stop.stopped();  // a learner may have been cut short within
   // The first look at many weights takes long: they get their memory by it.
-  if (const auto squared_norm = this->squared_norm(stop)) {
-    report.dual = learner_->dual(*squared_norm);
-    note_dual(*report.dual, !report.stopped);
-    report.primal_estimate = loss_sum_ + *squared_norm / 2;
+  if (const auto norm = squared_norm(stop)) {
+    const double checked = check(*norm, !report.stopped);
+    report.dual = learner_->dual(checked);
+    report.primal_estimate = loss_sum_ + checked / 2;
     if (end.gap) report.primal_estimate = *report.dual + *end.gap;
     if (!report.stopped) learner_->note_gap(*report.primal_estimate, *report.dual);
   } else {
     report.stopped = true;
   }
-  report.active = learner_->held().candidates;
-  report.working_set_bytes = learner_->held().bytes;
+  const auto held = learner_->held();
+  report.active = held.candidates;
+  report.working_set_bytes = held.bytes;
   report.updates = visitor_.updates - updates_before;
   report.threads.front().update += watch.lap();
   return report;
@@ -87,7 +88,7 @@ void DualEngine::note_search(std::size_t i, double slack, PassReport& report) {
 void DualEngine::inner_passes(PassReport& report, StopRequest& stop) {
   const Access access{weights_.values(), {weights_.values().data()}, 1, stop};
   Stopwatch watch;
-  marginloom::inner_passes(*learner_, visitor_, options_.shuffle, 0, visiting(*learner_, visitor_, access),
+  marginloom::inner_passes(*learner_, visitor_, options_.shuffle, visiting(*learner_, visitor_, access),
                            [&](std::size_t updates) { note_inner_pass(updates); });
   if (!stop.stopped()) end_part(*learner_, visitor_, access);
   report.threads.front().update += watch.lap();

@@ -44,8 +44,8 @@ class DualEngine : public Engine {
   // The threads of the engine, null if it has but one.
   virtual Team* team() { return nullptr; }
 
-  // Tells the dual after a pass, whole or cut short.
-  virtual void note_dual(double, bool) {}
+  // Looks at the end of a pass, whole or cut short, given |w|^2; may move the duals and the weights. Returns |w|^2.
+  virtual double check(double squared_norm, bool /*whole_pass*/) { return squared_norm; }
 
   // Tells the learner and the report that example i was searched and what find() returned.
   void note_search(std::size_t i, double slack, PassReport& report);

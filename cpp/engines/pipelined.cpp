@@ -95,7 +95,7 @@ void Pipelined::inner_passes(PassReport& report, StopRequest& stop) {
     };
     return pipeline_.run(order, step, report.threads, stop);
   };
-  marginloom::inner_passes(*learner_, visitor_, options_.shuffle, 0, make_pass,
+  marginloom::inner_passes(*learner_, visitor_, options_.shuffle, make_pass,
                            [&](std::size_t updates) { note_inner_pass(updates); });
   report.stopped |= stop.stopped();
 }

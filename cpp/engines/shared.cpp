@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <iterator>
-#include <limits>
 #include <utility>
 
 #include "core/stopwatch.hpp"
@@ -30,6 +28,7 @@ Shared::Shared(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> le
   for (Part& part : parts_) {
     part.scratch = task_->make_scratch();
   }
+  if (parts_.size() > 1) safeguard_ = std::make_unique<Safeguard>(*learner_, parts_.size());
 }
 
 void Shared::search_pass(PassReport& report, StopRequest& stop) {
@@ -37,6 +36,7 @@ void Shared::search_pass(PassReport& report, StopRequest& stop) {
   std::ranges::copy_if(examples_, std::back_inserter(order_), [&](std::size_t i) { return !rests_.spares(i); });
   order_ = pass_order(std::move(order_), options_, visitor_.random);
   taken_ = 0;
+  if (safeguard_) safeguard_->begin(weights_.values(), examples_, visitor_.random);
   for (Part& part : parts_) part.visitor.begin(visitor_.random);
   ending_ = false;
   at_work_ = parts_.size();
@@ -44,7 +44,7 @@ void Shared::search_pass(PassReport& report, StopRequest& stop) {
     // Only the calling thread may ask the owner; the others ask whether it was told to end.
     StopRequest ending([this] { return ending_.load(std::memory_order_relaxed); });
     try {
-      learn_part(parts_[static_cast<std::size_t>(thread)], thread == 0 ? stop : ending);
+      learn_part(static_cast<std::size_t>(thread), thread == 0 ? stop : ending);
     } catch (...) {
       ending_ = true;
       leave();
@@ -57,24 +57,24 @@ void Shared::search_pass(PassReport& report, StopRequest& stop) {
   collect(report);
 }
 
-void Shared::learn_part(Part& part, StopRequest& stop) {
+void Shared::learn_part(std::size_t thread, StopRequest& stop) {
+  Part& part = parts_[thread];
   part.report = {};
   part.examples.clear();
   part.next = part.end = 0;
   part.loss_sum = 0;
   part.gain = 0;
-  part.visitor.visit.caution = caution_;
+  if (safeguard_) part.visitor.visit.caution = safeguard_->caution();
   const auto threads = static_cast<int>(parts_.size());
   const Access access{weights_.values(), {weights_.values().data(), threads > 1}, threads, stop};
-  search_part(part, access);
+  search_part(thread, access);
   Stopwatch watch;
-  const bool averages = learner_->schedule().averaged && &part == &parts_.front();
+  const bool averages = learner_->schedule().averaged && thread == 0;
   const auto after_pass = [&](std::size_t updates) {  // the others change as many, more or less
     if (averages) average_.note(weights_.values(), updates * parts_.size());
   };
-  const double least_gain = threads > 1 ? parallel_.least_gain : 0;
   if (!stop.stopped() && !ending_) {
-    part.gain += marginloom::inner_passes(*learner_, part.visitor, options_.shuffle, least_gain,
+    part.gain += marginloom::inner_passes(*learner_, part.visitor, options_.shuffle,
                                           visiting(*learner_, part.visitor, access), after_pass);
   }
   if (!stop.stopped() && !ending_) part.gain += end_part(*learner_, part.visitor, access);
@@ -82,7 +82,8 @@ void Shared::learn_part(Part& part, StopRequest& stop) {
   if (stop.stopped()) ending_ = true;
 }
 
-void Shared::search_part(Part& part, const Access& access) {
+void Shared::search_part(std::size_t thread, const Access& access) {
+  Part& part = parts_[thread];
   PassReport& report = part.report;
   FunctionSink absorb([&](const Candidate& candidate) {
     learner_->absorb(candidate, part.visitor.visit);
@@ -94,6 +95,7 @@ void Shared::search_part(Part& part, const Access& access) {
   for (std::size_t j = next_example(part); j < order_.size(); j = next_example(part)) {
     const std::size_t i = order_[j];
     if (access.stop.stopped() || ending_.load(std::memory_order_relaxed)) return;
+    if (safeguard_) safeguard_->note(i, thread);
     part.examples.push_back(i);
     part.visitor.examples = part.examples;
     const std::size_t end = std::min(part.end, order_.size());  // what comes then may be another thread's
@@ -117,7 +119,7 @@ void Shared::search_part(Part& part, const Access& access) {
 // neighbours at a time, so that it can fetch what comes.
 std::size_t Shared::next_example(Part& part) {
   if (part.next == part.end) {
-    const std::size_t some = std::clamp<std::size_t>(order_.size() / (16 * parts_.size()), 1, 16);
+    const std::size_t some = std::clamp<std::size_t>(order_.size() / (16 * parts_.size()), 1, 4);
     part.next = taken_.fetch_add(some, std::memory_order_relaxed);
     part.end = part.next + some;
   }
@@ -150,26 +152,16 @@ void Shared::collect(PassReport& report) {
   report.accepted = report.found;
 }
 
-// Compares what the threads believe to have gained with the gain of the dual.
-void Shared::note_dual(double dual, bool whole_pass) {
-  constexpr double enough = 0.5;
-  constexpr double good = 0.8;
-  constexpr double rise = 1.5;
-  constexpr double fall = 1.05;  // slowly: going back and forth between too much and just enough gains little
+double Shared::check(double squared_norm, bool whole_pass) {
+  if (!safeguard_) return squared_norm;
   double believed = 0;
   for (const Part& part : parts_) believed += part.gain;
-  const double gained = dual - std::exchange(dual_, dual);
-  if (!whole_pass || std::isnan(gained)) return;
-  if (gained < enough * believed) {
-    caution_ = std::min(caution_ * rise, static_cast<double>(parts_.size()));
-  } else if (gained > good * believed) {
-    caution_ = std::max(caution_ / fall, 1.0);
-  }
+  return safeguard_->check(squared_norm, believed, whole_pass, weights_.values());
 }
 
 void Shared::import_state(const StateArrays& state) {
   DualEngine::import_state(state);
-  dual_ = std::numeric_limits<double>::quiet_NaN();
+  if (safeguard_) safeguard_->forget();
 }
 
 }  // namespace marginloom

@@ -8,13 +8,8 @@
 // guards the weights by one lock; here every change of a weight is one atomic addition, and what a visit does to a
 // weight is added once, at its end.
 //
-// Several threads leave out steps of inner passes that gain less than `least_gain` times the mean: those cost as many
-// transfers of cache lines as the others and bring little.
-//
-// A step that was computed before another thread's step was seen is too long where both go the same way. The dual after
-// a pass is known, and so is what the threads believe to have gained. Where they gained far less, the squared norms in
-// their steps count `caution` times from then on, at most as often as there are threads; where the two agree, caution
-// falls again, slowly. One thread never needs any.
+// Steps of different threads may be too long together; safeguard.hpp says what is done about it. One thread makes the
+// steps of the serial engine.
 //
 // Searches read weights while others write them, so a score may mix older and newer ones; each weight is read whole.
 // Results differ from run to run. Their certificates, which recompute the weights from the duals, say how good they
@@ -30,12 +25,12 @@
 
 #include "core/team.hpp"
 #include "engines/dual_engine.hpp"
+#include "engines/safeguard.hpp"
 
 namespace marginloom {
 
 struct SharedOptions {
   int threads = 1;
-  double least_gain = 0;                     // of a step, as a share of the mean; from 0 to 1
   std::function<void()> at_example = [] {};  // for tests: called between a search and the step that follows from it
 };
 
@@ -46,7 +41,7 @@ class Shared final : public DualEngine {
 
   void import_state(const StateArrays& state) override;
 
-  [[nodiscard]] double caution() const { return caution_; }
+  [[nodiscard]] double caution() const { return safeguard_ ? safeguard_->caution().most : 1; }
 
  private:
   // One thread's examples and what it found out in a pass.
@@ -64,10 +59,10 @@ class Shared final : public DualEngine {
   Team* team() override { return &team_; }
   void search_pass(PassReport& report, StopRequest& stop) override;
   void inner_passes(PassReport&, StopRequest&) override {}  // they are part of the search pass
-  void note_dual(double dual, bool whole_pass) override;
+  double check(double squared_norm, bool whole_pass) override;
 
-  void learn_part(Part& part, StopRequest& stop);
-  void search_part(Part& part, const Access& access);
+  void learn_part(std::size_t thread, StopRequest& stop);
+  void search_part(std::size_t thread, const Access& access);
   [[nodiscard]] std::size_t next_example(Part& part);
   void wait_for_others(StopRequest& stop);
   void leave();
@@ -78,8 +73,7 @@ class Shared final : public DualEngine {
   std::vector<Part> parts_;
   std::vector<std::size_t> order_;  // of the examples in this pass
   std::atomic<std::size_t> taken_{0};
-  double caution_ = 1;
-  double dual_ = 0;  // after the last pass; not a number if it is not known
+  std::unique_ptr<Safeguard> safeguard_;  // if there are several threads
   std::atomic<bool> ending_{false};
   std::mutex mutex_;
   std::condition_variable left_;

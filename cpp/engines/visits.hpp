@@ -63,16 +63,13 @@ inline auto visiting(DualLearner& learner, Visitor& visitor, const Access& acces
 
 // As many passes over the blocks as the learner wants, or fewer if make_pass() says so. make_pass(order, note) visits
 // the blocks of the order, calls note(place in the order, step) after each, and returns false if it was stopped. Calls
-// after_pass(how many duals have changed) after each pass. A step that gains less than `least_gain` times what the
-// blocks of the pass before gained on average may be left for later; at most 1, so that there is always a step to be
-// made. Returns the gain in the dual.
+// after_pass(how many duals have changed) after each pass. Returns the gain in the dual.
 template <class MakePass, class AfterPass>
-double inner_passes(DualLearner& learner, Visitor& visitor, bool shuffle, double least_gain, MakePass make_pass,
-                    AfterPass after_pass) {
+double inner_passes(DualLearner& learner, Visitor& visitor, bool shuffle, MakePass make_pass, AfterPass after_pass) {
   const Schedule schedule = learner.schedule();
   const bool shrinks = schedule.shrinking > 0;
   if (shrinks) visitor.gains.resize(learner.task().size());  // the first pass sets those that the others read
-  double mean = 0;  // gain of a block in the pass before, steps that were not made counted too
+  double mean = 0;                                           // gain of a block in the pass before
   double sum = 0;
   std::vector<std::size_t> examples;
   std::vector<std::size_t> order;
@@ -87,15 +84,13 @@ double inner_passes(DualLearner& learner, Visitor& visitor, bool shuffle, double
     if (shuffle) visitor.random.shuffle(std::span(order));
     const std::size_t updates_before = visitor.updates;
     double total = 0;
-    visitor.visit.least_gain = least_gain * mean;
     const auto note = [&](std::size_t j, const Step& step) {
       visitor.updates += step.updates;
       sum += step.gain;
-      total += step.tried_gain;
-      if (shrinks) visitor.gains[order[j]] = step.tried_gain;
+      total += step.gain;
+      if (shrinks) visitor.gains[order[j]] = step.gain;
     };
     const bool whole = make_pass(std::span<const std::size_t>(order), note);
-    visitor.visit.least_gain = 0;
     if (!whole) break;
     after_pass(visitor.updates - updates_before);
     mean = total / static_cast<double>(order.size());

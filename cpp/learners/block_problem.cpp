@@ -27,7 +27,7 @@ Step BlockProblem::solve(std::size_t i, Visit& visit) const {
   const auto uniform = uniform_products(i);
   // Inputs without features have nothing that is alike, nor do their blocks keep products.
   const bool has_coordinates = visit.block->has_support() || visit.block->has_products();
-  if (!uniform && has_coordinates && loss() == Loss::squared_hinge) return sweep(terms(i), visit);
+  if (!uniform && has_coordinates && loss() == Loss::squared_hinge) return sweep(terms(i), sweeps_, visit);
   return solve_exactly(task(), i, terms(i), tolerance(), uniform ? &*uniform : nullptr, visit);
 }
 

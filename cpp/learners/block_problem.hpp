@@ -71,6 +71,8 @@ class BlockProblem : public DualLearner {
     prefetch_line(&accounts_[i]);
   }
 
+  int sweeps_ = 1;  // of a visit over the candidates of its block, at most, where they are improved one by one
+
  private:
   // The slacks of the examples here as a state has them.
   [[nodiscard]] std::vector<double> slacks_in(const StateArrays& state) const;

@@ -87,7 +87,8 @@ void Blocks::open(std::size_t i, Visit& visit) {
 }
 
 void Blocks::drop_zero_duals(std::size_t i) {
-  change(blocks_[i], [](Block& block) { block.drop_zero_duals(); });
+  const auto held = point_ ? point_->of(i) : std::span<const KeyedDual>();
+  change(blocks_[i], [&](Block& block) { block.drop_zero_duals(held); });
 }
 
 void Blocks::keep_first(std::size_t i, std::size_t count) {

@@ -16,6 +16,7 @@
 #include "core/example_ids.hpp"
 #include "core/state.hpp"
 #include "core/task.hpp"
+#include "learners/dual_point.hpp"
 #include "learners/visit.hpp"
 
 namespace marginloom {
@@ -39,7 +40,10 @@ class Blocks {
   // Makes the block of example i, with everything that it may do without, the one that the visit works on.
   void open(std::size_t i, Visit& visit);
 
+  // Candidates whose dual is 0, but for those that are held.
   void drop_zero_duals(std::size_t i);
+  // Holds the candidates that have a dual at this point, or none.
+  void hold(const DualPoint* point) { point_ = point; }
   void keep_first(std::size_t i, std::size_t count);
 
   // Lets blocks forget their rows, one after the other, while they exceed the budget. Not to be called while other
@@ -79,7 +83,8 @@ class Blocks {
   std::size_t budget_;
   std::vector<Block> blocks_;
   mutable std::size_t held_;  // bytes; threads that work on different blocks change it atomically
-  std::size_t hand_ = 0;      // the block that trim() comes to next
+  const DualPoint* point_ = nullptr;
+  std::size_t hand_ = 0;  // the block that trim() comes to next
 };
 
 }  // namespace marginloom

@@ -30,6 +30,7 @@ class Dcd final : public BlockProblem {
     double delta = 0.01;
     int k_best = 0;  // candidates that a search may bring; 0: every violated one if the task lists its outputs, else 1
     int inner_passes = 5;
+    int sweeps = 1;  // over the candidates of an example in one visit, at most
     double shrinking = 0;
     int rest = 0;
     bool averaged = false;
@@ -39,7 +40,9 @@ class Dcd final : public BlockProblem {
   Dcd(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters)
       : BlockProblem({std::move(task), std::move(costs), parameters.loss}, parameters.delta, parameters.memory),
         parameters_(parameters),
-        every_(parameters.k_best == 0 && this->task().capabilities().lists_outputs) {}
+        every_(parameters.k_best == 0 && this->task().capabilities().lists_outputs) {
+    sweeps_ = parameters.sweeps;
+  }
 
   Schedule schedule() const override {
     return {.inner_passes = parameters_.inner_passes,

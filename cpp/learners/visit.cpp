@@ -24,44 +24,64 @@ void add_row(const Position* positions, const float* values, std::size_t count, 
   for (std::size_t k = 0; k < count; ++k) coordinates[positions[k]] += step * values[k];
 }
 
-// Coordinates that are the weights of the support.
+// Coordinates that are the weights of the support. Under caution steps move them further than the weights themselves.
 template <class Position>
 struct SupportCoordinates {
   const Block::Row* rows;
   const Position* positions;
   const float* values;
   double* weights;
+  const double* factors;  // or null
 
   [[nodiscard]] double dot(std::size_t j) const {
     return dot_row(positions + rows[j].first_entry, values + rows[j].first_entry, rows[j].entry_count, weights);
   }
+  [[nodiscard]] double squared_norm(std::size_t j) const {
+    if (!factors) return rows[j].squared_norm;
+    double sum = 0;
+    const std::size_t end = std::size_t{rows[j].first_entry} + rows[j].entry_count;
+    for (std::size_t k = rows[j].first_entry; k < end; ++k) sum += factors[positions[k]] * values[k] * values[k];
+    return sum;
+  }
   void move(std::size_t j, double step) const {
-    add_row(positions + rows[j].first_entry, values + rows[j].first_entry, rows[j].entry_count, step, weights);
+    const std::size_t first = rows[j].first_entry;
+    if (!factors) return add_row(positions + first, values + first, rows[j].entry_count, step, weights);
+    for (std::size_t k = first; k < first + rows[j].entry_count; ++k) {
+      weights[positions[k]] += step * factors[positions[k]] * values[k];
+    }
   }
 };
 
 // Coordinates that are the scores w.d of the candidates.
 struct ScoreCoordinates {
+  const Block::Row* rows;
   const double* products;
   std::size_t size;
   double* scores;
+  double factor;
 
   [[nodiscard]] double dot(std::size_t j) const { return scores[j]; }
+  [[nodiscard]] double squared_norm(std::size_t j) const { return factor * rows[j].squared_norm; }
   void move(std::size_t j, double step) const {
-    for (std::size_t k = 0; k < size; ++k) scores[k] += step * products[j * size + k];
+    for (std::size_t k = 0; k < size; ++k) scores[k] += factor * step * products[j * size + k];
   }
 };
 
 template <class Rule>
 Step on_coordinates(Visit& visit, Rule rule) {
   const Block& block = *visit.block;
-  if (!block.has_support()) return rule(ScoreCoordinates{block.products().data(), block.size(), visit.values.data()});
+  const Block::Row* const rows = block.rows().data();
+  double* const values = visit.values.data();
+  if (!block.has_support()) {
+    return rule(ScoreCoordinates{rows, block.products().data(), block.size(), values, visit.caution.most});
+  }
+  const double* const factors = visit.factors.empty() ? nullptr : visit.factors.data();
   return block.with_positions([&]<class Position>(const Position* positions) {
-    return rule(SupportCoordinates<Position>{block.rows().data(), positions, block.values(), visit.values.data()});
+    return rule(SupportCoordinates<Position>{rows, positions, block.values(), values, factors});
   });
 }
 
-// For rules that move the coordinates by their steps, times the caution.
+// For rules that move the coordinates by their steps.
 template <class Rule>
 Step on_moving_coordinates(Visit& visit, Rule rule) {
   if (visit.block->has_support()) visit.gathered = visit.values;
@@ -134,12 +154,15 @@ void gather(const Task& task, std::size_t i, WeightView w, Visit& visit) {
   const Block& block = *visit.block;
   const auto rows = block.rows();
   visit.gathered.clear();
+  visit.factors.clear();
   visit.duals.resize(rows.size());
   for (std::size_t j = 0; j < rows.size(); ++j) visit.duals[j] = rows[j].dual;
   if (block.has_support()) {
     const auto support = block.support();
     visit.values.resize(support.size());
     for (std::size_t k = 0; k < support.size(); ++k) visit.values[k] = read_weight(w, support[k]);
+    if (visit.caution.most == 1) return;
+    for (const WeightIndex k : support) visit.factors.push_back(visit.caution.of(k));
     return;
   }
   visit.values.resize(rows.size());
@@ -160,7 +183,8 @@ void scatter(const Task& task, std::size_t i, const WeightWriter& w, Visit& visi
   if (visit.gathered.empty()) {
     sum_steps(visit, sums);
   } else {  // the rule has added them up
-    for (std::size_t k = 0; k < sums.size(); ++k) sums[k] = (visit.values[k] - visit.gathered[k]) / visit.caution;
+    for (std::size_t k = 0; k < sums.size(); ++k) sums[k] = visit.values[k] - visit.gathered[k];
+    for (std::size_t k = 0; k < visit.factors.size(); ++k) sums[k] /= visit.factors[k];
   }
   w.with_add([&](auto add) {
     for (std::size_t k = 0; k < sums.size(); ++k) {
@@ -174,25 +198,28 @@ void fill_products(const Task& task, std::size_t i, Visit& visit, std::span<doub
   const Block& block = *visit.block;
   const auto rows = block.rows();
   const std::size_t size = rows.size();
-  if (block.has_products()) {
-    std::ranges::copy(block.products(), products.begin());
-    return;
-  }
   if (!block.has_support()) {
-    if (!visit.scratch) visit.scratch = task.make_scratch();
-    for (std::size_t j = 0; j < size; ++j) {
-      task.products(i, visit.outputs[j], visit.outputs, *visit.scratch, products.subspan(j * size, size));
+    if (block.has_products()) {
+      std::ranges::copy(block.products(), products.begin());
+    } else {
+      if (!visit.scratch) visit.scratch = task.make_scratch();
+      for (std::size_t j = 0; j < size; ++j) {
+        task.products(i, visit.outputs[j], visit.outputs, *visit.scratch, products.subspan(j * size, size));
+      }
     }
+    for (double& product : products) product *= visit.caution.most;
     return;
   }
   visit.spread.resize(std::max(visit.spread.size(), block.support().size()));
+  const double* const factors = visit.factors.empty() ? nullptr : visit.factors.data();
   block.with_positions([&](const auto* positions) {
     const auto row = [&](std::size_t j) { return positions + rows[j].first_entry; };
     const auto values = [&](std::size_t j) { return block.values() + rows[j].first_entry; };
     for (std::size_t j = 0; j < size; ++j) {
-      products[j * size + j] = rows[j].squared_norm;
+      const SupportCoordinates spread{rows.data(), positions, block.values(), visit.spread.data(), factors};
+      products[j * size + j] = spread.squared_norm(j);
       if (j + 1 == size) break;
-      add_row(row(j), values(j), rows[j].entry_count, 1, visit.spread.data());
+      spread.move(j, 1);
       for (std::size_t k = j + 1; k < size; ++k) {
         products[j * size + k] = products[k * size + j] =
             dot_row(row(k), values(k), rows[k].entry_count, visit.spread.data());
@@ -202,27 +229,37 @@ void fill_products(const Task& task, std::size_t i, Visit& visit, std::span<doub
   });
 }
 
-Step sweep(const BlockTerms& terms, Visit& visit) {
+Step sweep(const BlockTerms& terms, int most_sweeps, Visit& visit) {
+  constexpr double little = 0.1;
   const auto rows = visit.block->rows();
   double sum = sum_of_duals(visit);
   Step result;
   order_candidates(visit);
-  result.tried = rows.size();
   on_moving_coordinates(visit, [&](const auto& coordinates) {
-    for (const std::uint32_t j : visit.order) {
-      const double gradient = rows[j].loss - coordinates.dot(j) - terms.ridge * sum;
-      const double curvature = visit.caution * rows[j].squared_norm + terms.ridge;
-      const double dual = std::max(visit.duals[j] + gradient / curvature, 0.0);
-      const double step = dual - visit.duals[j];
-      if (step == 0) continue;
-      const double gain = step * (gradient - step * curvature / 2);
-      result.tried_gain += gain;
-      if (gain < visit.least_gain) continue;
-      coordinates.move(j, visit.caution * step);
-      visit.duals[j] = dual;
-      sum += step;
+    const auto sweep_once = [&] {
+      double total = 0;
+      for (const std::uint32_t j : visit.order) {
+        const double gradient = rows[j].loss - coordinates.dot(j) - terms.ridge * sum;
+        const double curvature = coordinates.squared_norm(j) + terms.ridge;
+        const double dual = std::max(visit.duals[j] + gradient / curvature, 0.0);
+        const double step = dual - visit.duals[j];
+        if (step == 0) continue;
+        const double gain = step * (gradient - step * curvature / 2);
+        result.tried_gain += gain;
+        if (gain < visit.least_gain) continue;
+        coordinates.move(j, step);
+        visit.duals[j] = dual;
+        sum += step;
+        total += gain;
+        result.residual = std::max(result.residual, std::abs(gradient));
+      }
+      return total;
+    };
+    for (int turn = 0; turn < most_sweeps; ++turn) {
+      const double gain = sweep_once();
+      result.tried += rows.size();
       result.gain += gain;
-      result.residual = std::max(result.residual, std::abs(gradient));
+      if (gain <= little * result.gain) break;
     }
     return Step();
   });
@@ -240,12 +277,12 @@ Step solve_exactly(const Task& task, std::size_t i, const BlockTerms& terms, dou
   if (result.residual > tolerance) {
     if (uniform) {
       result.gain =
-          visit.qp.solve_uniform(visit.duals, visit.gradient, budget, visit.caution * uniform->own + terms.ridge,
-                                 visit.caution * uniform->shared + terms.ridge);
+          visit.qp.solve_uniform(visit.duals, visit.gradient, budget, visit.caution.most * uniform->own + terms.ridge,
+                                 visit.caution.most * uniform->shared + terms.ridge);
     } else {
       visit.qp.reset(size);
       fill_products(task, i, visit, visit.qp.products());
-      for (double& product : visit.qp.products()) product = visit.caution * product + terms.ridge;
+      for (double& product : visit.qp.products()) product += terms.ridge;
       result.gain = visit.qp.solve(visit.duals, visit.gradient, budget, tolerance / 8, 100 + 20 * size).gain;
     }
     result.tried = 1;
@@ -268,14 +305,14 @@ Step sweep_as_published(const BlockTerms& terms, double tolerance, Visit& visit)
   on_moving_coordinates(visit, [&](const auto& coordinates) {
     for (std::size_t j = 0; j < rows.size(); ++j) {
       const double violation = rows[j].loss - coordinates.dot(j);
-      const double curvature = visit.caution * rows[j].squared_norm;
+      const double curvature = coordinates.squared_norm(j);
       const bool may_rise = visit.duals[j] < terms.budget && violation > tolerance;
       const bool may_fall = visit.duals[j] > 0 && violation < -tolerance;
       result.largest_violation = std::max(result.largest_violation, violation);
       if (!(may_rise || may_fall) || !(curvature > 0)) continue;
       const double step = std::clamp(violation / curvature, -visit.duals[j], std::max(terms.budget - sum, 0.0));
       if (step == 0) continue;
-      coordinates.move(j, visit.caution * step);
+      coordinates.move(j, step);
       visit.duals[j] += step;
       sum += step;
       result.gain += step * (violation - step * curvature / 2);

@@ -13,6 +13,7 @@
 #include "core/task.hpp"
 #include "core/weight_delta.hpp"
 #include "core/weight_writer.hpp"
+#include "learners/caution.hpp"
 
 namespace marginloom {
 
@@ -30,7 +31,7 @@ struct Step {
 // The scratch of a thread that visits blocks, all of it the learner's; reused without allocating once it has grown.
 struct Visit {
   // What the engine asks for.
-  double caution = 1;     // so often the curvature counts: others move the same weights meanwhile
+  Caution caution = {};
   double least_gain = 0;  // of a step on one candidate or, where a block is solved as a whole, of the block
   Random random{0};
 
@@ -39,6 +40,7 @@ struct Visit {
   std::vector<ByteView> outputs;  // of the candidates, where differences are implicit
   std::vector<double> values;     // weights of the support, or w.d of the candidates
   std::vector<double> gathered;   // `values` as they were read, if a rule has moved weights of the support since
+  std::vector<double> factors;    // how often the weights of the support count, if any does so more than once
   std::vector<double> duals;
   std::vector<double> steps;
 
@@ -65,7 +67,7 @@ void gather(const Task& task, std::size_t i, WeightView w, Visit& visit);
 // Moves the weights by the visit's steps, times the differences; notes that in the delta if there is one.
 void scatter(const Task& task, std::size_t i, const WeightWriter& w, Visit& visit, WeightDelta* delta = nullptr);
 
-// The products of all pairs of differences of the block, row by row.
+// The products of all pairs of differences of the block, row by row, each weight counted as often as caution asks for.
 void fill_products(const Task& task, std::size_t i, Visit& visit, std::span<double> products);
 
 // Update rules. Each moves visit.duals from those of the block to better ones, given what was gathered, and says what
@@ -78,8 +80,9 @@ struct BlockTerms {
   double budget = SimplexQp::no_budget;
 };
 
-// One sweep of steps on single variables, the first candidate first and the others in random order. Without a budget.
-[[nodiscard]] Step sweep(const BlockTerms& terms, Visit& visit);
+// Sweeps of steps on single variables, the first candidate first and the others in random order, until one gains little
+// of what all have gained. Without a budget.
+[[nodiscard]] Step sweep(const BlockTerms& terms, int most_sweeps, Visit& visit);
 
 // The exact solution, in closed form where all products are alike, unless the residual is within the tolerance.
 [[nodiscard]] Step solve_exactly(const Task& task, std::size_t i, const BlockTerms& terms, double tolerance,

@@ -233,6 +233,7 @@ class Dcd(DualLearner):
         delta: float,
         k_best: int,
         inner_passes: int,
+        sweeps: int,
         shrinking: float,
         rest: int,
         averaged: bool,
@@ -309,7 +310,6 @@ class Shared(Engine):
         seed: int,
         shuffle: bool,
         threads: int,
-        least_gain: float,
     ) -> None: ...
     @property
     def caution(self) -> float: ...

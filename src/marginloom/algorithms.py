@@ -140,7 +140,7 @@ def find_algorithm(
     Examples
     --------
     >>> find_algorithm("dcd-ssvm", learner={"inner_passes": 2}).learner
-    DCD(delta=0.01, k_best=0, inner_passes=2, shrinking=0.0, rest=0, averaged=False)
+    DCD(delta=0.01, k_best=0, inner_passes=2, sweeps=1, shrinking=0.0, rest=0, averaged=False)
     >>> find_algorithm("bcfw", engine="master-worker").engine
     MasterWorker(shuffle=True)
     """

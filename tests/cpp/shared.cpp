@@ -169,7 +169,7 @@ TEST("shared: one thread makes the steps of the serial engine, to the bit") {
   }
 }
 
-TEST("shared: steps that overshoot together become shorter until the dual rises again") {
+TEST("shared: steps that overshoot together become shorter, and the dual does not fall") {
   const auto task = std::make_shared<const Alike>();
   SharedOptions options;
   options.threads = 8;
@@ -181,25 +181,21 @@ TEST("shared: steps that overshoot together become shorter until the dual rises 
     return std::make_unique<Shared>(task, learner, examples, marginloom::VisitOptions{.seed = 1}, options);
   };
   StopRequest never;
-  auto engine = make_engine();
-  double dual = *engine->run_pass(never).dual;
-  // Where there is no core for a second thread, steps may come one after the other by chance.
-  for (int again = 0; again < 100 && dual == 0.5; ++again) {
-    engine = make_engine();
-    dual = *engine->run_pass(never).dual;
-  }
-  CHECK(dual < 0.5);
-  CHECK(engine->caution() > 1);
   double most = 1;
-  double best = dual;
-  for (int pass = 0; pass < 100; ++pass) {
-    const auto report = engine->run_pass(never);
-    CHECK(!report.stopped);
-    best = std::max(best, *report.dual);
-    most = std::max(most, engine->caution());
+  for (int again = 0; again < 100 && most == 1; ++again) {  // without a second core steps may not meet
+    const auto engine = make_engine();
+    double dual = 0;
+    for (int pass = 0; pass < 20; ++pass) {
+      const auto report = engine->run_pass(never);
+      CHECK(!report.stopped);
+      CHECK(*report.dual >= dual - 1e-9);
+      dual = *report.dual;
+      most = std::max(most, engine->caution());
+    }
+    CHECK_NEAR(dual, 0.5, 1e-9);
   }
+  CHECK(most > 1);
   CHECK(most <= options.threads);
-  CHECK_NEAR(best, 0.5, 0.005);
 }
 
 TEST("shared: the others take what a thread that was put aside has not come to") {

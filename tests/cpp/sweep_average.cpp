@@ -161,7 +161,6 @@ TEST("sweep_average: threads that share the weights certify exactly the mean tha
   const Problem problem = training_problem();
   SharedOptions options;
   options.threads = 4;
-  options.least_gain = 1;
   Shared engine(problem.task(), make_learner(problem, 5, true), problem.examples(), {.seed = 5}, options);
   StopRequest never;
   double gap = 1;
@@ -173,32 +172,4 @@ TEST("sweep_average: threads that share the weights certify exactly the mean tha
     CHECK(gap >= -1e-12);
   }
   CHECK(gap <= 1e-3);
-}
-
-TEST("visits: steps that gain little are left for later, and only those that were made count as gain") {
-  const Problem problem = training_problem();
-  const auto task = problem.task();
-  std::vector<std::size_t> updates;
-  for (const double least_gain : {0.0, 1.0}) {
-    const auto learner = make_learner(problem, 6, false);
-    std::vector<double> w(task->dimension());
-    const auto examples = problem.examples();
-    const auto scratch = task->make_scratch();
-    marginloom::Visitor visitor{.random = Random(1), .examples = examples};
-    marginloom::FunctionSink absorb(
-        [&](const marginloom::Candidate& candidate) { learner->absorb(candidate, visitor.visit); });
-    for (const std::size_t i : examples) task->find(i, w, learner->search(i), *scratch, absorb);
-    int passes = 0;
-    StopRequest never;
-    const marginloom::Access access{w, {w.data()}, 1, never};
-    const double gain =
-        marginloom::inner_passes(*learner, visitor, true, least_gain, marginloom::visiting(*learner, visitor, access),
-                                 [&](std::size_t) { ++passes; });
-    CHECK(passes == 6);
-    CHECK(visitor.visit.least_gain == 0);
-    CHECK_NEAR(gain, learner->dual(marginloom::kernels().squared_norm(w.data(), w.size())), 1e-9);
-    updates.push_back(visitor.updates);
-  }
-  CHECK(updates[1] > 0);
-  CHECK(updates[1] < updates[0]);
 }

@@ -123,21 +123,31 @@ struct Sweep {
   Step step;
 };
 Sweep sweep_by_definition(const Block& block, const std::vector<std::vector<double>>& differences,
-                          std::vector<double> w, double ridge, const Visit& visit) {
+                          std::vector<double> w, double ridge, int most_sweeps, const Visit& visit) {
   Sweep result{duals_of(block), {}};
   double sum = std::accumulate(result.duals.begin(), result.duals.end(), block.duals_elsewhere());
-  for (const std::uint32_t j : visit.order) {
-    const auto& d = differences[j];
-    const double gradient = block.rows()[j].loss - dot(w, d) - ridge * sum;
-    const double curvature = visit.caution * dot(d, d) + ridge;
-    const double step = std::max(result.duals[j] + gradient / curvature, 0.0) - result.duals[j];
-    const double gain = step * gradient - step * step * curvature / 2;
-    result.step.tried_gain += gain;
-    if (gain < visit.least_gain) continue;
-    for (std::size_t k = 0; k < w.size(); ++k) w[k] += visit.caution * step * d[k];
-    result.duals[j] += step;
-    sum += step;
-    result.step.gain += gain;
+  const auto factor = [&](std::size_t k) {
+    return block.has_support() ? visit.caution.of(static_cast<marginloom::WeightIndex>(k)) : visit.caution.most;
+  };
+  for (int sweep = 0; sweep < most_sweeps; ++sweep) {
+    double gained = 0;
+    for (const std::uint32_t j : visit.order) {
+      const auto& d = differences[j];
+      const double gradient = block.rows()[j].loss - dot(w, d) - ridge * sum;
+      double curvature = ridge;
+      for (std::size_t k = 0; k < w.size(); ++k) curvature += factor(k) * d[k] * d[k];
+      const double step = std::max(result.duals[j] + gradient / curvature, 0.0) - result.duals[j];
+      const double gain = step * gradient - step * step * curvature / 2;
+      result.step.tried_gain += gain;
+      if (gain < visit.least_gain) continue;
+      for (std::size_t k = 0; k < w.size(); ++k) w[k] += factor(k) * step * d[k];
+      result.duals[j] += step;
+      sum += step;
+      gained += gain;
+    }
+    result.step.tried += block.size();
+    result.step.gain += gained;
+    if (gained <= 0.1 * result.step.gain) break;
   }
   return result;
 }
@@ -204,48 +214,63 @@ TEST("visit: the products are those of the differences, kept or computed") {
   for_all_blocks(3, [](Setting& setting, std::size_t i, Random&) {
     const Block& block = *setting.visit.block;
     const auto differences = setting.differences(i, block);
-    std::vector<double> products(block.size() * block.size(), -1);
-    fill_products(*setting.task, i, setting.visit, products);
-    for (std::size_t j = 0; j < block.size(); ++j) {
-      for (std::size_t k = 0; k < block.size(); ++k) {
-        CHECK_NEAR(products[j * block.size() + k], dot(differences[j], differences[k]), 1e-12);
+    const std::vector<std::uint8_t> crowds(setting.w.size(), 1);
+    const std::vector<double> factors{1, 2};
+    for (const auto& caution : {Caution{}, Caution{.most = 2}, Caution{2, crowds, factors}}) {
+      std::vector<double> products(block.size() * block.size(), -1);
+      setting.visit.caution = caution;
+      gather(*setting.task, i, setting.w, setting.visit);
+      fill_products(*setting.task, i, setting.visit, products);
+      for (std::size_t j = 0; j < block.size(); ++j) {
+        for (std::size_t k = 0; k < block.size(); ++k) {
+          const double expected = caution.most * dot(differences[j], differences[k]);
+          CHECK_NEAR(products[j * block.size() + k], expected, 1e-12);
+        }
       }
     }
     CHECK(std::ranges::all_of(setting.visit.spread, [](double value) { return value == 0; }));
   });
 }
 
-TEST("visit: a sweep makes the steps of the definition, with caution and least gains, and says what they gain") {
+TEST("visit: sweeps make the steps of the definition, with caution and least gains, and say what they gain") {
   for_all_blocks(4, [](Setting& setting, std::size_t i, Random& random) {
     Visit& visit = setting.visit;
     if (!visit.block->has_support() && !visit.block->has_products()) return;
     const auto differences = setting.differences(i, *visit.block);
     const double ridge = 0.5 + static_cast<double>(random.below(4));
-    for (const double caution : {1.0, 3.0}) {
+    std::vector<std::uint8_t> crowds(setting.w.size());
+    for (auto& crowd : crowds) crowd = static_cast<std::uint8_t>(random.below(3));
+    const std::vector<double> factors{1, 1.5, 3};
+    for (const auto& caution : {Caution{}, Caution{.most = 3}, Caution{3, crowds, factors}}) {
       for (const double least_gain : {0.0, 0.01}) {
-        visit.caution = caution;
-        visit.least_gain = least_gain;
-        gather(*setting.task, i, setting.w, visit);
-        const Step step = sweep({.ridge = ridge}, visit);
-        CHECK(visit.order.size() == visit.block->size() && visit.order[0] == 0);
-        const Sweep expected = sweep_by_definition(*visit.block, differences, setting.w, ridge, visit);
-        CHECK_NEAR(step.gain, expected.step.gain, 1e-10);
-        CHECK_NEAR(step.tried_gain, expected.step.tried_gain, 1e-10);
-        CHECK(step.tried == visit.block->size() && !step.as_a_whole);
-        const auto before = duals_of(*visit.block);
-        std::size_t updates = 0;
-        for (std::size_t j = 0; j < before.size(); ++j) {
-          CHECK_NEAR(visit.duals[j], expected.duals[j], 1e-10);
-          CHECK(visit.steps[j] == visit.duals[j] - before[j]);
-          updates += visit.steps[j] != 0 ? 1 : 0;
+        for (const int sweeps : {1, 2, 50}) {
+          visit.caution = caution;
+          visit.least_gain = least_gain;
+          gather(*setting.task, i, setting.w, visit);
+          const Step step = sweep({.ridge = ridge}, sweeps, visit);
+          CHECK(visit.order.size() == visit.block->size() && visit.order[0] == 0);
+          const Sweep expected = sweep_by_definition(*visit.block, differences, setting.w, ridge, sweeps, visit);
+          CHECK_NEAR(step.gain, expected.step.gain, 1e-10);
+          CHECK_NEAR(step.tried_gain, expected.step.tried_gain, 1e-10);
+          CHECK(step.tried == expected.step.tried && !step.as_a_whole);
+          const auto before = duals_of(*visit.block);
+          std::size_t updates = 0;
+          for (std::size_t j = 0; j < before.size(); ++j) {
+            CHECK_NEAR(visit.duals[j], expected.duals[j], 1e-10);
+            CHECK(visit.steps[j] == visit.duals[j] - before[j]);
+            updates += visit.steps[j] != 0 ? 1 : 0;
+          }
+          CHECK(step.updates == updates);
+          auto w = setting.w;
+          scatter(*setting.task, i, {w.data()}, visit);
+          const auto after = moved(setting.w, differences, visit.steps);
+          for (std::size_t k = 0; k < w.size(); ++k) CHECK_NEAR(w[k], after[k], 1e-10);
+          if (caution.most > 1) continue;
+          CHECK_NEAR(
+              step.gain,
+              objective(*visit.block, visit.duals, after, ridge) - objective(*visit.block, before, setting.w, ridge),
+              1e-10);
         }
-        CHECK(step.updates == updates);
-        if (caution > 1) continue;
-        const auto after = moved(setting.w, differences, visit.steps);
-        CHECK_NEAR(
-            step.gain,
-            objective(*visit.block, visit.duals, after, ridge) - objective(*visit.block, before, setting.w, ridge),
-            1e-10);
       }
     }
   });
@@ -327,8 +352,8 @@ TEST("visit: a copy of some rows is solved as the block is with the other duals 
     }
     if (!part.has_support() && !part.has_products()) return;
     gather(*setting.task, i, setting.w, visit);
-    (void)sweep({.ridge = 2}, visit);
-    const Sweep expected = sweep_by_definition(part, differences, setting.w, 2, visit);
+    (void)sweep({.ridge = 2}, 1, visit);
+    const Sweep expected = sweep_by_definition(part, differences, setting.w, 2, 1, visit);
     for (std::size_t j = 0; j < 2; ++j) CHECK_NEAR(visit.duals[j], expected.duals[j], 1e-10);
   });
 }

@@ -10,7 +10,7 @@ namespace visits {
 [[nodiscard]] inline marginloom::Visit seeded(std::uint64_t seed, double caution = 1) {
   marginloom::Visit visit;
   visit.random = marginloom::Random(seed);
-  visit.caution = caution;
+  visit.caution.most = caution;
   return visit;
 }
 

@@ -15,15 +15,10 @@ class Shared(Engine):
 
     Examples
     --------
-    >>> Shared(least_gain=0.2).minimum_threads
+    >>> Shared(shuffle=False).minimum_threads
     1
     """
 
-    least_gain: float = parameter(
-        0.5,
-        "share",
-        "several threads leave a step of an inner pass for later if it gains less than this share of the mean; 0: none",
-    )
     shuffle: bool = parameter(True, "switch", "visit the examples in a new random order in every pass")
 
     name = "shared"
@@ -43,5 +38,4 @@ class Shared(Engine):
             job.seed,
             self.shuffle,
             job.n_threads,
-            self.least_gain,
         )
