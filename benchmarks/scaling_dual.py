@@ -1,4 +1,4 @@
-"""The parts `dual` and `rho` of scaling.py: dual coordinate descent on one thread, master-worker and decoupled.
+"""The parts `dual` and `rho` of scaling.py: dual coordinate descent on one thread and on the engines for several.
 
 One run with a tolerance of 0.1 % gives all figures. The seconds to 1 % are read in two ways: from the trace, whose rows
 are estimates unless a certificate was due; and from the primal of the weights after each pass, which is a certificate
@@ -31,7 +31,7 @@ from scaling_runs import ACTIVITIES, COARSE_GAP, FINE_GAP, Plan, Planned
 
 DUAL_DATA = tuple(DATA_SETS)
 RHO_DATA = ("conll2000-words", "conll2000-tagging", "brown-words", "brown-tagging")
-ENGINES = ("dcd-ssvm", "ms-dcd", "demi-dcd", "ipm")
+ENGINES = ("dcd-ssvm", "ms-dcd", "demi-dcd", "shared-dcd", "ipm")
 RHO_UPDATES = (16, 64, 250, 1000)
 RHO_INFERENCES = (1, 4, 16)
 MOST_PASSES = 2000
@@ -39,7 +39,7 @@ IPM_INNER_EPOCHS, IPM_PASSES = 10, 50
 
 
 def plan_dual(plan: Plan, threads: Sequence[int]) -> list[Planned]:
-    """Plan the serial run and both engines with the most threads first, then demi-dcd with two, then the rest."""
+    """Plan the serial run and all engines with the most threads first, then those with two, then the rest."""
     most = max(threads)
     to_gap = {"tol": FINE_GAP, "max_iter": MOST_PASSES}
     runs = [plan.run(0, "dcd-ssvm", **to_gap)]
@@ -47,7 +47,7 @@ def plan_dual(plan: Plan, threads: Sequence[int]) -> list[Planned]:
         runs.append(plan.run(0 if count == most else 2, "ms-dcd", count, **to_gap))
         if count >= 2:
             priority = {most: 0, 2: 1}.get(count, 2)
-            runs.append(plan.run(priority, "demi-dcd", count, **to_gap))
+            runs += [plan.run(priority, name, count, **to_gap) for name in ("shared-dcd", "demi-dcd")]
     mixing = {"shards": most, "inner_epochs": IPM_INNER_EPOCHS}
     return [*runs, plan.run(1, "ipm", most, max_iter=IPM_PASSES, engine=mixing)]
 

@@ -15,7 +15,7 @@ from scaling_runs import ACTIVITIES
 
 Records = Mapping[str, Sequence[Record]]
 BUSY = tuple(name for name in ACTIVITIES if name != "waiting")
-GAPS = ("dcd-ssvm", "ms-dcd", "demi-dcd")
+GAPS = ("dcd-ssvm", "ms-dcd", "demi-dcd", "shared-dcd")
 
 
 def draw_dual(records: Records, scores: Mapping[str, str], folder: Path) -> list[Path]:
@@ -112,7 +112,7 @@ def _activities(axes: Any, runs: Sequence[Record]) -> None:
 
 
 def _threads(axes: Any, runs: Sequence[Record]) -> None:
-    _primal(axes, [*by_threads(runs, "dcd-ssvm"), *by_threads(runs, "demi-dcd")])
+    _primal(axes, [*by_threads(runs, "dcd-ssvm"), *by_threads(runs, "demi-dcd"), *by_threads(runs, "shared-dcd")])
 
 
 def _rho(axes: Any, runs: Sequence[Record]) -> None:

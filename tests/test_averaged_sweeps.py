@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-from marginloom import InputError
-from marginloom.engines import Shared
 from marginloom.objective import primal
 from marginloom.tasks.multiclass import MulticlassTask
 from marginloom.training import train

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/kernels.hpp"
+#include "core/norm_parts.hpp"
 
 namespace marginloom {
 
@@ -25,7 +25,11 @@ Primal primal_value(const Task& task, WeightView w, std::span<const std::size_t>
   };
   Primal result;
   result.complete = parallel_for(examples.size(), chunk, threads, stop, search);
-  result.squared_norm = kernels().squared_norm(w.data(), w.size());
+  NormParts norms(w);
+  result.complete &= parallel_for(norms.size(), 1, threads, stop, [&](int, std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end; ++k) norms.compute(k);
+  });
+  result.squared_norm = norms.sum();
   result.value = result.squared_norm / 2;
   for (std::size_t j = 0; j < examples.size(); ++j) result.value += cost(examples[j]) * loss_value(loss, slacks[j]);
   return result;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/kernels.hpp"
+#include "core/norm_parts.hpp"
 #include "core/stopwatch.hpp"
 #include "learners/step_average.hpp"
 
@@ -54,28 +55,24 @@ PassReport DualEngine::do_pass(StopRequest& stop) {
   return report;
 }
 
-// |w|^2 is added up in parts of a fixed size, so that it is the same for any number of threads.
 std::optional<double> DualEngine::squared_norm(StopRequest& stop) {
-  constexpr std::size_t part = std::size_t{1} << 16;
-  const auto w = weights_.values();
-  norms_.resize((w.size() + part - 1) / part);
+  NormParts norms(weights_.values());
   std::atomic<std::size_t> next{0};
   std::atomic<bool> ended{false};
   const auto add_up = [&](int thread) {
-    for (std::size_t k = next++; k < norms_.size(); k = next++) {
+    for (std::size_t k = next++; k < norms.size(); k = next++) {
       if (thread == 0 && stop.stopped()) ended = true;
       if (ended.load(std::memory_order_relaxed)) return;
-      const auto weights = w.subspan(k * part, std::min(part, w.size() - k * part));
-      norms_[k] = kernels().squared_norm(weights.data(), weights.size());
+      norms.compute(k);
     }
   };
-  if (Team* threads = team(); threads && norms_.size() > 1) {
+  if (Team* threads = team(); threads && norms.size() > 1) {
     threads->share(add_up);
   } else {
     add_up(0);
   }
   if (ended) return std::nullopt;
-  return std::accumulate(norms_.begin(), norms_.end(), 0.0);
+  return norms.sum();
 }
 
 void DualEngine::note_search(std::size_t i, double slack, PassReport& report) {
@@ -101,7 +98,7 @@ void DualEngine::note_inner_pass(std::size_t updates) {
 
 std::optional<Certificate> DualEngine::certify(int threads, StopRequest& stop) {
   rests_.end_all();
-  learner_->write_weights(weights_.values());
+  learner_->write_weights(weights_.values(), threads);
   std::vector<double> average(weights_are_final() ? 0 : weights_.size());
   if (!average.empty()) final_weights(average);
   const WeightView w = average.empty() ? WeightView(weights_.values()) : WeightView(average);

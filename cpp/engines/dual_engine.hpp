@@ -63,8 +63,6 @@ class DualEngine : public Engine {
   // One pass of inference, then the learner's passes over the blocks.
   PassReport do_pass(StopRequest& stop) final;
   [[nodiscard]] std::optional<double> squared_norm(StopRequest& stop);  // none if it was stopped
-
-  std::vector<double> norms_;  // of parts of the weights
 };
 
 }  // namespace marginloom

@@ -10,14 +10,16 @@
 namespace marginloom {
 namespace {
 
-// w += sum of dual * difference of a block that has its rows.
-void add_rows(const Block& block, std::span<double> w) {
+// w += sum of dual * difference of a block that has its rows, for these positions of its support.
+void add_rows(const Block& block, std::size_t first, std::size_t last, std::span<double> w) {
   const auto support = block.support();
   const float* values = block.values();
   block.with_positions([&](const auto* positions) {
     for (const Block::Row& row : block.rows()) {
-      const std::size_t end = std::size_t{row.first_entry} + row.entry_count;
-      for (std::size_t k = row.first_entry; k < end; ++k) w[support[positions[k]]] += row.dual * values[k];
+      const auto* const end = positions + row.first_entry + row.entry_count;
+      const auto* place = positions + row.first_entry;
+      if (first > 0) place = std::lower_bound(place, end, first);
+      for (; place != end && *place < last; ++place) w[support[*place]] += row.dual * values[place - positions];
     }
   });
 }
@@ -32,12 +34,17 @@ Blocks::Blocks(std::shared_ptr<const Task> task, std::size_t budget, bool produc
       blocks_(task_->size()),
       held_(blocks_.size() * sizeof(Block)) {}
 
-// Makes a change to a block and counts the bytes that it takes or gives back.
+// Makes a change to a block and counts the bytes and candidates that it takes or gives back.
 template <class Change>
 void Blocks::change(Block& block, Change make) {
-  const std::size_t before = block.memory();
+  const std::size_t bytes = block.memory();
+  const std::size_t candidates = block.size();
   make(block);
-  if (block.memory() != before) std::atomic_ref(held_).fetch_add(block.memory() - before, std::memory_order_relaxed);
+  const auto count = [](std::size_t& counter, std::size_t before, std::size_t after) {
+    if (after != before) std::atomic_ref(counter).fetch_add(after - before, std::memory_order_relaxed);
+  };
+  count(held_, bytes, block.memory());
+  count(active_, candidates, block.size());
 }
 
 void Blocks::put_first(Block& block, const Candidate& candidate, Block::Keep keep, Visit& visit) const {
@@ -120,8 +127,46 @@ void Blocks::prefetch(std::span<const std::size_t> coming, WeightView w, bool in
   for (const WeightIndex k : support.first(std::min(support.size(), most))) prefetch_line(&w[k]);
 }
 
+void Blocks::write_weights(std::span<double> w, int threads) const {
+  const auto has_rows = [](const Block& block) { return block.empty() || block.has_support(); };
+  if (threads <= 1 || implicit_ || !std::ranges::all_of(blocks_, has_rows)) return write_all(w);
+  StopRequest never;
+  const auto bounds = ranges_of_weights(static_cast<std::size_t>(threads));
+  (void)parallel_for(bounds.size() - 1, 1, threads, never, [&](int, std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end; ++k) write_range(w, bounds[k], bounds[k + 1]);
+  });
+}
+
+// Bounds of ranges that are about as much work each, by the supports of some blocks.
+std::vector<std::size_t> Blocks::ranges_of_weights(std::size_t count) const {
+  constexpr std::size_t most = 64;
+  std::vector<std::size_t> sample;
+  for (std::size_t i = 0; i < blocks_.size(); i += 1 + blocks_.size() / most) {
+    sample.insert(sample.end(), blocks_[i].support().begin(), blocks_[i].support().end());
+  }
+  std::ranges::sort(sample);
+  std::vector<std::size_t> bounds{0};
+  for (std::size_t k = 1; k < count && !sample.empty(); ++k) bounds.push_back(sample[k * sample.size() / count]);
+  bounds.push_back(task_->dimension());
+  return bounds;
+}
+
+// What all blocks add to some of the weights.
+void Blocks::write_range(std::span<double> w, std::size_t begin, std::size_t end) const {
+  constexpr std::size_t ahead = 8;
+  std::fill(w.begin() + static_cast<std::ptrdiff_t>(begin), w.begin() + static_cast<std::ptrdiff_t>(end), 0.0);
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    if (i + ahead < blocks_.size()) blocks_[i + ahead].prefetch_header();
+    if (i + ahead / 2 < blocks_.size()) blocks_[i + ahead / 2].prefetch();
+    const auto support = blocks_[i].support();
+    const auto first = std::ranges::lower_bound(support, begin) - support.begin();
+    const auto last = std::ranges::lower_bound(support, end) - support.begin();
+    if (first < last) add_rows(blocks_[i], static_cast<std::size_t>(first), static_cast<std::size_t>(last), w);
+  }
+}
+
 // Candidate by candidate, so that blocks with and without their rows give the same bits.
-void Blocks::write_weights(std::span<double> w) const {
+void Blocks::write_all(std::span<double> w) const {
   std::ranges::fill(w, 0.0);
   const WeightWriter writer{w.data()};
   const auto scratch = task_->make_scratch();
@@ -136,7 +181,7 @@ void Blocks::write_weights(std::span<double> w) const {
       for (const Block::Row& row : block.rows()) duals.push_back(row.dual);
       task_->scatter(i, outputs, duals, writer);
     } else if (block.has_support()) {
-      add_rows(block, w);
+      add_rows(block, 0, block.support().size(), w);
     } else {
       for (const Block::Row& row : block.rows()) {
         FunctionSink add([&](const Candidate& candidate) { add_difference(*task_, candidate, row.dual, writer); });
@@ -144,12 +189,6 @@ void Blocks::write_weights(std::span<double> w) const {
       }
     }
   }
-}
-
-std::size_t Blocks::active() const {
-  std::size_t count = 0;
-  for (const Block& block : blocks_) count += block.size();
-  return count;
 }
 
 StateArrays Blocks::export_state(const ExampleIds& ids) const {

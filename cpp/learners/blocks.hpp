@@ -14,6 +14,7 @@
 
 #include "core/block.hpp"
 #include "core/example_ids.hpp"
+#include "core/parallel.hpp"
 #include "core/state.hpp"
 #include "core/task.hpp"
 #include "learners/dual_point.hpp"
@@ -54,8 +55,9 @@ class Blocks {
   // then the block, then what the block names.
   void prefetch(std::span<const std::size_t> coming, WeightView w, bool inputs = true) const;
 
-  void write_weights(std::span<double> w) const;  // w = sum of dual * difference
-  [[nodiscard]] std::size_t active() const;
+  // w = sum of dual * difference; the same bits for any number of threads.
+  void write_weights(std::span<double> w, int threads = 1) const;
+  [[nodiscard]] std::size_t active() const { return std::atomic_ref(active_).load(std::memory_order_relaxed); }
   [[nodiscard]] std::size_t memory() const { return std::atomic_ref(held_).load(std::memory_order_relaxed); }
 
   // The duals with the outputs they belong to, and blocks made of them: every candidate is rebuilt through the task.
@@ -74,6 +76,9 @@ class Blocks {
   [[nodiscard]] std::size_t refill_limit() const { return budget_ - budget_ / 8; }
   void put_first(Block& block, const Candidate& candidate, Block::Keep keep, Visit& visit) const;
   void rebuild(std::size_t i, Visit& visit) const;
+  void write_all(std::span<double> w) const;
+  void write_range(std::span<double> w, std::size_t begin, std::size_t end) const;
+  [[nodiscard]] std::vector<std::size_t> ranges_of_weights(std::size_t count) const;
   template <class Change>
   void change(Block& block, Change make);
 
@@ -82,7 +87,9 @@ class Blocks {
   bool products_;
   std::size_t budget_;
   std::vector<Block> blocks_;
-  mutable std::size_t held_;  // bytes; threads that work on different blocks change it atomically
+  // Bytes and candidates; threads that work on different blocks change them atomically.
+  mutable std::size_t held_;
+  mutable std::size_t active_ = 0;
   const DualPoint* point_ = nullptr;
   std::size_t hand_ = 0;  // the block that trim() comes to next
 };

@@ -89,7 +89,7 @@ class DualLearner {
 
   // The dual objective, given |w|^2; and w recomputed from the dual variables.
   [[nodiscard]] virtual double dual(double squared_norm) const = 0;
-  virtual void write_weights(std::span<double> w) { blocks_.write_weights(w); }
+  virtual void write_weights(std::span<double> w, int threads = 1) { blocks_.write_weights(w, threads); }
 
   struct Held {
     std::size_t candidates = 0;

@@ -199,7 +199,7 @@ double OneSlack::dual(double squared_norm) const {
   return sum;
 }
 
-void OneSlack::write_weights(std::span<double> w) {
+void OneSlack::write_weights(std::span<double> w, int) {
   std::ranges::fill(w, 0.0);
   for (const Constraint& constraint : constraints_) {
     for (std::size_t k = 0; k < constraint.indices.size(); ++k) {

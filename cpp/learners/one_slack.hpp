@@ -47,7 +47,7 @@ class OneSlack final : public DualLearner {
   void settle(std::size_t, const Visit&, const Step&, bool) override {}
   PassEnd end_pass(std::span<double> w, Visit& visit, StopRequest& stop) override;
   double dual(double squared_norm) const override;
-  void write_weights(std::span<double> w) override;
+  void write_weights(std::span<double> w, int threads = 1) override;
   Held held() const override;
   StateArrays export_state() const override;
   void import_state(const StateArrays& state) override;

@@ -65,6 +65,12 @@ ALGORITHMS: dict[str, Algorithm] = {
             DCD(inner_passes=2),
             Decoupled(),
         ),
+        Algorithm(
+            "shared-dcd",
+            "dual coordinate descent, all threads search and learn on the same weights; the fastest on many cores",
+            DCD(inner_passes=2, sweeps=3),
+            Shared(),
+        ),
         Algorithm("cpd", "cutting planes solved by dual coordinate descent after every pass", CPD(), Serial()),
         Algorithm("n-slack", "cutting planes solved after every new constraint; for small data", NSlack(), Serial()),
         Algorithm("one-slack", "cutting planes with one slack for all, as in SVM-Struct", OneSlack(), Serial()),

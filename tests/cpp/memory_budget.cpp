@@ -180,8 +180,13 @@ TEST("memory_budget: what blocks count is what each of them holds") {
   Visit visit;
   const auto check = [&] {
     std::size_t sum = blocks.size() * sizeof(Block);
-    for (std::size_t i = 0; i < blocks.size(); ++i) sum += blocks[i].memory();
+    std::size_t candidates = 0;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      sum += blocks[i].memory();
+      candidates += blocks[i].size();
+    }
     CHECK(blocks.memory() == sum);
+    CHECK(blocks.active() == candidates);
   };
   bool over = false;
   for (int round = 0; round < 20; ++round) {
@@ -199,4 +204,27 @@ TEST("memory_budget: what blocks count is what each of them holds") {
     check();
   }
   CHECK(over);
+}
+
+TEST("memory_budget: any number of threads writes the same weights to the bit, under any budget") {
+  for (const Kind kind : {Kind::values, Kind::dense}) {
+    const Problem problem = wide_problem(kind);
+    for (const std::size_t budget : {Blocks::unlimited, std::size_t{20000}}) {
+      Training training(problem, budget);
+      training.run(4);
+      std::vector<double> expected(problem.task()->dimension(), 7.0);
+      training.learner->write_weights(expected);
+      CHECK(std::ranges::any_of(expected, [](double weight) { return weight != 0; }));
+      for (const int threads : {2, 3, 16, 200}) {
+        std::vector<double> found(expected.size(), -7.0);
+        training.learner->write_weights(found, threads);
+        CHECK(problems::same_bits(found, expected));
+      }
+    }
+  }
+  const Problem problem = wide_problem(Kind::values);
+  Training untrained(problem, Blocks::unlimited);
+  std::vector<double> w(problem.task()->dimension(), 1.0);
+  untrained.learner->write_weights(w, 4);
+  CHECK(std::ranges::all_of(w, [](double weight) { return weight == 0; }));
 }
