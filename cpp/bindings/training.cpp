@@ -256,11 +256,12 @@ void bind_training(nb::module_& module) {
   nb::class_<Decoupled, Engine>(module, "Decoupled")
       .def("__init__", [](Decoupled* self, std::shared_ptr<Task> task, std::shared_ptr<DualLearner> learner,
                           const InputArray<std::uint64_t>& examples, std::uint64_t seed, bool shuffle, int threads,
-                          std::size_t rho_updates, std::size_t rho_inferences, double least_gain) {
+                          int learners, std::size_t rho_updates, std::size_t rho_inferences, double least_gain) {
         if (&learner->task() != task.get()) throw std::invalid_argument("the learner belongs to another task");
         auto visited = checked_examples(*task, examples);
         DecoupledOptions options;
         options.threads = threads;
+        options.learners = learners;
         options.rho_updates = rho_updates;
         options.rho_inferences = rho_inferences;
         options.least_gain = least_gain;

@@ -27,11 +27,14 @@ Decoupled::Decoupled(std::shared_ptr<const Task> task, std::shared_ptr<DualLearn
       parallel_(std::move(options)),
       team_(std::max(parallel_.threads, 2)),
       searchers_(static_cast<std::size_t>(team_.size())),
-      mailbox_(searchers_.size(), mails_each),
       snapshots_(task_, searchers_.size() - 1),
       away_(task_->size(), 0) {
   if (!learner_->schedule().lends) throw std::invalid_argument("this learner cannot be decoupled from inference");
   for (Searcher& searcher : searchers_) searcher.scratch = task_->make_scratch();
+  const std::size_t learners =
+      std::clamp<std::size_t>(static_cast<std::size_t>(parallel_.learners), 1, searchers_.size() - 1);
+  for (std::size_t k = 0; k < learners; ++k) learning_.emplace_back(k, searchers_.size(), mails_each);
+  if (!alone()) safeguard_ = std::make_unique<Safeguard>(*learner_, searchers_.size(), learners);
 }
 
 std::optional<Certificate> Decoupled::certify(int threads, StopRequest& stop) {
@@ -42,35 +45,35 @@ std::optional<Certificate> Decoupled::certify(int threads, StopRequest& stop) {
 void Decoupled::import_state(const StateArrays& state) {
   outdated_ = true;
   DualEngine::import_state(state);
+  if (safeguard_) safeguard_->forget();
 }
 
 void Decoupled::search_pass(PassReport& report, StopRequest& stop) {
   report.threads.resize(static_cast<std::size_t>(team_.size()));
-  mailbox_.open();
-  if (std::exchange(outdated_, false)) {
-    snapshots_.reset(weights_.values(), visitor_.updates);
-    published_ = visitor_.updates + searches_;
-  }
-  clock_ = visitor_.updates;
   order_ = pass_order(examples_, options_, visitor_.random);
   taken_ = 0;
   for (Searcher& searcher : searchers_) searcher.visit.random = Random(visitor_.random.next());
+  begin_learning();
   const auto work = [&](int thread) {
+    const auto number = static_cast<std::size_t>(thread);
+    StopRequest never;  // only the calling thread may ask the owner; the others hear of it when mailboxes close
     try {
-      if (thread == 0) {
-        learn(report, stop);
+      if (number < learning_.size()) {
+        learn(learning_[number], report.threads[number], thread == 0 ? stop : never);
       } else {
-        const auto number = static_cast<std::size_t>(thread);
         search_some(number, report.threads[number]);
       }
     } catch (...) {
-      mailbox_.close();  // nobody is to wait for this thread
+      close();  // nobody is to wait for this thread
       throw;
     }
   };
   const auto settle = [&] {
-    mailbox_.visit([&](Mail& mail) { take_back(mail); });
-    take_back(own_);
+    for (LearningThread& learning : learning_) {
+      learning.mailbox.visit([&](Mail& mail) { take_back(mail); });
+      take_back(learning.own);
+    }
+    collect(report);
   };
   try {
     team_.run(work);
@@ -80,8 +83,52 @@ void Decoupled::search_pass(PassReport& report, StopRequest& stop) {
     throw;
   }
   settle();
+  report.stopped = stopped_;
   if (report.stopped) recompute_weights();
   report.weights_age /= static_cast<double>(std::max<std::size_t>(report.inferences, 1));
+}
+
+void Decoupled::begin_learning() {
+  searched_ = 0;
+  stopped_ = false;
+  for (LearningThread& learning : learning_) {
+    learning.mailbox.open();
+    learning.visitor.begin(visitor_.random);
+    learning.report = {};
+    learning.loss_sum = learning.gain = 0;
+  }
+  clock_ = visitor_.updates;
+  published_ = 0;
+  if (safeguard_) {
+    safeguard_->begin(weights_.values(), examples_, visitor_.random);
+    for (LearningThread& learning : learning_) learning.visitor.visit.caution = safeguard_->caution();
+  } else if (std::exchange(outdated_, false)) {
+    snapshots_.reset(weights_.values(), visitor_.updates);
+  }
+}
+
+void Decoupled::collect(PassReport& report) {
+  for (LearningThread& learning : learning_) {
+    report.inferences += learning.report.inferences;
+    report.training_loss += learning.report.training_loss;
+    report.found += learning.report.found;
+    report.accepted += learning.report.accepted;
+    report.wrong += learning.report.wrong;
+    report.weights_age += learning.report.weights_age;
+    loss_sum_ += learning.loss_sum;
+    visitor_.updates += std::exchange(learning.visitor.updates, 0);
+  }
+}
+
+double Decoupled::check(double squared_norm, bool whole_pass) {
+  if (!safeguard_) return squared_norm;
+  double believed = 0;
+  for (const LearningThread& learning : learning_) believed += learning.gain;
+  return safeguard_->check(squared_norm, believed, whole_pass, weights_.values());
+}
+
+void Decoupled::close() {
+  for (LearningThread& learning : learning_) learning.mailbox.close();
 }
 
 std::optional<std::size_t> Decoupled::next_example() {
@@ -97,6 +144,7 @@ void Decoupled::recompute_weights() {
 
 void Decoupled::search_some(std::size_t number, ThreadTime& time) {
   Searcher& searcher = searchers_[number];
+  Mailbox& mailbox = learning_[number % learning_.size()].mailbox;
   searcher.searched.clear();
   searcher.next = 0;
   searcher.mean_gain /= 2;  // gains fall from pass to pass, and a pass may be too short for the mean to follow
@@ -112,31 +160,34 @@ void Decoupled::search_some(std::size_t number, ThreadTime& time) {
       time.inference += watch.lap();
       if (!mail) {
         parallel_.at_handover();
-        mail = mailbox_.take_mail(number);
+        mail = mailbox.take_mail(number);
         time.waiting += watch.lap();
         if (!mail) return;
         take_back(*mail);
         in_mail = 0;
       }
-      pin = snapshots_.pin();
+      if (alone()) pin = snapshots_.pin();
       with_pin = 0;
       time.publishing += watch.lap();
     }
-    search(*i, pin.weights(), busy ? parallel_.least_gain : 0, searcher, mail->add());
-    mail->age += static_cast<double>(clock_.load(std::memory_order_relaxed) - pin.version());
+    const WeightView w = alone() ? pin.weights() : WeightView(weights_.values());
+    search(*i, w, busy ? parallel_.least_gain : 0, number, mail->add());
+    if (alone()) mail->age += static_cast<double>(clock_.load(std::memory_order_relaxed) - pin.version());
     ++with_pin;
-    if (!busy) send_again(pin, searcher, *mail);
+    if (!busy) send_again(w, searcher, *mail);
     searcher.searched.push_back(*i);
     if (++in_mail == searches_each) {
-      busy = !mailbox_.send(std::exchange(mail, nullptr));
+      busy = !mailbox.send(std::exchange(mail, nullptr));
       parallel_.at_handover();
     }
   }
   time.inference += watch.lap();
-  if (mail) mailbox_.send(mail);
+  if (mail) mailbox.send(mail);
 }
 
-void Decoupled::search(std::size_t i, WeightView w, double least_gain, Searcher& searcher, Mail::Item& item) {
+void Decoupled::search(std::size_t i, WeightView w, double least_gain, std::size_t number, Mail::Item& item) {
+  Searcher& searcher = searchers_[number];
+  if (safeguard_) safeguard_->note(i, number);
   item.example = i;
   item.searched = true;
   item.found = 0;
@@ -144,7 +195,8 @@ void Decoupled::search(std::size_t i, WeightView w, double least_gain, Searcher&
     learner_->absorb(candidate, searcher.visit);
     ++item.found;
   });
-  item.slack = task_->find(i, w, learner_->search(i), *searcher.scratch, absorb);
+  item.slack = alone() ? task_->find(i, w, learner_->search(i), *searcher.scratch, absorb)
+                       : find_in_live_weights(*task_, i, w, learner_->search(i), *searcher.scratch, absorb);
   item.worth = lend(i, w, least_gain, searcher, item);
   away_[i] = item.worth ? 1 : 0;
 }
@@ -185,7 +237,7 @@ bool Decoupled::lend(std::size_t i, WeightView w, double least_gain, Searcher& s
 }
 
 // Sends blocks of examples that this thread has searched in this pass and that are at home, one after the other.
-void Decoupled::send_again(const Snapshots::Pin& pin, Searcher& searcher, Mail& mail) {
+void Decoupled::send_again(WeightView w, Searcher& searcher, Mail& mail) {
   const std::size_t most = searcher.searched.size();
   for (int more = std::min<int>(learner_->schedule().inner_passes, static_cast<int>(most)); more > 0; --more) {
     if (searcher.next >= most) searcher.next = 0;
@@ -194,7 +246,7 @@ void Decoupled::send_again(const Snapshots::Pin& pin, Searcher& searcher, Mail& 
     Mail::Item& item = mail.add();
     item.example = i;
     item.searched = false;
-    item.worth = lend(i, pin.weights(), 0, searcher, item);
+    item.worth = lend(i, w, 0, searcher, item);
     away_[i] = item.worth ? 1 : 0;
   }
 }
@@ -214,67 +266,69 @@ void Decoupled::take_back(Mail& mail) {
   mail.clear();
 }
 
-void Decoupled::learn(PassReport& report, StopRequest& stop) {
-  ThreadTime& time = report.threads.front();
+void Decoupled::learn(LearningThread& learning, ThreadTime& time, StopRequest& stop) {
   Stopwatch watch;
-  while (!mailbox_.closed() && report.inferences < examples_.size()) {
+  while (!learning.mailbox.closed() && searched_ < examples_.size()) {
     if (stop.stopped()) {
-      report.stopped = true;
+      stopped_ = true;
       break;
     }
-    const auto [mail, next] = mailbox_.receive();
+    const auto [mail, next] = learning.mailbox.receive();
     if (mail) {
-      take_in(mail->items(), next ? next->items() : std::span<Mail::Item>(), report);
-      report.weights_age += mail->age;
-      mailbox_.give_back(mail);
+      take_in(mail->items(), next ? next->items() : std::span<Mail::Item>(), learning);
+      learning.report.weights_age += mail->age;
+      learning.mailbox.give_back(mail);
       parallel_.at_handover();
-    } else if (!search_one(report, time, watch)) {
+    } else if (!search_one(learning, time, watch)) {
       time.update += watch.lap();
-      mailbox_.wait();
+      learning.mailbox.wait();
       time.waiting += watch.lap();
     }
     time.update += watch.lap();
-    publish_if_due();
+    alone() ? publish_if_due() : parallel_.at_handover();
     time.publishing += watch.lap();
   }
-  mailbox_.close();
+  close();
 }
 
 // The learner's own search, with the weights as they are; false if all examples are taken.
-bool Decoupled::search_one(PassReport& report, ThreadTime& time, Stopwatch& watch) {
+bool Decoupled::search_one(LearningThread& learning, ThreadTime& time, Stopwatch& watch) {
   const auto i = next_example();
   if (!i) return false;
   time.update += watch.lap();
-  search(*i, weights_.values(), 0, searchers_.front(), own_.add());
+  search(*i, weights_.values(), 0, learning.own.sender(), learning.own.add());
   time.inference += watch.lap();
-  take_in(own_.items(), {}, report);
-  take_back(own_);
+  take_in(learning.own.items(), {}, learning);
+  take_back(learning.own);
   return true;
 }
 
 // `next` are the items that come after these.
-void Decoupled::take_in(std::span<Mail::Item> items, std::span<const Mail::Item> next, PassReport& report) {
-  const WeightWriter w{weights_.values().data()};
-  coming_.clear();
+void Decoupled::take_in(std::span<Mail::Item> items, std::span<const Mail::Item> next, LearningThread& learning) {
+  PassReport& report = learning.report;
+  learning.coming.clear();
   for (const auto& list : {std::span<const Mail::Item>(items), next}) {
     for (const Mail::Item& item : list) {
-      if (item.worth) coming_.push_back(&item);
+      if (item.worth) learning.coming.push_back(&item);
     }
   }
-  auto coming = std::span<const Mail::Item* const>(coming_);
+  auto coming = std::span<const Mail::Item* const>(learning.coming);
   for (Mail::Item& item : items) {
     item.step = {};
     if (item.worth) {
       coming = coming.subspan(1);
       prefetch(coming);
-      improve(item, w);
+      improve(item, learning);
     }
     if (!item.searched) continue;
-    note_search(item.example, item.slack, report);
+    learner_->searched(item.example, item.slack);
+    report.training_loss += item.slack;
+    learning.loss_sum += learner_->cost(item.example) * loss_value(learner_->loss(), item.slack);
     report.found += item.found;
     report.accepted += item.step.gain > 0 ? item.found : 0;
     report.wrong += item.found > 0 ? 1 : 0;
-    ++searches_;
+    ++report.inferences;
+    ++searched_;
   }
 }
 
@@ -289,22 +343,27 @@ void Decoupled::prefetch(std::span<const Mail::Item* const> coming) {
 }
 
 // A visit of a block that was lent.
-void Decoupled::improve(Mail::Item& item, const WeightWriter& w) {
-  Visit& visit = visitor_.visit;
+void Decoupled::improve(Mail::Item& item, LearningThread& learning) {
+  Visit& visit = learning.visitor.visit;
   visit.block = &item.block;
   gather(*task_, item.example, weights_.values(), visit);
   item.step = learner_->solve(item.example, visit);
-  if (item.step.updates > 0) scatter(*task_, item.example, w, visit, &snapshots_.delta());
-  visitor_.updates += item.step.updates;
+  const WeightWriter w{weights_.values().data(), !alone()};
+  if (item.step.updates > 0) scatter(*task_, item.example, w, visit, alone() ? &snapshots_.delta() : nullptr);
+  learning.visitor.updates += item.step.updates;
+  learning.gain += item.step.gain;
   for (std::size_t j = 0; j < visit.duals.size(); ++j) item.block.rows()[j].dual = visit.duals[j];
 }
 
 void Decoupled::publish_if_due() {
-  clock_.store(visitor_.updates, std::memory_order_relaxed);
-  if (visitor_.updates + searches_ - published_ < parallel_.rho_updates) return;
+  const LearningThread& learning = learning_.front();
+  const std::uint64_t updates = visitor_.updates + learning.visitor.updates;
+  clock_.store(updates, std::memory_order_relaxed);
+  const std::uint64_t done = learning.visitor.updates + learning.report.inferences;
+  if (done - published_ < parallel_.rho_updates) return;
   parallel_.at_handover();
-  snapshots_.publish(visitor_.updates);
-  published_ = visitor_.updates + searches_;
+  snapshots_.publish(updates);
+  published_ = done;
 }
 
 }  // namespace marginloom

@@ -17,12 +17,17 @@
 //
 // A pass ends when every example has been searched once and what was found has come in.
 //
+// With several learners, each gets the mails of some of the inference threads. They step on the same weights by atomic
+// additions, under a safeguard, and everybody reads the weights as they are: there are no snapshots, since nobody alone
+// knows what has changed.
+//
 // What a search finds depends on when it runs, so results differ from run to run. Their certificates say how good they
 // are.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -33,12 +38,14 @@
 #include "core/team.hpp"
 #include "engines/dual_engine.hpp"
 #include "engines/mailbox.hpp"
+#include "engines/safeguard.hpp"
 #include "engines/snapshots.hpp"
 
 namespace marginloom {
 
 struct DecoupledOptions {
-  int threads = 2;  // at least 2
+  int threads = 2;   // at least 2
+  int learners = 1;  // of the threads; at least one other searches
   std::size_t rho_updates = 250;
   std::size_t rho_inferences = 4;
   double least_gain = 0.1;                    // share of the mean gain from which a step is sent to a busy learner
@@ -61,41 +68,58 @@ class Decoupled final : public DualEngine {
     double mean_gain = 0;  // of the last ten thousand steps or so that were tried
     std::size_t next = 0;  // among those searched before, to be sent again
   };
+  struct alignas(64) LearningThread {
+    LearningThread(std::size_t number, std::size_t senders, std::size_t mails_each)
+        : own(number), mailbox(senders, mails_each) {}
+
+    Visitor visitor = {};
+    Mail own;  // what it has searched itself
+    Mailbox mailbox;
+    std::vector<const Mail::Item*> coming = {};  // that it will improve
+    PassReport report = {};
+    double loss_sum = 0;
+    double gain = 0;
+  };
 
   Team* team() override { return &team_; }
   void search_pass(PassReport& report, StopRequest& stop) override;
   void inner_passes(PassReport&, StopRequest&) override {}  // they are part of the search pass
 
   void recompute_weights();
+  double check(double squared_norm, bool whole_pass) override;
   void search_some(std::size_t number, ThreadTime& time);
   [[nodiscard]] std::optional<std::size_t> next_example();
-  void search(std::size_t i, WeightView w, double least_gain, Searcher& searcher, Mail::Item& item);
-  void send_again(const Snapshots::Pin& pin, Searcher& searcher, Mail& mail);
+  void search(std::size_t i, WeightView w, double least_gain, std::size_t number, Mail::Item& item);
+  void send_again(WeightView w, Searcher& searcher, Mail& mail);
   // Copies what is worth improving of the block of example i; false if nothing is.
   bool lend(std::size_t i, WeightView w, double least_gain, Searcher& searcher, Mail::Item& item);
   void take_back(Mail& mail);
-  void learn(PassReport& report, StopRequest& stop);
-  bool search_one(PassReport& report, ThreadTime& time, Stopwatch& watch);
-  void take_in(std::span<Mail::Item> items, std::span<const Mail::Item> next, PassReport& report);
+  void begin_learning();
+  void learn(LearningThread& learning, ThreadTime& time, StopRequest& stop);
+  bool search_one(LearningThread& learning, ThreadTime& time, Stopwatch& watch);
+  void take_in(std::span<Mail::Item> items, std::span<const Mail::Item> next, LearningThread& learning);
   void prefetch(std::span<const Mail::Item* const> coming);
-  void improve(Mail::Item& item, const WeightWriter& w);
+  void improve(Mail::Item& item, LearningThread& learning);
   void publish_if_due();
+  void close();
+  void collect(PassReport& report);
+  [[nodiscard]] bool alone() const { return learning_.size() == 1; }
 
   DecoupledOptions parallel_;
   Team team_;
-  std::vector<Searcher> searchers_;  // one per inference thread, and one for the learner
+  std::vector<Searcher> searchers_;  // one per thread: learners search too when they have nothing else to do
   std::vector<std::size_t> order_;   // of the examples in this pass
   std::atomic<std::size_t> taken_{0};
-  Mailbox mailbox_;
-  Snapshots snapshots_;
-  std::vector<const Mail::Item*> coming_;  // that the learner will improve
-  Mail own_{0};                            // what the learner has searched itself
-  std::vector<std::uint8_t> away_;         // examples whose blocks have been sent; each is its owner's
-  bool outdated_ = true;                   // the weights have changed without notice
+  std::atomic<std::size_t> searched_{0};  // in this pass, and come in
+  std::atomic<bool> stopped_{false};
+  std::deque<LearningThread> learning_;
+  std::unique_ptr<Safeguard> safeguard_;  // if several threads learn
+  Snapshots snapshots_;                   // if only one does
+  std::vector<std::uint8_t> away_;        // examples whose blocks have been sent; each is its owner's
+  bool outdated_ = true;                  // the weights have changed without notice
   // Searches count as updates do when it comes to publishing: if nothing that they bring is of use any more, that is
   // because their weights are old.
-  std::uint64_t searches_ = 0;
-  std::uint64_t published_ = 0;          // updates and searches then
+  std::uint64_t published_ = 0;          // updates and searches of this pass then
   std::atomic<std::uint64_t> clock_{0};  // updates so far, as inference threads see them
 };
 

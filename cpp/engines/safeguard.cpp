@@ -13,9 +13,9 @@ constexpr std::size_t most_crowded = 255;  // what a byte holds
 
 }  // namespace
 
-Safeguard::Safeguard(DualLearner& learner, std::size_t threads)
+Safeguard::Safeguard(DualLearner& learner, std::size_t threads, std::size_t learners)
     : learner_(learner),
-      threads_(static_cast<double>(threads)),
+      learners_(static_cast<double>(learners)),
       point_(learner.task().size(), threads),
       factors_(most_crowded + 1) {}
 
@@ -36,14 +36,14 @@ void Safeguard::begin(WeightView w, std::span<const std::size_t> examples, Rando
   }
   if (sample_ == 0) return;
   for (std::size_t count = 0; count <= most_crowded; ++count) {
-    const double others = (threads_ - 1) * static_cast<double>(count) / static_cast<double>(sample_);
+    const double others = (learners_ - 1) * static_cast<double>(count) / static_cast<double>(sample_);
     factors_[count] = 1 + (caution_ - 1) * std::min(others, 1.0);
   }
 }
 
 // So many blocks that a weight which counts in full does not exceed a byte.
 void Safeguard::sample_supports(std::span<const std::size_t> examples, Random& random) {
-  const std::size_t most = std::min<std::size_t>(1024, most_crowded * static_cast<std::size_t>(threads_ - 1));
+  const std::size_t most = std::min<std::size_t>(1024, most_crowded * static_cast<std::size_t>(learners_ - 1));
   crowds_.assign(learner_.task().dimension(), 0);
   sample_ = 0;
   for (std::size_t taken = 0; taken < most && !examples.empty(); ++taken) {
@@ -73,7 +73,7 @@ void Safeguard::adapt(double gained, double believed) {
   constexpr double rise = 1.5;
   constexpr double fall = 1.05;  // slowly: going back and forth between too much and just enough gains little
   if (gained < enough * believed) {
-    caution_ = std::min(caution_ * rise, threads_);
+    caution_ = std::min(caution_ * rise, learners_);
   } else if (gained > good * believed) {
     caution_ = std::max(caution_ / fall, 1.0);
   }

@@ -2,9 +2,10 @@
 //
 // A step that was computed before another thread's step was seen is too long where both go the same way. Two things
 // answer that. Steps are shorter where it is likely: the curvature of a weight counts 1 + (caution - 1) min(1, c)
-// times, c being how many of the other threads' visits move the weight at a time, as a sample of supports has it; where
-// differences are implicit, all of the curvature counts `caution` times. Caution follows what a pass gained in the dual
-// against what its threads believed to gain: it rises fast, to the number of threads at most, and falls slowly.
+// times, c being how many of the other learners' visits move the weight at a time, as a sample of supports has it;
+// where differences are implicit, all of the curvature counts `caution` times. Caution follows what a pass gained in
+// the dual against what its threads believed to gain: it rises fast, to the number of learners at most, and falls
+// slowly.
 //
 // And no pass ends below the one before. The end of a pass is a check: the duals that it begins with are noted, their
 // candidates stay until the next one, and if the dual fell, the duals go back to the best point on the line between the
@@ -23,7 +24,8 @@ namespace marginloom {
 
 class Safeguard {
  public:
-  Safeguard(DualLearner& learner, std::size_t threads);
+  // `threads` note what they are about to change, `learners` of them make steps.
+  Safeguard(DualLearner& learner, std::size_t threads, std::size_t learners);
   ~Safeguard() { learner_.blocks().hold(nullptr); }
   Safeguard(const Safeguard&) = delete;
   Safeguard& operator=(const Safeguard&) = delete;
@@ -50,7 +52,7 @@ class Safeguard {
   double move_to(double share, std::span<double> w);
 
   DualLearner& learner_;
-  double threads_;
+  double learners_;
   double caution_ = 1;
   double dual_ = 0;     // at the last check
   bool known_ = false;  // that this is the dual that a pass begins with

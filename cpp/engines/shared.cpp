@@ -8,15 +8,6 @@
 #include "core/stopwatch.hpp"
 
 namespace marginloom {
-namespace {
-
-// A function of its own, so that the thread sanitizer can be told of just these reads.
-[[gnu::noinline]] double find_in_live_weights(const Task& task, std::size_t i, WeightView w, const FindOptions& options,
-                                              Scratch& scratch, CandidateSink& sink) {
-  return task.find(i, w, options, scratch, sink);
-}
-
-}  // namespace
 
 Shared::Shared(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner,
                std::vector<std::size_t> examples, VisitOptions visiting, SharedOptions options)
@@ -28,7 +19,7 @@ Shared::Shared(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> le
   for (Part& part : parts_) {
     part.scratch = task_->make_scratch();
   }
-  if (parts_.size() > 1) safeguard_ = std::make_unique<Safeguard>(*learner_, parts_.size());
+  if (parts_.size() > 1) safeguard_ = std::make_unique<Safeguard>(*learner_, parts_.size(), parts_.size());
 }
 
 void Shared::search_pass(PassReport& report, StopRequest& stop) {

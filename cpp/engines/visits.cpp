@@ -2,6 +2,11 @@
 
 namespace marginloom {
 
+[[gnu::noinline]] double find_in_live_weights(const Task& task, std::size_t i, WeightView w, const FindOptions& options,
+                                              Scratch& scratch, CandidateSink& sink) {
+  return task.find(i, w, options, scratch, sink);
+}
+
 double solve_together(DualLearner& learner, const Together& together, Visitor& visitor, const Access& access) {
   constexpr int most_sweeps = 100'000;  // far more than it takes; the gap tells if it was too few
   Blocks& blocks = learner.blocks();

@@ -37,6 +37,11 @@ struct Access {
   StopRequest& stop;
 };
 
+// Task::find() with weights that other threads are changing: a function of its own, so that the thread sanitizer can be
+// told of just these reads.
+double find_in_live_weights(const Task& task, std::size_t i, WeightView w, const FindOptions& options, Scratch& scratch,
+                            CandidateSink& sink);
+
 // Visits the blocks of the examples until none has a larger residual than asked for, or it is enough. A sweep visits
 // those that were not solved in the one before; when none is left, one more visits all, since w has moved. Candidates
 // are dropped at the end only: a dual that is 0 on the way may rise again. Returns the gain.

@@ -296,6 +296,7 @@ class Decoupled(Engine):
         seed: int,
         shuffle: bool,
         threads: int,
+        learners: int,
         rho_updates: int,
         rho_inferences: int,
         least_gain: float,

@@ -41,14 +41,14 @@ def check_threads(algorithm: Algorithm, n_threads: int) -> int:
     4
     """
     threads = resolve_threads(n_threads)
-    least = algorithm.engine.minimum_threads
+    least = algorithm.engine.least_threads()
     if threads >= least:
         return threads
     given = f"{threads} was given" if n_threads != -1 else f"this process may use only {threads} core"
     with_fewer = [
         name
         for name, preset in ALGORITHMS.items()
-        if type(preset.learner) is type(algorithm.learner) and preset.engine.minimum_threads <= threads
+        if type(preset.learner) is type(algorithm.learner) and preset.engine.least_threads() <= threads
     ]
     instead = f", or use {with_fewer[0]}" if with_fewer else ""
     raise InputError(

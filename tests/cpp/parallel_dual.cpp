@@ -106,6 +106,7 @@ TEST("decoupled: reaches the certified optimum with random delays where threads 
         std::atomic<std::uint64_t> calls{seed};
         DecoupledOptions options;
         options.threads = 2 + static_cast<int>(seed % 4);
+        options.learners = 1 + static_cast<int>(seed % 3);  // at most so many that one thread searches
         options.rho_updates = 1 + 7 * seed;
         options.rho_inferences = 1 + seed % 3;
         options.at_handover = [&] {
@@ -122,16 +123,24 @@ TEST("decoupled: reaches the certified optimum with random delays where threads 
 TEST("decoupled: every example is searched once in a pass, by 16 threads on any number of cores") {
   const Problem problem = training_problem(4, 200);
   const auto task = problem.task();
-  DecoupledOptions options;
-  options.threads = 16;
-  Decoupled engine(task, make_learner(task, Loss::squared_hinge), problem.examples(), {.seed = 1}, options);
-  StopRequest never;
-  for (int pass = 0; pass < 20; ++pass) {
-    const auto report = engine.run_pass(never);
-    CHECK(report.inferences == problem.size());
-    CHECK(report.threads.size() == 16);
-    CHECK(report.accepted <= report.found);
-    CHECK(report.weights_age >= 0);
+  for (const int learners : {1, 4, 15}) {
+    DecoupledOptions options;
+    options.threads = 16;
+    options.learners = learners;
+    Decoupled engine(task, make_learner(task, Loss::squared_hinge), problem.examples(), {.seed = 1}, options);
+    StopRequest never;
+    double dual = 0;
+    for (int pass = 0; pass < 20; ++pass) {
+      const auto report = engine.run_pass(never);
+      CHECK(report.inferences == problem.size());
+      CHECK(report.threads.size() == 16);
+      CHECK(report.accepted <= report.found);
+      CHECK(report.weights_age >= 0);
+      if (learners == 1) continue;
+      CHECK(report.weights_age == 0);
+      CHECK(*report.dual >= dual - 1e-9);
+      dual = *report.dual;
+    }
   }
 }
 
@@ -148,30 +157,35 @@ TEST("decoupled: stopping and exceptions end all threads, and the engine can go 
   const Problem problem = training_problem(6);
   const auto task = problem.task();
   std::atomic<bool> fail{false};
-  DecoupledOptions options;
-  options.threads = 4;
-  options.rho_updates = 1;  // so that there is a hand-over even if the learner searches every example itself
-  options.at_handover = [&] {
-    if (fail.exchange(false)) throw std::runtime_error("a thread failed");
-  };
-  Decoupled engine(task, make_learner(task, Loss::squared_hinge), problem.examples(), {.seed = 1}, options);
-  StopRequest never;
-  CHECK(!engine.run_pass(never).stopped);
-  fail = true;
-  CHECK_THROWS(std::runtime_error, engine.run_pass(never), "a thread failed");
-  StopRequest stop([] { return true; });
-  while (!stop.stopped()) {
+  for (const int learners : {1, 2}) {
+    DecoupledOptions options;
+    options.threads = 4;
+    options.learners = learners;
+    fail = false;
+    options.rho_updates = 1;  // so that there is a hand-over even if the learner searches every example itself
+    options.at_handover = [&] {
+      if (fail.exchange(false)) throw std::runtime_error("a thread failed");
+    };
+    Decoupled engine(task, make_learner(task, Loss::squared_hinge), problem.examples(), {.seed = 1}, options);
+    StopRequest never;
+    CHECK(!engine.run_pass(never).stopped);
+    fail = true;
+    CHECK_THROWS(std::runtime_error, engine.run_pass(never), "a thread failed");
+    StopRequest stop([] { return true; });
+    while (!stop.stopped()) {
+    }
+    CHECK(engine.run_pass(stop).stopped);
+    CHECK(!engine.run_pass(never).stopped);
+    CHECK(gap_after(engine, 600) <= 0.002);
   }
-  CHECK(engine.run_pass(stop).stopped);
-  CHECK(!engine.run_pass(never).stopped);
-  CHECK(gap_after(engine, 600) <= 0.002);
 }
 
 TEST("decoupled: a search that fails leaves every example its own duals") {
   const Problem problem = training_problem(6, 60);
   for (std::size_t call = 150; call < 400; call += 7) {  // in the third pass or later: mails have been used before
     const auto task = std::make_shared<FailingTask>(problem.task());
-    Decoupled engine(task, make_learner(task, Loss::squared_hinge), problem.examples(), {.seed = call}, {.threads = 4});
+    const DecoupledOptions options{.threads = 4, .learners = 1 + static_cast<int>(call % 2)};
+    Decoupled engine(task, make_learner(task, Loss::squared_hinge), problem.examples(), {.seed = call}, options);
     StopRequest never;
     task->fail_at(call);
     bool failed = false;
@@ -195,7 +209,8 @@ TEST("decoupled: after every pass the weights are what the duals say") {
   for (const int threads : {2, 4, 8}) {
     for (const Loss loss : {Loss::squared_hinge, Loss::hinge}) {
       const auto learner = make_learner(problem.task(), loss);
-      Decoupled engine(problem.task(), learner, problem.examples(), {.seed = 1}, {.threads = threads});
+      const DecoupledOptions options{.threads = threads, .learners = threads / 2};
+      Decoupled engine(problem.task(), learner, problem.examples(), {.seed = 1}, options);
       std::vector<double> expected(problem.task()->dimension());
       StopRequest never;
       for (int pass = 0; pass < 10; ++pass) {

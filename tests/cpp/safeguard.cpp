@@ -120,7 +120,7 @@ TEST("safeguard: a dual that fell goes back to the best point between the two") 
         Random random(seed);
         const auto examples = problem.examples();
         const double before = learner.dual(squared_norm(trained.w));
-        Safeguard guard(learner, 2);
+        Safeguard guard(learner, 2, 2);
         guard.begin(trained.w, examples, random);
         for (const std::size_t i : examples) guard.note(i, i % 2);
         const auto start = all_duals(learner);
@@ -164,7 +164,7 @@ TEST("safeguard: candidates with a dual at a check stay until the next one") {
   const auto start = all_duals(learner);
   auto none = start;
   for (auto& duals : none) std::ranges::fill(duals, 0.0);
-  Safeguard guard(learner, 2);
+  Safeguard guard(learner, 2, 2);
   guard.begin(trained.w, problem.examples(), random);
   for (const std::size_t i : problem.examples()) guard.note(i, 0);
   (void)set_duals(learner, none, trained.w);
@@ -187,7 +187,7 @@ TEST("safeguard: only weights that many supports share count more often") {
   const Problem problem = small_problem(5, Kind::values, 200);
   Trained trained(problem, Loss::squared_hinge);
   Random random(1);
-  Safeguard guard(*trained.learner, 4);
+  Safeguard guard(*trained.learner, 4, 4);
   CHECK(guard.caution().most == 1 && guard.caution().of(0) == 1);
   for (int pass = 0; pass < 2; ++pass) {
     guard.begin(trained.w, problem.examples(), random);

@@ -109,8 +109,11 @@ void check_all_engines(const SharedTask& task) {
     CHECK(gap_after(master_worker, 400) <= 0.005);
     DecoupledOptions options;
     options.threads = 3;
-    Decoupled decoupled(task, dcd(loss), examples, {.seed = 1}, options);
-    CHECK(gap_after(decoupled, 800) <= 0.005);
+    for (const int learners : {1, 2}) {
+      options.learners = learners;
+      Decoupled decoupled(task, dcd(loss), examples, {.seed = 1}, options);
+      CHECK(gap_after(decoupled, 800) <= 0.005);
+    }
     if (!task->capabilities().factored) continue;
     Pipelined pipelined(task, dcd(loss), examples, {.seed = 1}, 3, 0);
     CHECK(gap_after(pipelined, 400) <= 0.005);

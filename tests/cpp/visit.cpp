@@ -228,6 +228,7 @@ TEST("visit: the products are those of the differences, kept or computed") {
         }
       }
     }
+    setting.visit.caution = {};
     CHECK(std::ranges::all_of(setting.visit.spread, [](double value) { return value == 0; }));
   });
 }
@@ -273,6 +274,7 @@ TEST("visit: sweeps make the steps of the definition, with caution and least gai
         }
       }
     }
+    visit.caution = {};
   });
 }
 

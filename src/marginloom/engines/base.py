@@ -38,6 +38,10 @@ class Engine(Configured):
         """Return how many vectors as large as the weights it keeps beside them, at most."""
         return 0
 
+    def least_threads(self) -> int:
+        """Return how many threads it needs with its parameters."""
+        return self.minimum_threads
+
     @classmethod
     def loses(cls, learner: Configured | type[Configured]) -> list[Parameter]:
         """Return the parameters of a learner that it does not honour.

@@ -1,4 +1,4 @@
-"""One thread learns while the others search; the engine is in cpp/engines/decoupled.hpp."""
+"""One thread learns, or several do, while the others search; the engine is in cpp/engines/decoupled.hpp."""
 
 from __future__ import annotations
 
@@ -20,6 +20,11 @@ class Decoupled(Engine):
     """
 
     shuffle: bool = parameter(True, "switch", "visit the examples in a new random order in every pass")
+    learners: int = parameter(
+        1,
+        "positive count",
+        "threads that learn; with several, all read and change the weights as they are, and rho is not used",
+    )
     rho_updates: int = parameter(250, "positive count", "updates after which the learning thread publishes its weights")
     rho_inferences: int = parameter(
         4, "positive count", "inferences after which an inference thread picks up newer weights"
@@ -40,7 +45,13 @@ class Decoupled(Engine):
 
     def weight_copies(self, n_threads: int) -> int:
         """Return how many vectors as large as the weights it keeps beside them, at most."""
+        if self.learners > 1:
+            return 0
         return 1 if n_threads <= 2 else 2
+
+    def least_threads(self) -> int:
+        """Return how many threads it needs: those that learn, and one that searches."""
+        return self.learners + 1
 
     def build(self, job: Job) -> _core.Engine:
         """Make the native engine."""
@@ -52,6 +63,7 @@ class Decoupled(Engine):
             job.seed,
             self.shuffle,
             job.n_threads,
+            self.learners,
             self.rho_updates,
             self.rho_inferences,
             self.least_gain,
