@@ -4,13 +4,15 @@
 
 A tree is a checkout whose native module was built into its `src/marginloom`. A case is DATA_SET:ALGORITHM[:THREADS], on
 one thread unless told, then arguments of `train` as key=value, as in "conll2000-words:dcd-ssvm:16 engine=shared";
-conll2000-words@1000 are 1,000 of its sentences. Every tree has a process of its own, which reads the data by its own
-code and trains from nothing to `--tol`; seconds are those of training, without certificates.
+conll2000-words@1000 are 1,000 of its sentences, and NAME/ before a case leaves it to one build. Every tree has a process
+of its own, which reads the data by its own code and trains from nothing to `--tol`; seconds are those of training,
+without certificates.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import statistics
@@ -31,25 +33,36 @@ class Case:
     """What is trained."""
 
     text: str
+    build: str | None  # that trains it, if not all do
     data: str
     algorithm: str
     threads: int
-    options: dict[str, Any]
+    options: tuple[tuple[str, Any], ...]
 
     @classmethod
     def parse(cls, text: str) -> Case:
         """Read a case as the command line has it."""
         name, *options = text.split()
+        *build, name = name.split("/")
         data, algorithm, *threads = name.split(":")
         pairs = (option.split("=", 1) for option in options)
-        return cls(text, data, algorithm, int(*threads or "1"), {key: _value(value) for key, value in pairs})
+        return cls(
+            text,
+            build[0] if build else None,
+            data,
+            algorithm,
+            int(*threads or "1"),
+            tuple((key, _value(value)) for key, value in pairs),
+        )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path, help="folder with the data sets")
     parser.add_argument("--build", action="append", required=True, metavar="NAME=TREE")
-    parser.add_argument("--case", action="append", required=True, metavar="DATA:ALGORITHM[:THREADS] [KEY=VALUE]")
+    parser.add_argument(
+        "--case", action="append", required=True, metavar="[BUILD/]DATA:ALGORITHM[:THREADS] [KEY=VALUE]"
+    )
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--tol", type=float, help="the gap to reach, if not that of the data set")
     parser.add_argument("--passes", type=int, default=500)
@@ -62,13 +75,14 @@ def main() -> None:
     cases = [Case.parse(text) for text in arguments.case]
     for data in dict.fromkeys(case.data for case in cases):
         workers = [Worker(arguments.data, tree, data, arguments.tol, arguments.passes) for tree in builds.values()]
-        for case in (case for case in cases if case.data == data):
-            seen: list[list[Run]] = [[] for _ in workers]
-            for _ in range(arguments.repeat):
-                for worker, runs in zip(workers, seen, strict=True):
-                    if time.monotonic() < deadline:
-                        runs += worker.train(case)
-            _show(case.text, seen)
+        of_data = [case for case in cases if case.data == data]
+        seen: dict[Case, list[list[Run]]] = {case: [[] for _ in workers] for case in of_data}
+        for _, case in itertools.product(range(arguments.repeat), of_data):
+            for name, worker, runs in zip(builds, workers, seen[case], strict=True):
+                if case.build in (None, name) and time.monotonic() < deadline:
+                    runs += worker.train(case)
+        for case, runs_of in seen.items():
+            _show(case.text, runs_of)
         for worker in workers:
             worker.end()
 
@@ -123,7 +137,7 @@ def work() -> None:
             random_state=0,
             max_iter=passes,
             n_threads=case.threads,
-            **case.options,
+            **dict(case.options),
         )
         gap = None if result.certificate is None else result.certificate.gap
         held = result.trace.rows[-1]["working_set_mb"] or 0

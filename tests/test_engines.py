@@ -14,7 +14,7 @@ from marginloom.training import train
 
 
 def dual_engine(task, sentences):
-    learner = _core.Dcd(task.core, np.full(sentences, 0.5), "squared_hinge", 0.01, 1, 5, 0.0, 0, False, 2**60)
+    learner = _core.Dcd(task.core, np.full(sentences, 0.5), "squared_hinge", 0.01, 1, 5, 1, 0.0, 0, False, 2**60)
     return learner, _core.SerialDual(task.core, learner, np.arange(sentences, dtype=np.uint64), 0, True)
 
 
