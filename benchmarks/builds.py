@@ -4,8 +4,8 @@
 
 A tree is a checkout whose native module was built into its `src/marginloom`. A case is DATA_SET:ALGORITHM[:THREADS], on
 one thread unless told, then arguments of `train` as key=value, as in "conll2000-words:dcd-ssvm:16 engine=shared";
-conll2000-words@1000 are 1,000 of its sentences, and NAME/ before a case leaves it to one build. Every tree has a process
-of its own, which reads the data by its own code and trains from nothing to `--tol`; seconds are those of training,
+conll2000-words@1000 are 1,000 of its sentences, and NAME/ before a case leaves it to one build. Every tree has its own
+process, which reads the data by its own code and trains from nothing to `--tol`; seconds are those of training,
 without certificates.
 """
 
