@@ -37,7 +37,7 @@ class Case:
     data: str
     algorithm: str
     threads: int
-    options: tuple[tuple[str, Any], ...]
+    options: dict[str, Any]
 
     @classmethod
     def parse(cls, text: str) -> Case:
@@ -52,7 +52,7 @@ class Case:
             data,
             algorithm,
             int(*threads or "1"),
-            tuple((key, _value(value)) for key, value in pairs),
+            {key: _value(value) for key, value in pairs},
         )
 
 
@@ -75,13 +75,14 @@ def main() -> None:
     cases = [Case.parse(text) for text in arguments.case]
     for data in dict.fromkeys(case.data for case in cases):
         workers = [Worker(arguments.data, tree, data, arguments.tol, arguments.passes) for tree in builds.values()]
-        of_data = [case for case in cases if case.data == data]
-        seen: dict[Case, list[list[Run]]] = {case: [[] for _ in workers] for case in of_data}
-        for _, case in itertools.product(range(arguments.repeat), of_data):
-            for name, worker, runs in zip(builds, workers, seen[case], strict=True):
+        seen: list[tuple[Case, list[list[Run]]]] = [
+            (case, [[] for _ in workers]) for case in cases if case.data == data
+        ]
+        for _, (case, runs_of) in itertools.product(range(arguments.repeat), seen):
+            for name, worker, runs in zip(builds, workers, runs_of, strict=True):
                 if case.build in (None, name) and time.monotonic() < deadline:
                     runs += worker.train(case)
-        for case, runs_of in seen.items():
+        for case, runs_of in seen:
             _show(case.text, runs_of)
         for worker in workers:
             worker.end()
@@ -137,7 +138,7 @@ def work() -> None:
             random_state=0,
             max_iter=passes,
             n_threads=case.threads,
-            **dict(case.options),
+            **case.options,
         )
         gap = None if result.certificate is None else result.certificate.gap
         held = result.trace.rows[-1]["working_set_mb"] or 0
