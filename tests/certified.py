@@ -61,7 +61,7 @@ _VARIANTS = [
     ("bcfw", "master-worker", (("averaged", True),)),
     ("one-slack", "serial", (("cache", 0),)),
     ("fsmo", "serial", (("variant", "as-published"),)),
-    ("dcd-ssvm", "shared", (("averaged", True), ("rest", 3))),
+    ("shared-dcd", "shared", (("averaged", True), ("rest", 3))),
 ]
 LEARNERS = [
     Case(algorithm, engine, loss, learner)

@@ -1,5 +1,6 @@
 """Threads: those that are asked for work, every second of theirs is counted, and none is left behind."""
 
+import itertools
 import math
 import os
 import time
@@ -101,6 +102,31 @@ def test_decoupled_training_says_what_to_do_with_one_thread(monkeypatch, n_threa
     with pytest.raises(InputError, match=f"dcd-light needs at least 2 threads for its engine decoupled, {message}"):
         train(task, algorithm="dcd-light", engine="decoupled", n_threads=n_threads)
     assert train(task, algorithm="demi-dcd", n_threads=2).certificate.gap <= 0.01
+
+
+def test_several_learners_need_a_thread_that_searches():
+    task = make_task(TinyChains(2, sentences=20), "valued")
+    message = r"demi-dcd needs at least 4 threads for its engine decoupled, and 3 was given; give --threads 4"
+    with pytest.raises(InputError, match=message):
+        train(task, algorithm="demi-dcd", engine={"learners": 3}, n_threads=3)
+    result = train(task, algorithm="demi-dcd", engine={"learners": 3}, n_threads=4, tol=1e-3)
+    assert result.stopped == "tolerance"
+    assert all(row["weights_age"] == 0 for row in result.trace.rows)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize(
+    ("algorithm", "engine"), [("shared-dcd", {}), ("fastssvm", {}), ("demi-dcd", {"learners": 8})], ids=str
+)
+def test_the_dual_of_racing_threads_never_falls(algorithm, engine, loss):
+    if loss not in ALGORITHMS[algorithm].learner.losses:
+        pytest.skip("not a loss of this learner")
+    task = make_task(TinyChains(3, sentences=40), "valued")
+    result = train(task, algorithm=algorithm, engine=engine, loss=loss, n_threads=16, tol=1e-3, max_iter=2000)
+    assert result.stopped == "tolerance"
+    duals = [row["dual"] for row in result.trace.rows]
+    assert all(after >= before * (1 - 1e-9) for before, after in itertools.pairwise(duals))
+    assert result.certificate.dual >= duals[-1] * (1 - 1e-9)
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system has no affinity")

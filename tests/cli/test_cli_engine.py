@@ -100,6 +100,16 @@ def test_algorithms_and_help_show_which_options_an_engine_honours():
     assert "[dcd; not on master-worker and decoupled]" in " ".join(run("train", "tag", "--help").stdout.split())
 
 
+def test_several_learners_and_shared_weights_by_their_options(corpus, tmp_path):
+    arguments = ("train", "tag", corpus / "train.conll", "--features", "words", "--json", "--threads", "3")
+    done = run(*arguments, "--model", tmp_path / "m", "--algorithm", "demi-dcd", "--learners", "2")
+    assert last_json(done)["stopped"] == "tolerance"
+    assert Tagger.load(tmp_path / "m").settings["engine"]["learners"] == 2
+    done = run(*arguments, "--model", tmp_path / "n", "--algorithm", "shared-dcd", "--sweeps", "2")
+    assert last_json(done)["engine"] == "shared"
+    assert Tagger.load(tmp_path / "n").settings["learner"]["sweeps"] == 2
+
+
 def test_all_of_one_core_are_too_few_for_decoupled_training(corpus, tmp_path):
     arguments = ("train", "tag", corpus / "train.conll", "--model", tmp_path / "m", "--algorithm", "demi-dcd")
     message = refuses(*arguments, "--threads", "-1", on_one_core=True)
