@@ -12,6 +12,7 @@ from marginloom import DCD, Callback, InputError, find_algorithm
 from marginloom.algorithms import ALGORITHMS, engines_that_lose
 from marginloom.engines import ENGINES
 from marginloom.tasks.multiclass import MulticlassTask
+from marginloom.tasks.multilabel import MultilabelTask
 from marginloom.training import train
 
 #: A preset of every learner, its own engine and options left aside.
@@ -40,6 +41,12 @@ def random_signs():
     return MulticlassTask(random.normal(size=(2000, 20)), random.integers(2, size=2000), 2)
 
 
+@functools.cache
+def one_set_of_labels():
+    """Make one example with many outputs, so that threads, if there are any, have nothing to race for."""
+    return MultilabelTask(np.array([[1.0, 0.5, -0.3]]), np.array([[1, 0, 1, 0, 1]]), 5)
+
+
 @dataclasses.dataclass(frozen=True)
 class Change:
     """A value of an option, with the task and the other options that let it make a difference."""
@@ -63,6 +70,7 @@ CHANGES = {
         "delta": Change(10.0),
         "k_best": Change(1, C=0.01),
         "inner_passes": Change(50, {"inner_passes": 0}, random_signs, C=100.0),
+        "sweeps": Change(50, {"inner_passes": 0, "k_best": 3}, one_set_of_labels, C=100.0),
         "shrinking": Change(0.9),
         "rest": Change(15),
         "averaged": Change(True),
@@ -154,6 +162,7 @@ CERTAIN = {
     "delta": lambda result: result.trace.rows[0]["candidates"]["found"] > 0,  # later it shrinks
     "k_best": lambda result: result.trace.rows[0]["candidates"]["found"] > result.trace.rows[0]["inferences"],
     "inner_passes": lambda result: passes_with_more_updates(result.trace.rows).any(),
+    "sweeps": lambda result: round(result.trace.rows[0]["dual"], 6),
 }
 
 

@@ -109,7 +109,7 @@ def test_several_learners_need_a_thread_that_searches():
     message = r"demi-dcd needs at least 4 threads for its engine decoupled, and 3 was given; give --threads 4"
     with pytest.raises(InputError, match=message):
         train(task, algorithm="demi-dcd", engine={"learners": 3}, n_threads=3)
-    result = train(task, algorithm="demi-dcd", engine={"learners": 3}, n_threads=4, tol=1e-3)
+    result = train(task, algorithm="demi-dcd", engine={"learners": 3}, n_threads=4)
     assert result.stopped == "tolerance"
     assert all(row["weights_age"] == 0 for row in result.trace.rows)
 

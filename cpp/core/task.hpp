@@ -47,8 +47,10 @@ struct FindOptions {
   double loss_scale = 1;  // the search maximises w.phi + loss_scale * loss; 0 is plain prediction
   // Candidates violated by less are not built: violation = loss_scale * loss - w.difference.
   double min_violation = -std::numeric_limits<double>::infinity();
-  bool every =
-      false;  // all candidates that are violated by min_violation, whatever k; for tasks that list their outputs
+  // All candidates that are violated by min_violation, whatever k; for tasks that list their outputs.
+  bool every = false;
+  // Others are changing the weights: what a search reads again and again is better copied first.
+  bool in_motion = false;
 };
 
 // Products d.d' of the differences of one example where they are all alike: `own` of one with itself, `shared` of any

@@ -92,7 +92,10 @@ void Shared::search_part(std::size_t thread, const Access& access) {
     const std::size_t end = std::min(part.end, order_.size());  // what comes then may be another thread's
     learner_->prefetch(std::span<const std::size_t>(order_).subspan(j + 1, end - (j + 1)), access.weights);
     const std::size_t found_before = report.found;
-    const double slack = find_in_live_weights(*task_, i, access.weights, learner_->search(i), *part.scratch, absorb);
+    const FindOptions search = learner_->search(i);
+    const double slack = parts_.size() > 1
+                             ? find_in_live_weights(*task_, i, access.weights, search, *part.scratch, absorb)
+                             : task_->find(i, access.weights, search, *part.scratch, absorb);
     learner_->searched(i, slack);
     ++report.inferences;
     report.wrong += report.found > found_before ? 1 : 0;

@@ -4,7 +4,9 @@ namespace marginloom {
 
 [[gnu::noinline]] double find_in_live_weights(const Task& task, std::size_t i, WeightView w, const FindOptions& options,
                                               Scratch& scratch, CandidateSink& sink) {
-  return task.find(i, w, options, scratch, sink);
+  FindOptions live = options;
+  live.in_motion = true;
+  return task.find(i, w, live, scratch, sink);
 }
 
 double solve_together(DualLearner& learner, const Together& together, Visitor& visitor, const Access& access) {
