@@ -16,7 +16,7 @@ namespace marginloom {
 struct SequenceTask::Buffers final : Scratch {
   std::vector<double> scores;       // tokens times stride: emission scores, then best scores of prefixes
   std::vector<double> transitions;  // with what is forbidden at minus infinity
-  bool in_motion = false;           // the weights are: every token reads all transitions, so they are copied
+  bool copies_transitions = false;  // although nothing is forbidden
   KBestPaths k_best;
   std::vector<LabelIndex> labels;    // the decoded path
   std::vector<std::uint8_t> output;  // the same, encoded
@@ -193,7 +193,7 @@ void SequenceTask::score_tokens(std::size_t i, WeightView w, Buffers& buffers) c
 // The transitions to decode with: those of w, or a copy in which what is forbidden scores minus infinity; what must not
 // come first or last is marked in buffers.scores.
 const double* SequenceTask::apply_constraints(std::size_t i, WeightView w, Buffers& buffers) const {
-  if (options_.forbidden.empty() && !buffers.in_motion) return w.data();
+  if (options_.forbidden.empty() && !buffers.copies_transitions) return w.data();
   constexpr double never = -std::numeric_limits<double>::infinity();
   constexpr std::uint32_t boundary = SequenceOptions::boundary;
   buffers.transitions.assign(w.begin(), w.begin() + static_cast<std::ptrdiff_t>(data_.label_count * stride_));
@@ -283,7 +283,7 @@ double SequenceTask::gold_score(std::size_t i, WeightView w, const Buffers& buff
 
 void SequenceTask::predict(std::size_t i, WeightView w, int k, Scratch& scratch, std::vector<Output>& outputs) const {
   auto& buffers = static_cast<Buffers&>(scratch);
-  buffers.in_motion = false;
+  buffers.copies_transitions = false;
   outputs.clear();
   if (length(i) == 0) {
     outputs.emplace_back();
@@ -302,7 +302,9 @@ void SequenceTask::predict(std::size_t i, WeightView w, int k, Scratch& scratch,
 double SequenceTask::find(std::size_t i, WeightView w, const FindOptions& options, Scratch& scratch,
                           CandidateSink& sink) const {
   auto& buffers = static_cast<Buffers&>(scratch);
-  buffers.in_motion = options.in_motion;
+  // Every token reads all of them. A copy that does not fit the nearest cache would cost more than it saves.
+  constexpr std::size_t nearest_cache = 32 * 1024;
+  buffers.copies_transitions = options.in_motion && data_.label_count * stride_ * sizeof(double) <= nearest_cache;
   if (length(i) == 0) return 0;
   score_tokens(i, w, buffers);
   const double right = gold_score(i, w, buffers);
