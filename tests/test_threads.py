@@ -114,13 +114,15 @@ def test_several_learners_need_a_thread_that_searches():
     assert all(row["weights_age"] == 0 for row in result.trace.rows)
 
 
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+RACING = [("shared-dcd", {}), ("fastssvm", {}), ("demi-dcd", {"learners": 8})]
+
+
 @pytest.mark.parametrize(
-    ("algorithm", "engine"), [("shared-dcd", {}), ("fastssvm", {}), ("demi-dcd", {"learners": 8})], ids=str
+    ("algorithm", "engine", "loss"),
+    [(name, engine, loss) for name, engine in RACING for loss in ALGORITHMS[name].learner.losses],
+    ids=str,
 )
 def test_the_dual_of_racing_threads_never_falls(algorithm, engine, loss):
-    if loss not in ALGORITHMS[algorithm].learner.losses:
-        pytest.skip("not a loss of this learner")
     task = make_task(TinyChains(3, sentences=40), "valued")
     result = train(task, algorithm=algorithm, engine=engine, loss=loss, n_threads=16, tol=1e-3, max_iter=2000)
     assert result.stopped == "tolerance"

@@ -109,12 +109,7 @@ void Decoupled::begin_learning() {
 
 void Decoupled::collect(PassReport& report) {
   for (LearningThread& learning : learning_) {
-    report.inferences += learning.report.inferences;
-    report.training_loss += learning.report.training_loss;
-    report.found += learning.report.found;
-    report.accepted += learning.report.accepted;
-    report.wrong += learning.report.wrong;
-    report.weights_age += learning.report.weights_age;
+    report.add_counts(learning.report);
     loss_sum_ += learning.loss_sum;
     visitor_.updates += std::exchange(learning.visitor.updates, 0);
   }

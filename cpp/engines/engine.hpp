@@ -45,6 +45,16 @@ struct PassReport {
   std::optional<double> dual;
   std::size_t active = 0;             // candidates held
   std::size_t working_set_bytes = 0;  // memory that they take
+
+  // Adds the counts of a thread's part of the pass.
+  void add_counts(const PassReport& part) {
+    inferences += part.inferences;
+    wrong += part.wrong;
+    training_loss += part.training_loss;
+    found += part.found;
+    accepted += part.accepted;
+    weights_age += part.weights_age;
+  }
 };
 
 class Engine {

@@ -34,7 +34,7 @@ void Safeguard::begin(WeightView w, std::span<const std::size_t> examples, Rando
     sample_supports(examples, random);
     passes_until_sample_ = passes_with_a_sample;
   }
-  if (sample_ == 0) return;
+  if (sample_ == 0) return crowds_.clear();  // blocks do without their rows: all weights count alike
   for (std::size_t count = 0; count <= most_crowded; ++count) {
     const double others = (learners_ - 1) * static_cast<double>(count) / static_cast<double>(sample_);
     factors_[count] = 1 + (caution_ - 1) * std::min(others, 1.0);

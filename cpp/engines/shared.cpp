@@ -135,10 +135,7 @@ void Shared::wait_for_others(StopRequest& stop) {
 
 void Shared::collect(PassReport& report) {
   for (Part& part : parts_) {
-    report.inferences += part.report.inferences;
-    report.found += part.report.found;
-    report.wrong += part.report.wrong;
-    report.training_loss += part.report.training_loss;
+    report.add_counts(part.report);
     report.threads.push_back(part.report.threads.front());
     loss_sum_ += part.loss_sum;
     visitor_.updates += std::exchange(part.visitor.updates, 0);

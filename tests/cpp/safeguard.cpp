@@ -207,6 +207,21 @@ TEST("safeguard: only weights that many supports share count more often") {
   CHECK(caution.of(static_cast<marginloom::WeightIndex>(rarest)) == 1);
 }
 
+TEST("safeguard: where blocks do without their rows all weights count alike") {
+  const Problem problem = small_problem(5, Kind::values);
+  const auto task = problem.task();
+  Dcd learner(task, std::vector<double>(task->size(), cost), Dcd::Parameters{.memory = 0});
+  std::vector<double> w(task->dimension());
+  Random random(1);
+  Safeguard guard(learner, 4, 4);
+  for (int pass = 0; pass < 3; ++pass) {
+    guard.begin(w, problem.examples(), random);
+    CHECK(guard.caution().most >= 1 && guard.caution().of(0) == guard.caution().most);
+    (void)guard.check(0, 1.0, true, w);  // nothing was gained of it
+  }
+  CHECK(guard.caution().most > 1);
+}
+
 TEST("safeguard: sixteen threads with stale steps end at the certified optimum, and the dual never falls") {
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
     for (const Kind kind : {Kind::values, Kind::dense}) {
