@@ -52,10 +52,19 @@ struct Kernels {
   void (*add_singles_product)(const float* rows, const float* values, std::size_t width, std::size_t examples,
                               std::size_t count, std::size_t stride, float* out);
 
-  // One step of Viterbi's recursion: next[c] += max over p < labels of previous[p] + transitions[p * stride +
-  // c].
-  void (*max_plus)(const double* previous, const double* transitions, std::size_t labels, std::size_t stride,
-                   double* next);
+  // One step of Viterbi's recursion: best[c] = max over p of previous[p] + transitions[p * stride + c], and next[c] +=
+  // best[c], for c < stride; p is one of the `count` labels in `from`, or any below `count` if that is null.
+  void (*max_plus)(const double* previous, const double* transitions, const std::uint32_t* from, std::size_t count,
+                   std::size_t stride, double* best, double* next);
+
+  // Bounds of every row of transitions: lowest[p] <= transitions[p * stride + c] <= highest[p].
+  void (*row_bounds)(const double* transitions, std::size_t labels, std::size_t stride, double* lowest,
+                     double* highest);
+
+  // Fills `from` with the labels that, by those bounds, may be the best p of some c in max_plus, and returns how many
+  // there are. The arrays of numbers are `labels` rounded up to a multiple of row_alignment long.
+  std::size_t (*labels_within_reach)(const double* previous, const double* lowest, const double* highest,
+                                     std::size_t labels, std::uint32_t* from);
 
   double (*squared_norm)(const double* values, std::size_t count);
 };

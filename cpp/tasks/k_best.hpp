@@ -14,16 +14,9 @@
 #include <span>
 #include <vector>
 
-namespace marginloom {
+#include "tasks/viterbi.hpp"
 
-// What Viterbi's algorithm leaves: rows of `stride` doubles, minus infinity where there is no path.
-struct ChainScores {
-  const double* prefixes;     // a row per token: the best path that ends there in each label
-  const double* transitions;  // a row per label: to the labels that follow
-  std::size_t length;
-  std::size_t labels;
-  std::size_t stride;
-};
+namespace marginloom {
 
 class KBestPaths {
  public:

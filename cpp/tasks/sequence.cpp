@@ -1,6 +1,8 @@
 #include "tasks/sequence.hpp"
 
+#include "core/aligned_vector.hpp"
 #include "core/common.hpp"
+#include "core/entry_sort.hpp"
 #include "core/few_numbers.hpp"
 #include "tasks/k_best.hpp"
 
@@ -14,14 +16,16 @@
 namespace marginloom {
 
 struct SequenceTask::Buffers final : Scratch {
-  std::vector<double> scores;       // tokens times stride: emission scores, then best scores of prefixes
-  std::vector<double> transitions;  // with what is forbidden at minus infinity
-  bool copies_transitions = false;  // although nothing is forbidden
+  AlignedVector<double> scores;       // tokens times stride: emission scores, then best scores of prefixes
+  AlignedVector<double> transitions;  // with what is forbidden at minus infinity
+  bool copies_transitions = false;    // although nothing is forbidden
+  Viterbi viterbi;
   KBestPaths k_best;
   std::vector<LabelIndex> labels;    // the decoded path
   std::vector<std::uint8_t> output;  // the same, encoded
   std::vector<Entry> difference;
   std::vector<Entry> other_difference;
+  std::vector<Entry> spare;
   std::vector<double> token_products;    // of the features of a sentence's tokens
   std::vector<double> dense_difference;  // for the norm of an implicit difference; all 0 between uses
 };
@@ -65,8 +69,8 @@ void check(const SequenceData& data, const SequenceOptions& options) {
 }
 
 // Sums entries of the same index and removes those that cancel out.
-void coalesce(std::vector<Entry>& entries) {
-  std::ranges::sort(entries, {}, &Entry::index);
+void coalesce(std::vector<Entry>& entries, std::vector<Entry>& spare) {
+  sort_by_index(entries, spare);
   std::size_t kept = 0;
   for (std::size_t j = 0; j < entries.size();) {
     const WeightIndex index = entries[j].index;
@@ -211,45 +215,10 @@ const double* SequenceTask::apply_constraints(std::size_t i, WeightView w, Buffe
   return buffers.transitions.data();
 }
 
-// Viterbi's recursion: turns buffers.scores into the scores of the best prefixes, and returns the transitions.
-const double* SequenceTask::score_prefixes(std::size_t i, WeightView w, Buffers& buffers) const {
-  const Kernels& kernel = kernels();
+// Viterbi's way forward over buffers.scores.
+ChainScores SequenceTask::score_prefixes(std::size_t i, WeightView w, Buffers& buffers) const {
   const double* transitions = apply_constraints(i, w, buffers);
-  double* scores = buffers.scores.data();
-  for (std::size_t t = 1; t < length(i); ++t) {
-    kernel.max_plus(scores + (t - 1) * stride_, transitions, data_.label_count, stride_, scores + t * stride_);
-  }
-  return transitions;
-}
-
-// Viterbi over buffers.scores: fills buffers.labels and returns the score of the best path. Of equal scores the
-// lowest label wins, from the last token backwards. Only the best scores are kept on the way forward; the
-// labels are found again on the way back, which is one row of work per token instead of a square.
-double SequenceTask::decode(std::size_t i, WeightView w, Buffers& buffers) const {
-  const std::size_t count = length(i);
-  const std::size_t labels = data_.label_count;
-  const double* transitions = score_prefixes(i, w, buffers);
-  const double* scores = buffers.scores.data();
-  buffers.labels.resize(count);
-  std::size_t label = first_maximum(scores + (count - 1) * stride_, labels);
-  const double best = scores[(count - 1) * stride_ + label];
-  check_score(best, i);
-  for (std::size_t t = count - 1;; --t) {
-    buffers.labels[t] = static_cast<LabelIndex>(label);
-    if (t == 0) return best;
-    const double* previous = scores + (t - 1) * stride_;
-    const double* into = transitions + label;
-    std::size_t from = 0;
-    double highest = previous[0] + into[0];
-    for (std::size_t p = 1; p < labels; ++p) {
-      const double score = previous[p] + into[p * stride_];
-      if (score > highest) {
-        highest = score;
-        from = p;
-      }
-    }
-    label = from;
-  }
+  return buffers.viterbi.score_prefixes(buffers.scores, transitions, data_.label_count, stride_);
 }
 
 // Calls take(score) for the k best paths, best first, each in buffers.labels, until it returns false; returns the best
@@ -257,13 +226,13 @@ double SequenceTask::decode(std::size_t i, WeightView w, Buffers& buffers) const
 template <class Take>
 double SequenceTask::decode_best(std::size_t i, WeightView w, int k, Buffers& buffers, Take take) const {
   if (k <= 1) {
-    const double score = decode(i, w, buffers);
+    const double score = buffers.viterbi.best_path(score_prefixes(i, w, buffers), buffers.labels);
+    check_score(score, i);
     take(score);
     return score;
   }
-  const double* transitions = score_prefixes(i, w, buffers);
   KBestPaths& paths = buffers.k_best;
-  paths.start({buffers.scores.data(), transitions, length(i), data_.label_count, stride_}, static_cast<std::size_t>(k));
+  paths.start(score_prefixes(i, w, buffers), static_cast<std::size_t>(k));
   if (!paths.next()) no_labelling(i);
   const double best = paths.score();
   do {
@@ -351,7 +320,7 @@ void SequenceTask::emit(std::size_t i, Buffers& buffers, CandidateSink& sink) co
     visit_difference(i, buffers.output, [&](WeightIndex k, double value) {
       buffers.difference.push_back({k, static_cast<float>(value)});
     });
-    coalesce(buffers.difference);
+    coalesce(buffers.difference, buffers.spare);
     for (const Entry& entry : buffers.difference) {
       result.squared_norm += static_cast<double>(entry.value) * entry.value;
     }
@@ -442,7 +411,7 @@ void SequenceTask::products(std::size_t i, ByteView output, std::span<const Byte
     visit_parts(
         i, of, [](std::size_t, std::size_t, std::size_t) {},
         [&](WeightIndex k, double value) { rest.push_back({k, static_cast<float>(value)}); });
-    coalesce(rest);
+    coalesce(rest, buffers.spare);
   };
   note_rest(output, buffers.difference);
   for (std::size_t j = 0; j < others.size(); ++j) {

@@ -16,6 +16,7 @@
 
 #include "core/kernels.hpp"
 #include "core/task.hpp"
+#include "tasks/viterbi.hpp"
 
 namespace marginloom {
 
@@ -86,8 +87,7 @@ class SequenceTask final : public Task {
   void encode(std::span<const LabelIndex> labels, std::vector<std::uint8_t>& bytes) const;
   void score_tokens(std::size_t i, WeightView w, Buffers& buffers) const;
   [[nodiscard]] const double* apply_constraints(std::size_t i, WeightView w, Buffers& buffers) const;
-  [[nodiscard]] const double* score_prefixes(std::size_t i, WeightView w, Buffers& buffers) const;
-  double decode(std::size_t i, WeightView w, Buffers& buffers) const;
+  [[nodiscard]] ChainScores score_prefixes(std::size_t i, WeightView w, Buffers& buffers) const;
   template <class Take>
   double decode_best(std::size_t i, WeightView w, int k, Buffers& buffers, Take take) const;
   void note_forbidden();

@@ -55,7 +55,8 @@ Results run(const Kernels& kernels, const Inputs& in) {
   kernels.add_scaled_rows(in.weights(), in.row_of.data(), in.values.data(), in.row_of.size(), in.stride,
                           results[1].data());
   kernels.add_scaled_rows(in.weights(), nullptr, in.values.data(), in.row_count, in.stride, results[2].data());
-  kernels.max_plus(in.start.data(), in.weights(), in.labels, in.stride, results[3].data());
+  results.emplace_back(in.stride);
+  kernels.max_plus(in.start.data(), in.weights(), nullptr, in.labels, in.stride, results[11].data(), results[3].data());
   results[4].clear();
   for (const std::size_t size : {std::size_t{0}, in.labels, in.stride, in.rows.size() - 1}) {
     results[4].push_back(kernels.squared_norm(in.weights(), size));
@@ -78,6 +79,7 @@ Results run(const Kernels& kernels, const Inputs& in) {
 
 Results run_naively(const Inputs& in) {
   Results results(11, in.start);
+  std::vector<double> bests;
   for (std::size_t c = 0; c < in.stride; ++c) {
     for (std::size_t j = 0; j < in.row_of.size(); ++j) {
       results[0][c] += in.weights()[in.row_of[j] * in.stride + c];
@@ -89,7 +91,9 @@ Results run_naively(const Inputs& in) {
     double best = -std::numeric_limits<double>::infinity();
     for (std::size_t p = 0; p < in.labels; ++p) best = std::max(best, in.start[p] + in.weights()[p * in.stride + c]);
     results[3][c] += best;
+    bests.push_back(best);
   }
+  results.push_back(bests);
   results[4].clear();
   for (const std::size_t size : {std::size_t{0}, in.labels, in.stride, in.rows.size() - 1}) {
     double sum = 0;
@@ -243,12 +247,51 @@ TEST("kernels: forbidden transitions of minus infinity stay forbidden") {
   for (std::size_t p = 0; p < 3; ++p) transitions[p * 8 + 1] = never;
   for (const auto name : marginloom::available_kernels()) {
     const std::vector<double> previous{1, 2, 3};
+    std::vector<double> best(8);
     std::vector<double> next(8, 0.5);
-    named(name).max_plus(previous.data(), transitions.data(), 3, 8, next.data());
+    named(name).max_plus(previous.data(), transitions.data(), nullptr, 3, 8, best.data(), next.data());
     CHECK(next[0] == 3.5);
     CHECK(next[1] == never);
     CHECK(next[2] == 3.5);
   }
+}
+
+TEST("kernels: labels out of reach are those that are never best, and all versions agree on them") {
+  const Restore restore;
+  Random random(3);
+  std::size_t left_out = 0;
+  for (int trial = 0; trial < 200; ++trial) {
+    const std::size_t labels = 1 + random.below(150);
+    const std::size_t stride = marginloom::padded(labels);
+    const auto transitions = problems::random_vector(labels * stride, random, problems::uniform);
+    auto previous = problems::random_vector(stride, random, problems::uniform);
+    for (double& score : previous) score *= 5;
+    if (trial % 10 == 0) std::ranges::fill(previous, -std::numeric_limits<double>::infinity());
+    std::vector<std::uint32_t> expected;
+    std::vector<double> best(stride);
+    std::vector<double> next(stride);
+    named("baseline").max_plus(previous.data(), transitions.data(), nullptr, labels, stride, best.data(), next.data());
+    for (const auto name : marginloom::available_kernels()) {
+      const Kernels& kernels = named(name);
+      std::vector<double> lowest(stride, -1e300);
+      std::vector<double> highest(stride, -1e300);
+      std::vector<std::uint32_t> from(stride);
+      kernels.row_bounds(transitions.data(), labels, stride, lowest.data(), highest.data());
+      from.resize(kernels.labels_within_reach(previous.data(), lowest.data(), highest.data(), labels, from.data()));
+      CHECK(std::ranges::is_sorted(from));
+      CHECK(!from.empty() && from.back() < labels);
+      left_out += labels - from.size();
+      if (expected.empty()) expected = from;
+      CHECK(from == expected);
+      std::vector<double> some_best(stride);
+      std::vector<double> some_next(stride);
+      kernels.max_plus(previous.data(), transitions.data(), from.data(), from.size(), stride, some_best.data(),
+                       some_next.data());
+      CHECK(same_bits(some_best, best));
+      CHECK(same_bits(some_next, next));
+    }
+  }
+  CHECK(left_out > 0);
 }
 
 TEST("kernels: an unknown name is refused and changes nothing") {
