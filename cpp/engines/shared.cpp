@@ -23,10 +23,7 @@ Shared::Shared(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> le
 }
 
 void Shared::search_pass(PassReport& report, StopRequest& stop) {
-  order_.clear();
-  std::ranges::copy_if(examples_, std::back_inserter(order_), [&](std::size_t i) { return !rests_.spares(i); });
-  order_ = pass_order(std::move(order_), options_, visitor_.random);
-  taken_ = 0;
+  deal_out();
   if (safeguard_) safeguard_->begin(weights_.values(), examples_, visitor_.random);
   for (Part& part : parts_) part.visitor.begin(visitor_.random);
   ending_ = false;
@@ -52,7 +49,7 @@ void Shared::learn_part(std::size_t thread, StopRequest& stop) {
   Part& part = parts_[thread];
   part.report = {};
   part.examples.clear();
-  part.next = part.end = 0;
+  part.host = part.next = part.end = 0;
   part.loss_sum = 0;
   part.gain = 0;
   if (safeguard_) part.visitor.visit.caution = safeguard_->caution();
@@ -83,14 +80,13 @@ void Shared::search_part(std::size_t thread, const Access& access) {
   ThreadTime& time = report.threads.emplace_back();
   Stopwatch watch;
   part.visitor.examples = {};
-  for (std::size_t j = next_example(part); j < order_.size(); j = next_example(part)) {
-    const std::size_t i = order_[j];
+  for (auto coming = next_examples(thread); !coming.empty(); coming = next_examples(thread)) {
+    const std::size_t i = coming.front();
     if (access.stop.stopped() || ending_.load(std::memory_order_relaxed)) return;
     if (safeguard_) safeguard_->note(i, thread);
     part.examples.push_back(i);
     part.visitor.examples = part.examples;
-    const std::size_t end = std::min(part.end, order_.size());  // what comes then may be another thread's
-    learner_->prefetch(std::span<const std::size_t>(order_).subspan(j + 1, end - (j + 1)), access.weights);
+    learner_->prefetch(coming.subspan(1), access.weights);
     const std::size_t found_before = report.found;
     const FindOptions search = learner_->search(i);
     const double slack = parts_.size() > 1
@@ -109,15 +105,35 @@ void Shared::search_part(std::size_t thread, const Access& access) {
   }
 }
 
-// The place in the order of the example that is the thread's next, beyond the end if there is none. A thread takes some
-// neighbours at a time, so that it can fetch what comes.
-std::size_t Shared::next_example(Part& part) {
-  if (part.next == part.end) {
-    const std::size_t some = std::clamp<std::size_t>(order_.size() / (16 * parts_.size()), 1, 4);
-    part.next = taken_.fetch_add(some, std::memory_order_relaxed);
-    part.end = part.next + some;
+// Every thread has its own examples, always the same ones: it takes them first, and knows what comes.
+void Shared::deal_out() {
+  for (Part& part : parts_) {
+    part.home.clear();
+    part.taken = 0;
   }
-  return part.next++;
+  for (std::size_t j = 0; j < examples_.size(); ++j) {
+    if (!rests_.spares(examples_[j])) parts_[j % parts_.size()].home.push_back(examples_[j]);
+  }
+  for (Part& part : parts_) part.home = pass_order(std::move(part.home), options_, visitor_.random);
+}
+
+// The examples from the thread's next one on, none if there are none left; those behind the first may come to be
+// another thread's. It takes a few at a time, its own ones first.
+std::span<const std::size_t> Shared::next_examples(std::size_t thread) {
+  constexpr std::size_t most = 4;
+  Part& part = parts_[thread];
+  for (; part.host < parts_.size(); ++part.host) {
+    Part& host = parts_[(thread + part.host) % parts_.size()];
+    const std::span<const std::size_t> examples = host.home;
+    if (part.next == part.end) {
+      const std::size_t some = std::clamp<std::size_t>(examples.size() / 16, 1, most);
+      part.next = host.taken.fetch_add(some, std::memory_order_relaxed);
+      part.end = part.next + some;
+    }
+    if (part.next < examples.size()) return examples.subspan(part.next++);
+    part.next = part.end = 0;
+  }
+  return {};
 }
 
 void Shared::leave() {

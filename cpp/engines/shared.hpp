@@ -21,6 +21,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "core/team.hpp"
@@ -46,8 +47,11 @@ class Shared final : public DualEngine {
  private:
   // One thread's examples and what it found out in a pass.
   struct alignas(64) Part {
-    std::vector<std::size_t> examples;
-    std::size_t next = 0;  // places in the order that it has taken and not come to
+    std::vector<std::size_t> home;      // examples that it takes before others, in the order of this pass
+    std::atomic<std::size_t> taken{0};  // of them, by any thread
+    std::vector<std::size_t> examples;  // that it has taken
+    std::size_t host = 0;               // whose examples it takes, counted from its own
+    std::size_t next = 0;               // of the host's, taken and not come to
     std::size_t end = 0;
     std::unique_ptr<Scratch> scratch;
     Visitor visitor;
@@ -61,9 +65,10 @@ class Shared final : public DualEngine {
   void inner_passes(PassReport&, StopRequest&) override {}  // they are part of the search pass
   double check(double squared_norm, bool whole_pass) override;
 
+  void deal_out();
   void learn_part(std::size_t thread, StopRequest& stop);
   void search_part(std::size_t thread, const Access& access);
-  [[nodiscard]] std::size_t next_example(Part& part);
+  [[nodiscard]] std::span<const std::size_t> next_examples(std::size_t thread);
   void wait_for_others(StopRequest& stop);
   void leave();
   void collect(PassReport& report);
@@ -71,8 +76,6 @@ class Shared final : public DualEngine {
   SharedOptions parallel_;
   Team team_;
   std::vector<Part> parts_;
-  std::vector<std::size_t> order_;  // of the examples in this pass
-  std::atomic<std::size_t> taken_{0};
   std::unique_ptr<Safeguard> safeguard_;  // if there are several threads
   std::atomic<bool> ending_{false};
   std::mutex mutex_;
