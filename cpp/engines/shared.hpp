@@ -1,10 +1,10 @@
 // All threads search and learn on the same weights, without a barrier: FastSSVM with shared weights (fastssvm-2021,
 // section 4.2.2), for learners whose steps concern one block.
 //
-// In a pass the threads take examples, in random order and as many as each gets done, and own them until its end. A
-// thread searches them, improves their blocks, goes over its blocks as often as the learner wants, and waits for the
-// others at the end of the pass only. (Were the examples dealt out once and for all, a thread that runs while the
-// others are put aside would fit the weights to its part, and another one to the next: many more passes.) The paper
+// In a pass every thread takes its own examples, in random order, and then what others have left of theirs: a thread
+// that runs while the others are put aside must not fit the weights to its part alone. It owns what it has taken until
+// the end of the pass: it searches them, improves their blocks, goes over its blocks as often as the learner wants, and
+// waits for the others at the end of the pass only. The paper
 // guards the weights by one lock; here every change of a weight is one atomic addition, and what a visit does to a
 // weight is added once, at its end.
 //

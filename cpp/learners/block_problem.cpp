@@ -10,14 +10,15 @@ namespace marginloom {
 namespace {
 
 // Blocks of tasks whose products are all alike are solved without knowing them, and those of others are not.
-bool needs_products(const Task& task, bool asked) {
-  if (asked || task.size() == 0 || !task.capabilities().gold) return true;
+bool needs_products(const Task& task, BlockProblem::Products asked) {
+  if (!task.capabilities().implicit) return asked.of_rows;
+  if (asked.alike || task.size() == 0 || !task.capabilities().gold) return true;
   return !task.uniform_products(0).has_value();
 }
 
 }  // namespace
 
-BlockProblem::BlockProblem(Objective objective, double threshold, std::size_t memory, bool products)
+BlockProblem::BlockProblem(Objective objective, double threshold, std::size_t memory, Products products)
     : DualLearner(std::move(objective), memory, needs_products(*objective.task, products)),
       accounts_(blocks_.size()),
       asked_threshold_(threshold),

@@ -34,9 +34,15 @@ namespace marginloom {
 // Base of the learners whose dual this is.
 class BlockProblem : public DualLearner {
  public:
-  // Examples with a cost of 0 are never to be visited. `products`: those of implicit differences are needed even where
-  // they are all alike.
-  BlockProblem(Objective objective, double threshold, std::size_t memory, bool products = false);
+  // Which products of their candidates blocks keep: those of explicit differences, which make a second step in a visit
+  // cheap but must be computed for every new candidate; and those of implicit ones also where they are all alike.
+  struct Products {
+    bool of_rows = false;
+    bool alike = false;
+  };
+
+  // Examples with a cost of 0 are never to be visited.
+  BlockProblem(Objective objective, double threshold, std::size_t memory, Products products);
 
   // These two may be read while another thread improves the block.
   [[nodiscard]] double slack(std::size_t i) const {

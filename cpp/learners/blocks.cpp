@@ -29,7 +29,7 @@ void add_rows(const Block& block, std::size_t first, std::size_t last, std::span
 Blocks::Blocks(std::shared_ptr<const Task> task, std::size_t budget, bool products)
     : task_(std::move(task)),
       implicit_(task_->capabilities().implicit),
-      products_(implicit_ && products),
+      products_(products),
       budget_(budget),
       blocks_(task_->size()),
       held_(blocks_.size() * sizeof(Block)) {}
@@ -49,6 +49,11 @@ void Blocks::change(Block& block, Change make) {
 
 void Blocks::put_first(Block& block, const Candidate& candidate, Block::Keep keep, Visit& visit) const {
   if (!keep.products || (!block.empty() && !block.has_products())) return block.put_first(candidate, keep);
+  if (!implicit_) {
+    visit.scores.assign(block.size() + 1, 0.0);
+    block.put_first(candidate, keep, visit.scores);
+    return multiply_first(block, visit);
+  }
   if (!visit.scratch) visit.scratch = task_->make_scratch();
   visit.outputs.assign(1, candidate.output);
   for (const Block::Row& row : block.rows()) visit.outputs.push_back(block.output(row));

@@ -26,7 +26,7 @@ class Blocks {
  public:
   static constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
 
-  // `products`: blocks of implicit differences keep the products of their candidates.
+  // `products`: blocks keep the products of their candidates.
   Blocks(std::shared_ptr<const Task> task, std::size_t budget, bool products);
 
   [[nodiscard]] const Task& task() const { return *task_; }

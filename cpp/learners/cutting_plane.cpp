@@ -5,7 +5,8 @@
 namespace marginloom {
 
 CuttingPlane::CuttingPlane(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters)
-    : BlockProblem({std::move(task), std::move(costs), parameters.loss}, parameters.epsilon, parameters.memory),
+    : BlockProblem({std::move(task), std::move(costs), parameters.loss}, parameters.epsilon, parameters.memory,
+                   {.of_rows = parameters.loss == Loss::hinge}),
       parameters_(parameters) {}
 
 void CuttingPlane::absorb(const Candidate& candidate, Visit& visit) {

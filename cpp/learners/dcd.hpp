@@ -38,7 +38,8 @@ class Dcd final : public BlockProblem {
   };
 
   Dcd(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters)
-      : BlockProblem({std::move(task), std::move(costs), parameters.loss}, parameters.delta, parameters.memory),
+      : BlockProblem({std::move(task), std::move(costs), parameters.loss}, parameters.delta, parameters.memory,
+                     {.of_rows = parameters.loss == Loss::hinge || parameters.sweeps > 1}),
         parameters_(parameters),
         every_(parameters.k_best == 0 && this->task().capabilities().lists_outputs) {
     sweeps_ = parameters.sweeps;

@@ -30,7 +30,7 @@ Objective hinge(std::shared_ptr<const Task> task, std::vector<double> costs) {
 }  // namespace
 
 FrankWolfe::FrankWolfe(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters)
-    : BlockProblem(hinge(task, std::move(costs)), 0, memory_for_blocks(*task, parameters), true),
+    : BlockProblem(hinge(task, std::move(costs)), 0, memory_for_blocks(*task, parameters), {.alike = true}),
       parameters_(parameters),
       implicit_(task->capabilities().implicit),
       oracle_(task->size(), Oracle::none),

@@ -43,7 +43,7 @@ class Patience {
 
 Fsmo::Fsmo(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters)
     : BlockProblem({std::move(task), std::move(costs), Loss::hinge}, parameters.epsilon, parameters.memory,
-                   parameters.as_published),
+                   {.of_rows = true, .alike = parameters.as_published}),
       parameters_(parameters),
       every_(parameters.k_best == 0 && this->task().capabilities().lists_outputs),
       counted_(static_cast<std::size_t>(std::ranges::count_if(objective_.costs, [](double cost) { return cost > 0; }))),

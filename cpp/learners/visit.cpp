@@ -81,11 +81,22 @@ Step on_coordinates(Visit& visit, Rule rule) {
   });
 }
 
-// For rules that move the coordinates by their steps.
+// For rules that move the coordinates by their steps: the scores, if the block knows their products, which makes a step
+// a few numbers; under caution the products are others.
 template <class Rule>
 Step on_moving_coordinates(Visit& visit, Rule rule) {
-  if (visit.block->has_support()) visit.gathered = visit.values;
-  return on_coordinates(visit, rule);
+  const Block& block = *visit.block;
+  if (!block.has_support()) return on_coordinates(visit, rule);
+  if (!block.has_products() || !visit.factors.empty()) {
+    visit.gathered = visit.values;
+    return on_coordinates(visit, rule);
+  }
+  visit.scores.resize(block.size());
+  on_coordinates(visit, [&](const auto& coordinates) {
+    for (std::size_t j = 0; j < block.size(); ++j) visit.scores[j] = coordinates.dot(j);
+    return Step();
+  });
+  return rule(ScoreCoordinates{block.rows().data(), block.products().data(), block.size(), visit.scores.data(), 1});
 }
 
 double sum_of_duals(const Visit& visit) {
@@ -117,6 +128,23 @@ void sum_steps(const Visit& visit, std::span<double> sums) {
       if (visit.steps[j] == 0) continue;
       add_row(positions + first, block.values() + first, rows[j].entry_count, visit.steps[j], sums.data());
     }
+  });
+}
+
+// The products of candidate j with itself and those behind it, by the weights of the support; all of `spread` must be
+// 0.
+void multiply_row(const Block& block, std::size_t j, const double* factors, std::span<double> spread,
+                  std::span<double> products) {
+  const auto rows = block.rows();
+  const std::size_t size = rows.size();
+  block.with_positions([&]<class Position>(const Position* positions) {
+    const SupportCoordinates<Position> coordinates{rows.data(), positions, block.values(), spread.data(), factors};
+    products[j * size + j] = coordinates.squared_norm(j);
+    if (j + 1 == size) return;
+    coordinates.move(j, 1);
+    for (std::size_t k = j + 1; k < size; ++k) products[j * size + k] = products[k * size + j] = coordinates.dot(k);
+    const Position* const row = positions + rows[j].first_entry;
+    for (std::size_t e = 0; e < rows[j].entry_count; ++e) spread[row[e]] = 0;
   });
 }
 
@@ -194,39 +222,28 @@ void scatter(const Task& task, std::size_t i, const WeightWriter& w, Visit& visi
   if (!delta) std::ranges::fill(sums, 0.0);
 }
 
+void multiply_first(Block& block, Visit& visit) {
+  visit.spread.resize(std::max(visit.spread.size(), block.support().size()));
+  multiply_row(block, 0, nullptr, visit.spread, block.products());
+}
+
 void fill_products(const Task& task, std::size_t i, Visit& visit, std::span<double> products) {
   const Block& block = *visit.block;
-  const auto rows = block.rows();
-  const std::size_t size = rows.size();
-  if (!block.has_support()) {
-    if (block.has_products()) {
-      std::ranges::copy(block.products(), products.begin());
-    } else {
-      if (!visit.scratch) visit.scratch = task.make_scratch();
-      for (std::size_t j = 0; j < size; ++j) {
-        task.products(i, visit.outputs[j], visit.outputs, *visit.scratch, products.subspan(j * size, size));
-      }
-    }
-    for (double& product : products) product *= visit.caution.most;
-    return;
-  }
-  visit.spread.resize(std::max(visit.spread.size(), block.support().size()));
-  const double* const factors = visit.factors.empty() ? nullptr : visit.factors.data();
-  block.with_positions([&](const auto* positions) {
-    const auto row = [&](std::size_t j) { return positions + rows[j].first_entry; };
-    const auto values = [&](std::size_t j) { return block.values() + rows[j].first_entry; };
+  const std::size_t size = block.size();
+  if (block.has_products() && visit.factors.empty()) {
+    std::ranges::copy(block.products(), products.begin());
+  } else if (block.has_support()) {
+    visit.spread.resize(std::max(visit.spread.size(), block.support().size()));
+    const double* const factors = visit.factors.empty() ? nullptr : visit.factors.data();
+    for (std::size_t j = 0; j < size; ++j) multiply_row(block, j, factors, visit.spread, products);
+  } else {
+    if (!visit.scratch) visit.scratch = task.make_scratch();
     for (std::size_t j = 0; j < size; ++j) {
-      const SupportCoordinates spread{rows.data(), positions, block.values(), visit.spread.data(), factors};
-      products[j * size + j] = spread.squared_norm(j);
-      if (j + 1 == size) break;
-      spread.move(j, 1);
-      for (std::size_t k = j + 1; k < size; ++k) {
-        products[j * size + k] = products[k * size + j] =
-            dot_row(row(k), values(k), rows[k].entry_count, visit.spread.data());
-      }
-      for (std::size_t e = 0; e < rows[j].entry_count; ++e) visit.spread[row(j)[e]] = 0;
+      task.products(i, visit.outputs[j], visit.outputs, *visit.scratch, products.subspan(j * size, size));
     }
-  });
+  }
+  if (block.has_support()) return;
+  for (double& product : products) product *= visit.caution.most;
 }
 
 Step sweep(const BlockTerms& terms, int most_sweeps, Visit& visit) {

@@ -40,6 +40,7 @@ struct Visit {
   std::vector<ByteView> outputs;  // of the candidates, where differences are implicit
   std::vector<double> values;     // weights of the support, or w.d of the candidates
   std::vector<double> gathered;   // `values` as they were read, if a rule has moved weights of the support since
+  std::vector<double> scores;     // w.d of the candidates, if a rule moves them by products instead
   std::vector<double> factors;    // how often the weights of the support count, if any does so more than once
   std::vector<double> duals;
   std::vector<double> steps;
@@ -66,6 +67,9 @@ void gather(const Task& task, std::size_t i, WeightView w, Visit& visit);
 
 // Moves the weights by the visit's steps, times the differences; notes that in the delta if there is one.
 void scatter(const Task& task, std::size_t i, const WeightWriter& w, Visit& visit, WeightDelta* delta = nullptr);
+
+// Fills in what a block that has support and products lacks: the products of its first candidate, which is new.
+void multiply_first(Block& block, Visit& visit);
 
 // The products of all pairs of differences of the block, row by row, each weight counted as often as caution asks for.
 void fill_products(const Task& task, std::size_t i, Visit& visit, std::span<double> products);

@@ -49,7 +49,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm(
             "dcd-light",
             "dual coordinate descent, one update of an example's candidates per inference",
-            DCD(inner_passes=0),
+            DCD(inner_passes=0, sweeps=1),
             Serial(),
         ),
         Algorithm(
@@ -68,7 +68,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm(
             "shared-dcd",
             "dual coordinate descent, all threads search and learn on the same weights; the fastest on many cores",
-            DCD(inner_passes=2, sweeps=3),
+            DCD(inner_passes=2),
             Shared(),
         ),
         Algorithm("cpd", "cutting planes solved by dual coordinate descent after every pass", CPD(), Serial()),
@@ -146,7 +146,7 @@ def find_algorithm(
     Examples
     --------
     >>> find_algorithm("dcd-ssvm", learner={"inner_passes": 2}).learner
-    DCD(delta=0.01, k_best=0, inner_passes=2, sweeps=1, shrinking=0.0, rest=0, averaged=False)
+    DCD(delta=0.01, k_best=0, inner_passes=2, sweeps=3, shrinking=0.0, rest=0, averaged=False)
     >>> find_algorithm("bcfw", engine="master-worker").engine
     MasterWorker(shuffle=True)
     """

@@ -18,7 +18,7 @@ class DCD(Dual):
     Examples
     --------
     >>> DCD(inner_passes=0)
-    DCD(delta=0.01, k_best=0, inner_passes=0, sweeps=1, shrinking=0.0, rest=0, averaged=False)
+    DCD(delta=0.01, k_best=0, inner_passes=0, sweeps=3, shrinking=0.0, rest=0, averaged=False)
     """
 
     delta: float = parameter(
@@ -33,7 +33,7 @@ class DCD(Dual):
         5, "count", "passes over the kept candidates between two passes of inference (the paper's r)", neutral=0
     )
     sweeps: int = parameter(
-        1,
+        3,
         "positive count",
         "sweeps over an example's candidates in one visit, at most; fewer if one gains little; where they are improved "
         "one by one",
