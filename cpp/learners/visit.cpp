@@ -131,8 +131,8 @@ void sum_steps(const Visit& visit, std::span<double> sums) {
   });
 }
 
-// The products of candidate j with itself and those behind it, by the weights of the support; all of `spread` must be
-// 0.
+// The products of candidate j with itself and those behind it; all of `spread` must be 0. They are added up in the
+// order of the weights, so that the product of two candidates has the same bits whichever of them comes first.
 void multiply_row(const Block& block, std::size_t j, const double* factors, std::span<double> spread,
                   std::span<double> products) {
   const auto rows = block.rows();
@@ -142,7 +142,12 @@ void multiply_row(const Block& block, std::size_t j, const double* factors, std:
     products[j * size + j] = coordinates.squared_norm(j);
     if (j + 1 == size) return;
     coordinates.move(j, 1);
-    for (std::size_t k = j + 1; k < size; ++k) products[j * size + k] = products[k * size + j] = coordinates.dot(k);
+    for (std::size_t k = j + 1; k < size; ++k) {
+      double sum = 0;
+      const std::size_t end = std::size_t{rows[k].first_entry} + rows[k].entry_count;
+      for (std::size_t e = rows[k].first_entry; e < end; ++e) sum += spread[positions[e]] * block.values()[e];
+      products[j * size + k] = products[k * size + j] = sum;
+    }
     const Position* const row = positions + rows[j].first_entry;
     for (std::size_t e = 0; e < rows[j].entry_count; ++e) spread[row[e]] = 0;
   });
