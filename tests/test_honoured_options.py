@@ -70,7 +70,7 @@ CHANGES = {
         "delta": Change(10.0),
         "k_best": Change(1, C=0.01),
         "inner_passes": Change(50, {"inner_passes": 0}, random_signs, C=100.0),
-        "sweeps": Change(50, {"inner_passes": 0, "k_best": 3}, one_set_of_labels, C=100.0),
+        "sweeps": Change(50, {"inner_passes": 0, "k_best": 3, "sweeps": 1}, one_set_of_labels, C=100.0),
         "shrinking": Change(0.9),
         "rest": Change(15),
         "averaged": Change(True),

@@ -49,7 +49,8 @@ void Shared::learn_part(std::size_t thread, StopRequest& stop) {
   Part& part = parts_[thread];
   part.report = {};
   part.examples.clear();
-  part.host = part.next = part.end = 0;
+  part.host = 0;
+  part.coming = {};
   part.loss_sum = 0;
   part.gain = 0;
   if (safeguard_) part.visitor.visit.caution = safeguard_->caution();
@@ -80,13 +81,14 @@ void Shared::search_part(std::size_t thread, const Access& access) {
   ThreadTime& time = report.threads.emplace_back();
   Stopwatch watch;
   part.visitor.examples = {};
-  for (auto coming = next_examples(thread); !coming.empty(); coming = next_examples(thread)) {
-    const std::size_t i = coming.front();
+  while (take_examples(thread)) {
+    const std::size_t i = part.coming.front();
+    part.coming = part.coming.subspan(1);
     if (access.stop.stopped() || ending_.load(std::memory_order_relaxed)) return;
     if (safeguard_) safeguard_->note(i, thread);
     part.examples.push_back(i);
     part.visitor.examples = part.examples;
-    learner_->prefetch(coming.subspan(1), access.weights);
+    learner_->prefetch(part.coming, access.weights);
     const std::size_t found_before = report.found;
     const FindOptions search = learner_->search(i);
     const double slack = parts_.size() > 1
@@ -105,7 +107,7 @@ void Shared::search_part(std::size_t thread, const Access& access) {
   }
 }
 
-// Every thread has its own examples, always the same ones: it takes them first, and knows what comes.
+// Every thread has its own examples, always the same ones; it takes them before those of others.
 void Shared::deal_out() {
   for (Part& part : parts_) {
     part.home.clear();
@@ -117,23 +119,26 @@ void Shared::deal_out() {
   for (Part& part : parts_) part.home = pass_order(std::move(part.home), options_, visitor_.random);
 }
 
-// The examples from the thread's next one on, none if there are none left; those behind the first may come to be
-// another thread's. It takes a few at a time, its own ones first.
-std::span<const std::size_t> Shared::next_examples(std::size_t thread) {
-  constexpr std::size_t most = 4;
+// Sees to it that an example is coming, one of its own as long as there are any; false if there are none left at all.
+// It takes many of its own at a time, fewer towards their end, and looks ahead no further: what it has not taken may be
+// another thread's any time.
+bool Shared::take_examples(std::size_t thread) {
+  constexpr std::size_t most_own = 32;
+  constexpr std::size_t most_left = 4;
   Part& part = parts_[thread];
-  for (; part.host < parts_.size(); ++part.host) {
+  while (part.coming.empty() && part.host < parts_.size()) {
     Part& host = parts_[(thread + part.host) % parts_.size()];
     const std::span<const std::size_t> examples = host.home;
-    if (part.next == part.end) {
-      const std::size_t some = std::clamp<std::size_t>(examples.size() / 16, 1, most);
-      part.next = host.taken.fetch_add(some, std::memory_order_relaxed);
-      part.end = part.next + some;
+    const std::size_t left = examples.size() - std::min(host.taken.load(std::memory_order_relaxed), examples.size());
+    const std::size_t some = std::clamp<std::size_t>(left / 4, 1, part.host == 0 ? most_own : most_left);
+    const std::size_t first = host.taken.fetch_add(some, std::memory_order_relaxed);
+    if (first < examples.size()) {
+      part.coming = examples.subspan(first, std::min(some, examples.size() - first));
+    } else {
+      ++part.host;
     }
-    if (part.next < examples.size()) return examples.subspan(part.next++);
-    part.next = part.end = 0;
   }
-  return {};
+  return !part.coming.empty();
 }
 
 void Shared::leave() {

@@ -4,9 +4,8 @@
 // In a pass every thread takes its own examples, in random order, and then what others have left of theirs: a thread
 // that runs while the others are put aside must not fit the weights to its part alone. It owns what it has taken until
 // the end of the pass: it searches them, improves their blocks, goes over its blocks as often as the learner wants, and
-// waits for the others at the end of the pass only. The paper
-// guards the weights by one lock; here every change of a weight is one atomic addition, and what a visit does to a
-// weight is added once, at its end.
+// waits for the others at the end of the pass only. The paper guards the weights by one lock; here every change of a
+// weight is one atomic addition, and what a visit does to a weight is added once, at its end.
 //
 // Steps of different threads may be too long together; safeguard.hpp says what is done about it. One thread makes the
 // steps of the serial engine.
@@ -47,12 +46,11 @@ class Shared final : public DualEngine {
  private:
   // One thread's examples and what it found out in a pass.
   struct alignas(64) Part {
-    std::vector<std::size_t> home;      // examples that it takes before others, in the order of this pass
-    std::atomic<std::size_t> taken{0};  // of them, by any thread
-    std::vector<std::size_t> examples;  // that it has taken
-    std::size_t host = 0;               // whose examples it takes, counted from its own
-    std::size_t next = 0;               // of the host's, taken and not come to
-    std::size_t end = 0;
+    std::vector<std::size_t> home;        // examples that it takes before others, in the order of this pass
+    std::atomic<std::size_t> taken{0};    // of them, by any thread
+    std::vector<std::size_t> examples;    // that it has taken
+    std::size_t host = 0;                 // whose examples it takes, counted from its own
+    std::span<const std::size_t> coming;  // taken and not come to
     std::unique_ptr<Scratch> scratch;
     Visitor visitor;
     PassReport report;
@@ -68,7 +66,7 @@ class Shared final : public DualEngine {
   void deal_out();
   void learn_part(std::size_t thread, StopRequest& stop);
   void search_part(std::size_t thread, const Access& access);
-  [[nodiscard]] std::span<const std::size_t> next_examples(std::size_t thread);
+  [[nodiscard]] bool take_examples(std::size_t thread);
   void wait_for_others(StopRequest& stop);
   void leave();
   void collect(PassReport& report);
