@@ -98,15 +98,18 @@ inline void check_signals() {
 // Costs or weights of examples; std::invalid_argument if one is negative or not finite.
 [[nodiscard]] std::vector<double> checked_numbers(const InputArray<double>& numbers);
 
+// Adds a task to the module. A task's binding.cpp has one of these and is named nowhere else.
+class TaskBinding {
+ public:
+  using Bind = void (*)(nb::module_&);
+  explicit TaskBinding(Bind bind);
+};
+
 void bind_attributes(nb::module_& module);
 void bind_text(nb::module_& module);
 void bind_libsvm(nb::module_& module);
 void bind_features(nb::module_& module);
 void bind_tasks(nb::module_& module);
-void bind_multiclass(nb::module_& module);
-void bind_custom_task(nb::module_& module);
-void bind_detection(nb::module_& module);
-void bind_multilabel(nb::module_& module);
 void bind_training(nb::module_& module);
 void bind_online_engines(nb::module_& module);
 void bind_online_learners(nb::module_& module);

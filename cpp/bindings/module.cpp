@@ -101,9 +101,5 @@ NB_MODULE(_core, module) {
   bind_attributes(module);
   bind_libsvm(module);
   bind_tasks(module);
-  bind_multiclass(module);
-  bind_custom_task(module);
-  bind_detection(module);
-  bind_multilabel(module);
   bind_training(module);
 }

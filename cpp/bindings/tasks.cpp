@@ -1,6 +1,5 @@
 // Tasks, and prediction with them.
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -9,33 +8,12 @@
 #include <stdexcept>
 
 #include "bindings/bindings.hpp"
-#include "bindings/inputs.hpp"
 #include "bindings/lent_weights.hpp"
 #include "core/kernels.hpp"
 #include "core/task.hpp"
-#include "tasks/sequence.hpp"
 
 namespace marginloom::python {
 namespace {
-
-void make_sequence_task(SequenceTask* self, const InputArray<std::uint64_t>& sentences,
-                        const OptionalArray<std::uint64_t>& tokens, const OptionalArray<std::uint32_t>& features,
-                        const OptionalArray<float>& values, const OptionalArray<std::uint16_t>& gold,
-                        std::size_t feature_count, std::size_t label_count, bool start_end,
-                        std::vector<double> label_costs,
-                        std::vector<std::pair<std::uint32_t, std::uint32_t>> forbidden) {
-  SequenceData data;
-  data.sentences = view(sentences);
-  data.tokens = view_or_empty(tokens);
-  data.features = view_or_empty(features);
-  data.values = view_or_empty(values);
-  data.gold = view_or_empty(gold);
-  data.feature_count = feature_count;
-  data.label_count = label_count;
-  data.dense = !tokens.has_value();
-  new (self) SequenceTask(
-      data, {.start_end = start_end, .label_costs = std::move(label_costs), .forbidden = std::move(forbidden)});
-}
 
 std::vector<std::string> capability_names(const Task& task) {
   const Capabilities can = task.capabilities();
@@ -148,7 +126,17 @@ nb::object candidate(const Task& task, std::size_t i, const nb::bytes& output) {
   return task.candidate(i, bytes, *task.make_scratch(), sink) ? result : nb::none();
 }
 
+// Those that the bindings of tasks have brought along.
+std::vector<TaskBinding::Bind>& task_bindings() {
+  static std::vector<TaskBinding::Bind> bindings;
+  return bindings;
+}
+
 }  // namespace
+
+TaskBinding::TaskBinding(Bind bind) {
+  task_bindings().push_back(bind);
+}
 
 void bind_tasks(nb::module_& module) {
   module.def("padded", &padded, nb::arg("columns"), "Numbers that a row of weights takes for so many labels.");
@@ -165,14 +153,7 @@ void bind_tasks(nb::module_& module) {
       .def("find", &find, nb::arg("example"), nb::arg("weights"), nb::arg("loss_scale") = 1.0, nb::arg("k") = 1,
            nb::arg("min_violation") = -std::numeric_limits<double>::infinity(), nb::arg("every") = false)
       .def("candidate", &candidate, nb::arg("example"), nb::arg("output"));
-
-  nb::class_<SequenceTask, Task>(module, "SequenceTask")
-      .def("__init__", &make_sequence_task, nb::arg("sentences"), nb::arg("tokens").none(), nb::arg("features").none(),
-           nb::arg("values").none(), nb::arg("gold").none(), nb::arg("feature_count"), nb::arg("label_count"),
-           nb::arg("start_end"), nb::arg("label_costs"), nb::arg("forbidden"), nb::keep_alive<1, 2>(),
-           nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>())
-      .def_prop_ro("stride", &SequenceTask::stride)
-      .def_prop_ro("bytes_per_label", &SequenceTask::bytes_per_label);
+  for (const auto bind : task_bindings()) bind(module);
 }
 
 }  // namespace marginloom::python

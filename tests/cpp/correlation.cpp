@@ -1,4 +1,4 @@
-#include "tasks/correlation.hpp"
+#include "tasks/detection/correlation.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "tasks/detection.hpp"
+#include "tasks/detection/detection.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // The k best labellings, against enumeration, against sorted lists of prefixes, and where the answer is known.
-#include "tasks/k_best.hpp"
+#include "tasks/sequence/k_best.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "problems.hpp"
-#include "tasks/sequence.hpp"
+#include "tasks/sequence/sequence.hpp"
 #include "test.hpp"
 
 using marginloom::CandidateBatch;

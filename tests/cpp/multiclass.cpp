@@ -1,5 +1,5 @@
 // The multiclass task: shared work between outputs and batches against one at a time.
-#include "tasks/multiclass.hpp"
+#include "tasks/multiclass/multiclass.hpp"
 
 #include <memory>
 #include <numeric>

@@ -1,10 +1,10 @@
-#include "tasks/multilabel.hpp"
+#include "tasks/multilabel/multilabel.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "core/random.hpp"
-#include "tasks/k_best_sets.hpp"
+#include "tasks/multilabel/k_best_sets.hpp"
 #include "test.hpp"
 
 using marginloom::ByteView;

@@ -15,8 +15,8 @@
 #include "learners/fsmo.hpp"
 #include "learners/one_slack.hpp"
 #include "problems.hpp"
-#include "tasks/multiclass.hpp"
-#include "tasks/multilabel.hpp"
+#include "tasks/multiclass/multiclass.hpp"
+#include "tasks/multilabel/multilabel.hpp"
 #include "test.hpp"
 
 using namespace marginloom;

@@ -10,7 +10,7 @@
 
 #include "core/kernels.hpp"
 #include "core/random.hpp"
-#include "tasks/sequence.hpp"
+#include "tasks/sequence/sequence.hpp"
 
 namespace problems {
 

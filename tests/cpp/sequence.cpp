@@ -1,4 +1,4 @@
-#include "tasks/sequence.hpp"
+#include "tasks/sequence/sequence.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "problems.hpp"
-#include "tasks/sequence.hpp"
+#include "tasks/sequence/sequence.hpp"
 #include "test.hpp"
 
 using marginloom::CandidateBatch;

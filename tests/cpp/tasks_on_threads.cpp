@@ -12,8 +12,8 @@
 #include "learners/dcd.hpp"
 #include "learners/fsmo.hpp"
 #include "problems.hpp"
-#include "tasks/detection.hpp"
-#include "tasks/multilabel.hpp"
+#include "tasks/detection/detection.hpp"
+#include "tasks/multilabel/multilabel.hpp"
 #include "test.hpp"
 
 using namespace marginloom;

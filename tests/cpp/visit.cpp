@@ -12,7 +12,7 @@
 #include "learners/dcd.hpp"
 #include "learners/fsmo.hpp"
 #include "problems.hpp"
-#include "tasks/multiclass.hpp"
+#include "tasks/multiclass/multiclass.hpp"
 #include "test.hpp"
 #include "visits.hpp"
 

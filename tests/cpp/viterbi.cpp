@@ -1,4 +1,4 @@
-#include "tasks/viterbi.hpp"
+#include "tasks/sequence/viterbi.hpp"
 
 #include <limits>
 

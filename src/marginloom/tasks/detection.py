@@ -1,4 +1,4 @@
-"""Object detection: a window and its label in every image; inference is in cpp/tasks/detection_search.cpp."""
+"""Object detection: a window and its label in every image; inference is in cpp/tasks/detection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One class per example; inference is in cpp/tasks/multiclass.cpp."""
+"""One class per example; inference is in cpp/tasks/multiclass."""
 
 from __future__ import annotations
 

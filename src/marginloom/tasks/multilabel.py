@@ -1,4 +1,4 @@
-"""Multilabel classification: any subset of the labels; inference is in cpp/tasks/multilabel.cpp."""
+"""Multilabel classification: any subset of the labels; inference is in cpp/tasks/multilabel."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ Converted = TypeVar("Converted")
 
 
 class Oracle:
-    """Calls the methods of a `CustomTask` by the example's index; cpp/bindings/custom_task.hpp says what it needs.
+    """Calls the methods of a `CustomTask` by the example's index; cpp/tasks/custom/custom_task.hpp says what it needs.
 
     An exception of a method passes through as it is, with a note that names the method and the example. A method that
     returns something unfit raises `InputError` with the same names.

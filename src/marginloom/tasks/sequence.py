@@ -1,4 +1,4 @@
-"""Sequences: one label per token, first-order chains; inference is in cpp/tasks/sequence.cpp."""
+"""Sequences: one label per token, first-order chains; inference is in cpp/tasks/sequence."""
 
 from __future__ import annotations
 

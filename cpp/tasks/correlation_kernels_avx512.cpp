@@ -1,4 +1,0 @@
-#define MARGINLOOM_KERNELS avx512_correlation_kernels
-#define MARGINLOOM_KERNELS_NAME "avx512"
-#define MARGINLOOM_LANES 16
-#include "tasks/correlation_kernels.inc"

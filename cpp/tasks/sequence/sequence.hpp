@@ -1,0 +1,163 @@
+// First-order chains: one label per token, scored by emission features times labels and by pairs of
+// neighbouring labels. Inference is Viterbi's algorithm.
+//
+// Weights lie in rows of `stride` doubles, one column per label, the padding always 0:
+//   rows 0 .. labels-1       transitions: row p, column c scores label c after label p
+//   row  labels, labels + 1  start and end (present, but unused unless `start_end`)
+//   the rest                 one row per emission feature
+// so the weights that every sentence touches come first, and scores of a token are sums of contiguous rows.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/kernels.hpp"
+#include "core/task.hpp"
+#include "tasks/sequence/viterbi.hpp"
+
+namespace marginloom {
+
+using LabelIndex = std::uint16_t;
+
+// Encoded sentences; the memory belongs to the caller and must outlive the task.
+struct SequenceData {
+  std::span<const std::uint64_t> sentences;  // sentence i has the tokens sentences[i] .. sentences[i + 1] - 1
+  std::span<const std::uint64_t> tokens;     // sparse: token t has the features tokens[t] .. tokens[t + 1] - 1
+  std::span<const std::uint32_t> features;
+  std::span<const float> values;     // of the features, empty if all are 1; dense: tokens times feature_count
+  std::span<const LabelIndex> gold;  // one per token, or empty: nothing to learn from
+  std::size_t feature_count = 0;
+  std::size_t label_count = 0;
+  bool dense = false;
+};
+
+struct SequenceOptions {
+  bool start_end = false;
+  std::vector<double> label_costs;  // loss of a wrong label where this one is right; empty: all 1
+  // Pairs (from, to) of labels that must not be neighbours; `boundary` as one of them is the start or the end.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> forbidden;
+  static constexpr std::uint32_t boundary = 0xFFFFFFFF;
+};
+
+class SequenceTask final : public Task {
+ public:
+  // Throws std::invalid_argument if the data contradict themselves.
+  SequenceTask(const SequenceData& data, SequenceOptions options);
+
+  std::size_t size() const override { return data_.sentences.size() - 1; }
+  std::size_t dimension() const override { return (first_feature_row() + data_.feature_count) * stride_; }
+  Capabilities capabilities() const override;
+  std::unique_ptr<Scratch> make_scratch() const override;
+  void predict(std::size_t i, WeightView w, int k, Scratch& scratch, std::vector<Output>& outputs) const override;
+  double find(std::size_t i, WeightView w, const FindOptions& options, Scratch& scratch,
+              CandidateSink& sink) const override;
+  bool candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const override;
+  double work(std::size_t i) const override { return static_cast<double>(length(i)) + 1; }
+
+  // Of dense features, whose differences are not stored.
+  void gather(std::size_t i, std::span<const ByteView> outputs, WeightView w, std::span<double> values) const override;
+  void scatter(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
+               const WeightWriter& w) const override;
+  void products(std::size_t i, ByteView output, std::span<const ByteView> others, Scratch& scratch,
+                std::span<double> result) const override;
+
+  template <class Visit>
+  void visit_difference(std::size_t i, ByteView output, Visit visit) const;
+
+  [[nodiscard]] std::size_t stride() const { return stride_; }
+  [[nodiscard]] std::size_t bytes_per_label() const { return data_.label_count > 256 ? 2 : 1; }
+  [[nodiscard]] std::size_t length(std::size_t i) const { return data_.sentences[i + 1] - data_.sentences[i]; }
+
+ private:
+  struct Buffers;
+
+  [[nodiscard]] std::size_t first_feature_row() const { return data_.label_count + 2; }
+  [[nodiscard]] std::span<const LabelIndex> gold(std::size_t i) const {
+    return data_.gold.subspan(data_.sentences[i], length(i));
+  }
+  [[nodiscard]] double label_cost(LabelIndex label) const {
+    return options_.label_costs.empty() ? 1.0 : options_.label_costs[label];
+  }
+  [[nodiscard]] std::size_t decode_label(ByteView output, std::size_t t) const {
+    return bytes_per_label() == 1 ? output[t] : output[2 * t] + 256u * output[2 * t + 1];
+  }
+  void encode(std::span<const LabelIndex> labels, std::vector<std::uint8_t>& bytes) const;
+  void score_tokens(std::size_t i, WeightView w, Buffers& buffers) const;
+  [[nodiscard]] const double* apply_constraints(std::size_t i, WeightView w, Buffers& buffers) const;
+  [[nodiscard]] ChainScores score_prefixes(std::size_t i, WeightView w, Buffers& buffers) const;
+  template <class Take>
+  double decode_best(std::size_t i, WeightView w, int k, Buffers& buffers, Take take) const;
+  void note_forbidden();
+  [[nodiscard]] bool allows(std::span<const LabelIndex> labels) const;
+  [[nodiscard]] double gold_score(std::size_t i, WeightView w, const Buffers& buffers) const;
+  void emit(std::size_t i, Buffers& buffers, CandidateSink& sink) const;
+  template <class Token, class Visit>
+  void visit_parts(std::size_t i, ByteView output, Token token, Visit visit) const;
+  template <class Visit>
+  void visit_emissions(std::size_t token, std::size_t label, double sign, Visit visit) const;
+
+  SequenceData data_;
+  SequenceOptions options_;
+  std::size_t stride_;
+  std::vector<bool> forbidden_;  // pairs of neighbours, the boundary after the last label; empty if all are allowed
+};
+
+template <class Visit>
+void SequenceTask::visit_emissions(std::size_t token, std::size_t label, double sign, Visit visit) const {
+  const std::size_t base = first_feature_row() * stride_ + label;
+  if (data_.dense) {
+    const float* values = data_.values.data() + token * data_.feature_count;
+    for (std::size_t f = 0; f < data_.feature_count; ++f) {
+      visit(static_cast<WeightIndex>(base + f * stride_), sign * values[f]);
+    }
+    return;
+  }
+  for (std::size_t j = data_.tokens[token]; j < data_.tokens[token + 1]; ++j) {
+    visit(static_cast<WeightIndex>(base + data_.features[j] * stride_),
+          data_.values.empty() ? sign : sign * data_.values[j]);
+  }
+}
+
+// Only tokens whose labels differ, and pairs of neighbours in which one does, contribute: calls token(t, right label,
+// wrong label) for the former, and visit(weight, value) for the latter and for the first and last label.
+template <class Token, class Visit>
+void SequenceTask::visit_parts(std::size_t i, ByteView output, Token token, Visit visit) const {
+  const auto truth = gold(i);
+  const auto start = static_cast<WeightIndex>(data_.label_count * stride_);
+  const auto pair = [&](std::size_t from, std::size_t to) { return static_cast<WeightIndex>(from * stride_ + to); };
+  std::size_t previous = 0;
+  for (std::size_t t = 0; t < truth.size(); ++t) {
+    const std::size_t label = decode_label(output, t);
+    const bool differs = label != truth[t];
+    if (differs) token(t, truth[t], label);
+    if (t > 0 && (differs || previous != truth[t - 1])) {
+      visit(pair(truth[t - 1], truth[t]), 1);
+      visit(pair(previous, label), -1);
+    }
+    if (options_.start_end && differs && t == 0) {
+      visit(static_cast<WeightIndex>(start + truth[t]), 1);
+      visit(static_cast<WeightIndex>(start + label), -1);
+    }
+    if (options_.start_end && differs && t + 1 == truth.size()) {
+      visit(static_cast<WeightIndex>(start + stride_ + truth[t]), 1);
+      visit(static_cast<WeightIndex>(start + stride_ + label), -1);
+    }
+    previous = label;
+  }
+}
+
+template <class Visit>
+void SequenceTask::visit_difference(std::size_t i, ByteView output, Visit visit) const {
+  visit_parts(
+      i, output,
+      [&](std::size_t t, std::size_t right, std::size_t label) {
+        visit_emissions(data_.sentences[i] + t, right, 1, visit);
+        visit_emissions(data_.sentences[i] + t, label, -1, visit);
+      },
+      visit);
+}
+
+}  // namespace marginloom
