@@ -4,8 +4,8 @@ import itertools
 
 import numpy as np
 import pytest
-from oracles import TinyChains, WholeDual
-from test_inference import make_task
+from support.chain_tasks import make_task
+from support.oracles import SLOW, TinyChains, WholeDual
 
 from marginloom.algorithms import ALGORITHMS
 from marginloom.objective import primal
@@ -17,8 +17,6 @@ PROBLEMS = {
     "multiclass": (TinyChains(2, sentences=30, max_length=1, labels=4, features=6), "indicators"),
     "real values": (TinyChains(3, sentences=12, max_length=3, integers=False), "dense"),
 }
-#: Learners that only come near in as many passes as a test can do, with the settings and the passes they need.
-SLOW = {"sgd": 10_000, "bcfw": 5_000}
 #: Variants that reach the same optimum.
 VARIANTS = [
     ("dcd-ssvm", {"k_best": 3}),

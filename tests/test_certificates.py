@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from certified import LEARNERS, Costs, Trainer, bounds, enumeration_of, first_state, learners_of, task_of
-from changeable import CHANGES, PROBLEMS
-from small_tasks import SMALL
-from test_every_task import CASES
+from support.certified import LEARNERS, Costs, Trainer, bounds, enumeration_of, first_state, learners_of, task_of
+from support.changeable import CHANGES, PROBLEMS
+from support.pairs import CASES
+from support.small_tasks import SMALL
 
 from marginloom import InputError
 from marginloom.algorithms import ALGORITHMS

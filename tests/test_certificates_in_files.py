@@ -4,9 +4,9 @@ import dataclasses
 
 import numpy as np
 import pytest
-from certified import Costs, bounds, enumeration_of, problem_of
-from changeable import PROBLEMS
-from recomputed import check_certificate
+from support.certified import Costs, bounds, enumeration_of, problem_of
+from support.changeable import PROBLEMS
+from support.recomputed import check_certificate
 
 from marginloom import MulticlassClassifier, MultilabelClassifier, ObjectDetector, SequenceTagger
 from marginloom.constraints import BOUNDARY, END, START

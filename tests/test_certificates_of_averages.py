@@ -5,13 +5,13 @@ Where features and losses become small, the optimum does too, and an old average
 
 import numpy as np
 import pytest
-from changeable import Classes, Custom, EveryOutput, eighths
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from killing import KillAfter, Killed
-from recomputed import Enumeration
-from small_tasks import teach
-from test_multiclass_agreement import TinyClasses
+from support.changeable import Classes, Custom, EveryOutput, eighths
+from support.classes import TinyClasses
+from support.killing import KillAfter, Killed
+from support.recomputed import Enumeration
+from support.small_tasks import teach
 
 from marginloom import Checkpoint, train
 

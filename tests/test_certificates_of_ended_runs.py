@@ -3,10 +3,10 @@
 import signal
 
 import pytest
-from certified import LEARNERS, Trainer, learners_of
-from changeable import PROBLEMS, RestrictedChains
-from custom_chains import at_call
-from killing import KillAfter, Killed
+from support.certified import LEARNERS, Trainer, learners_of
+from support.changeable import PROBLEMS, RestrictedChains
+from support.custom_chains import at_call
+from support.killing import KillAfter, Killed
 
 from marginloom import Callback, Checkpoint, EarlyStopping
 

@@ -4,8 +4,8 @@ import re
 
 import numpy as np
 import pytest
-from custom_chains import EnumeratedChains, Majority, votes
-from oracles import TinyChains
+from support.custom_chains import EnumeratedChains, Majority, votes
+from support.oracles import TinyChains
 
 from marginloom import InputError, MarginloomError
 from marginloom.testing import TaskError, check_task

@@ -10,8 +10,8 @@ import threading
 
 import numpy as np
 import pytest
-from killing import KillAfter, Killed
 from safetensors.numpy import save_file
+from support.killing import KillAfter, Killed
 
 from marginloom import (
     Callback,

@@ -4,10 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
-from killing import KillAfter, Killed
-from online import ONLINE
-from oracles import TinyChains
-from test_inference import make_task
+from support.chain_tasks import make_task
+from support.killing import KillAfter, Killed
+from support.online import ONLINE
+from support.oracles import TinyChains
 
 from marginloom import Checkpoint, InputError, Perceptron, SequenceTagger, make_tagging
 from marginloom.training import train

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from custom_chains import Majority, votes
+from support.custom_chains import Majority, votes
 
 from marginloom import train
 from marginloom.callbacks import Callback

@@ -1,8 +1,8 @@
 """Checkpoints and warm starts of tasks in plain Python."""
 
 import pytest
-from custom_chains import EnumeratedChains, Majority, tiny, votes
-from killing import KillAfter, Killed
+from support.custom_chains import EnumeratedChains, Majority, tiny, votes
+from support.killing import KillAfter, Killed
 
 from marginloom import Checkpoint, InputError, train
 

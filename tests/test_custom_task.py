@@ -5,9 +5,9 @@ import weakref
 
 import numpy as np
 import pytest
-from custom_chains import EnumeratedChains, Majority, tiny, votes
-from oracles import TinyChains
-from test_inference import make_task
+from support.chain_tasks import make_task
+from support.custom_chains import EnumeratedChains, Majority, tiny, votes
+from support.oracles import TinyChains
 
 from marginloom import CustomTask, InputError, train
 

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from custom_chains import EnumeratedChains, Majority, tiny, votes
 from scipy import sparse
+from support.custom_chains import EnumeratedChains, Majority, tiny, votes
 
 from marginloom import InputError, train
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from duals import States, best_dual, differences, duals_of, eighths, outputs
-from oracles import TinyChains
-from test_inference import make_task
+from support.chain_tasks import make_task
+from support.duals import States, best_dual, differences, duals_of, eighths, outputs
+from support.oracles import TinyChains
 
 from marginloom.training import train
 

@@ -2,60 +2,13 @@
 
 import numpy as np
 import pytest
+from support.images import TinyImages
 
-from marginloom.boxes import intersection_over_union, loss_tables
+from marginloom.boxes import loss_tables
 from marginloom.images import ImageSet
 from marginloom.tasks.custom import CustomTask
 from marginloom.tasks.detection import DetectionTask
 from marginloom.training import train
-
-
-class Problem:
-    """A few images with objects, and everything that the task computes, from the definitions."""
-
-    def __init__(self, seed, shape=(40, 44), sizes=((12, 14),), labels=3, channels=1, count=4, bias=False):
-        random = np.random.default_rng(seed)
-        self.images = random.normal(size=(count, *shape, channels)).astype(np.float32)
-        self.sizes, self.labels, self.bias = list(sizes), labels, bias
-        self.windows = [
-            (label, s, top, left)
-            for label in range(labels)
-            for s, (height, width) in enumerate(self.sizes)
-            for top in range(shape[0] - height + 1)
-            for left in range(shape[1] - width + 1)
-        ]
-        self.gold = [self.windows[k] for k in random.integers(len(self.windows), size=count)]
-
-    def task(self, **options):
-        losses = loss_tables("iou", range(self.labels), self.sizes)
-        images = ImageSet.pack(self.images)
-        gold = np.array(self.gold, dtype=np.uint32)
-        return DetectionTask(images, gold, self.labels, self.sizes, losses=losses, bias=self.bias, **options)
-
-    def features(self, i, window):
-        label, size, top, left = window
-        blocks = []
-        for own_label in range(self.labels):
-            for own_size, (height, width) in enumerate(self.sizes):
-                pixels = self.images[i, top : top + height, left : left + width]
-                used = (own_label, own_size) == (label, size)
-                block = np.moveaxis(pixels, 2, 0).ravel() if used else np.zeros(height * width * self.images.shape[3])
-                blocks.append(np.append(block, float(used)) if self.bias else block)
-        return np.concatenate(blocks).astype(np.float64)
-
-    def loss(self, right, window):
-        if right[0] != window[0]:
-            return 1.0
-        boxes = [(*place[2:], *self.sizes[place[1]]) for place in (right, window)]
-        return 1 - float(intersection_over_union(boxes[0], [boxes[1]])[0])
-
-    def values(self, i, weights, loss_scale):
-        return np.array(
-            [
-                weights @ self.features(i, window) + loss_scale * self.loss(self.gold[i], window)
-                for window in self.windows
-            ]
-        )
 
 
 def decoded(candidate):
@@ -72,7 +25,7 @@ SHAPES = [
 @pytest.mark.parametrize("options", SHAPES, ids=["large", "small", "channels"])
 @pytest.mark.parametrize("loss_scale", [0.0, 1.0])
 def test_the_most_violated_window_is_that_of_enumeration(options, loss_scale):
-    problem = Problem(0, count=2, **options)
+    problem = TinyImages(0, count=2, **options)
     task = problem.task()
     weights = np.random.default_rng(1).normal(size=task.core.dimension)
     for i in range(2):
@@ -152,7 +105,7 @@ class Enumerated(CustomTask):
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_training_reaches_the_optimum_of_the_same_problem_written_in_python(loss):
-    problem = Problem(5, shape=(6, 6), sizes=[(2, 3)], labels=2, count=6)
+    problem = TinyImages(5, shape=(6, 6), sizes=[(2, 3)], labels=2, count=6)
     options = {"algorithm": "dcd-ssvm", "C": 0.5, "loss": loss, "tol": 1e-4, "max_iter": 500}
     native = train(problem.task(), **options)
     plain = train(Enumerated(problem), **options)
@@ -162,7 +115,7 @@ def test_training_reaches_the_optimum_of_the_same_problem_written_in_python(loss
 
 
 def test_fingerprints_tell_options_and_pixels_apart():
-    problem = Problem(7, shape=(6, 6), sizes=[(2, 3)], labels=2, count=3)
+    problem = TinyImages(7, shape=(6, 6), sizes=[(2, 3)], labels=2, count=3)
     original = problem.task().fingerprints
     problem.images[0, 0, 0] += 1
     assert {name for name, value in problem.task().fingerprints.items() if value != original[name]} == {"features"}

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from duals import differences, duals_of, eighths
-from oracles import TinyChains
-from program import run
-from test_inference import make_task
+from support.chain_tasks import make_task
+from support.duals import differences, duals_of, eighths
+from support.oracles import TinyChains
+from support.program import run
 
 from marginloom.tasks.multiclass import MulticlassTask
 from marginloom.training import train

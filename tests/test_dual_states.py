@@ -4,9 +4,9 @@ import dataclasses
 
 import numpy as np
 import pytest
-from duals import DUAL, DUAL_VARIANTS, REPEATABLE, States, train
-from oracles import TinyChains, WholeDual
-from test_inference import make_task
+from support.chain_tasks import make_task
+from support.duals import DUAL, DUAL_VARIANTS, REPEATABLE, States, train
+from support.oracles import TinyChains, WholeDual
 
 from marginloom import InputError
 from marginloom.algorithms import ALGORITHMS

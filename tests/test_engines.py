@@ -5,8 +5,8 @@ import threading
 
 import numpy as np
 import pytest
-from oracles import TinyChains
-from test_inference import make_task
+from support.chain_tasks import make_task
+from support.oracles import TinyChains
 
 from marginloom import DCD, InputError, Perceptron, SequenceTagger, _core, find_algorithm
 from marginloom.engines import Decoupled, MasterWorker, Mixing

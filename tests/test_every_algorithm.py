@@ -4,10 +4,10 @@ import copy
 
 import numpy as np
 import pytest
-from custom_chains import Majority, votes
-from duals import DUAL_VARIANTS, REPEATABLE, train
-from oracles import TinyChains
-from test_inference import make_task
+from support.chain_tasks import make_task
+from support.custom_chains import Majority, votes
+from support.duals import DUAL_VARIANTS, REPEATABLE, train
+from support.oracles import TinyChains
 
 from marginloom.algorithms import ALGORITHMS
 from marginloom.tasks.sequence import SequenceTask

@@ -4,8 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
-from killing import KillAfter, Killed
-from small_tasks import SMALL, C
+from support.killing import KillAfter, Killed
+from support.pairs import CASES
+from support.small_tasks import SMALL, C
 
 from marginloom import Checkpoint, InputError
 from marginloom.algorithms import ALGORITHMS
@@ -14,16 +15,6 @@ from marginloom.learners.base import NEEDS
 from marginloom.objective import primal
 from marginloom.training import train
 
-#: Every preset on its own engine, and every learner once on every other engine that it has.
-PRESETS = [(name, preset.engine.name) for name, preset in ALGORITHMS.items()]
-_FIRST = {preset.learner.name: name for name, preset in reversed(ALGORITHMS.items())}
-OTHERS = [
-    (_FIRST[learner.name], engine)
-    for learner in {preset.learner.name: preset.learner for preset in ALGORITHMS.values()}.values()
-    for engine in learner.engines
-    if not any(ALGORITHMS[name].learner.name == learner.name and own == engine for name, own in PRESETS)
-]
-CASES = [*PRESETS, *OTHERS]
 #: Certified gaps to train to, and passes for it.
 TOL, PASSES = 1e-3, 3_000
 LOOSE = {"bcfw": 0.01}

@@ -4,9 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
-from duals import differences, eighths
-from oracles import TinyChains, WholeDual
-from test_inference import make_task
+from support.chain_tasks import make_task
+from support.duals import differences, eighths
+from support.oracles import TinyChains, WholeDual
 
 from marginloom.training import train
 

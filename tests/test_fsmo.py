@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from duals import differences, duals_of, eighths
-from oracles import TinyChains
-from test_inference import make_task
+from support.chain_tasks import make_task
+from support.duals import differences, duals_of, eighths
+from support.oracles import TinyChains
 
 from marginloom import InputError
 from marginloom.training import train

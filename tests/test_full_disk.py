@@ -4,9 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from full_disk import FULL, files_end_at, needs_full_device
-from oracles import TinyChains
-from test_inference import make_task
+from support.chain_tasks import make_task
+from support.full_disk import FULL, files_end_at, needs_full_device
+from support.oracles import TinyChains
 
 from marginloom import Callback, InputError
 from marginloom.checkpoint import FILE_NAME, Checkpoint, Snapshot

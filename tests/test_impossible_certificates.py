@@ -1,7 +1,7 @@
 """A dual above the primal is a mistake somewhere, and is said to be one."""
 
 import pytest
-from custom_chains import Majority, votes
+from support.custom_chains import Majority, votes
 
 from marginloom import InputError, train
 from marginloom.certificate import checked_certificate

@@ -4,30 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import TinyChains
-from scipy import sparse
+from support.chain_tasks import make_task
+from support.oracles import TinyChains
 
 from marginloom import _core
 from marginloom.features import MatrixFeatures
 from marginloom.tasks.sequence import SequenceTask
 
 REPRESENTATIONS = ["dense", "valued", "indicators"]
-
-
-def make_task(chains, representation):
-    stacked = np.vstack(chains.X)
-    matrix = stacked if representation == "dense" else sparse.csr_matrix(stacked)
-    encoded = MatrixFeatures().fit((matrix, chains.lengths))
-    if representation == "indicators":
-        assert encoded.values is None
-    return SequenceTask(
-        encoded,
-        np.concatenate(chains.y).astype(np.uint16),
-        chains.labels,
-        start_end=chains.start_end,
-        label_costs=chains.label_costs,
-        forbidden=chains.forbidden,
-    )
 
 
 problems = st.builds(

@@ -5,9 +5,9 @@ import threading
 
 import numpy as np
 import pytest
-from custom_chains import Watched, at_call
-from oracles import TinyChains
-from test_inference import make_task
+from support.chain_tasks import make_task
+from support.custom_chains import Watched, at_call
+from support.oracles import TinyChains
 
 from marginloom import Callback, SequenceTagger, training
 from marginloom.checkpoint import Checkpoint, Saver

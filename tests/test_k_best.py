@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import TinyChains
-from test_inference import make_task
+from support.chain_tasks import make_task
+from support.oracles import TinyChains
 
 from marginloom import InputError, SequenceTagger, _core, make_tagging
 from marginloom.constraints import BOUNDARY, forbidden_pairs

@@ -8,10 +8,10 @@ import warnings
 
 import numpy as np
 import pytest
-from oracles import TinyChains
-from rooms import GB, MB, set_room
 from scipy.sparse import csr_matrix
-from test_inference import make_task
+from support.chain_tasks import make_task
+from support.oracles import TinyChains
+from support.rooms import GB, MB, set_room
 
 from marginloom import MulticlassClassifier, MultilabelClassifier, SequenceTagger, memory_limits
 from marginloom.algorithms import ALGORITHMS, find_algorithm

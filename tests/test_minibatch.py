@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from custom_chains import EnumeratedChains
-from online import candidates, margin_programme
-from oracles import TinyChains
-from test_inference import make_task
+from support.chain_tasks import make_task
+from support.custom_chains import EnumeratedChains
+from support.online import candidates, margin_programme
+from support.oracles import TinyChains
 
 from marginloom import InputError, find_algorithm
 from marginloom.engines import Minibatch

@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from online import candidates, margin_programme, replay
-from oracles import TinyChains
-from test_inference import make_task
+from support.chain_tasks import make_task
+from support.online import candidates, margin_programme, replay
+from support.oracles import TinyChains
 
 from marginloom import MIRA, InputError, SequenceTagger, _core, find_algorithm
 from marginloom.checks import check_needs

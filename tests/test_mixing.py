@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from custom_chains import EnumeratedChains, Majority, Watched, at_call, votes
-from online import candidates
-from oracles import TinyChains
-from test_inference import make_task
+from support.chain_tasks import make_task
+from support.custom_chains import EnumeratedChains, Majority, Watched, at_call, votes
+from support.online import candidates
+from support.oracles import TinyChains
 
 from marginloom import CustomTask, InputError, _core, find_algorithm
 from marginloom.engines import Mixing, Subsample

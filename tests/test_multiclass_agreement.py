@@ -5,9 +5,9 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from oracles import WholeDual
 from sklearn.svm import LinearSVC
-from test_agreement import SLOW
+from support.classes import TinyClasses
+from support.oracles import SLOW, WholeDual
 
 from marginloom import Callback
 from marginloom.algorithms import ALGORITHMS
@@ -19,30 +19,6 @@ C = 0.4
 #: What the suite of all tasks, test_every_task.py, does not have.
 CASES = [("sgd", {}, "hinge")]
 CASES += [("dcd-ssvm", {"k_best": k}, loss) for k in (0, 1, 2) for loss in ("hinge", "squared_hinge")]
-
-
-class TinyClasses:
-    """What `WholeDual` asks for: features, losses and outputs of a small multiclass problem, as plain numpy."""
-
-    def __init__(self, seed, *, examples=24, features=5, classes=4, bias=0.5):
-        rng = np.random.default_rng(seed)
-        self.X = np.round(rng.normal(size=(examples, features)), 2) * (rng.random((examples, features)) < 0.7)
-        self.X[0] = 0  # only its bias is left
-        self.y = rng.integers(0, classes, size=examples)
-        self.costs = rng.integers(1, 5, size=(classes, classes)) / 2 * (1 - np.eye(classes))
-        self.bias = bias
-        self.classes = classes
-
-    def phi(self, i, y):
-        rows = np.zeros((self.classes, self.X.shape[1] + 1))
-        rows[y] = np.append(self.X[i], self.bias)
-        return rows.ravel()
-
-    def loss(self, i, y):
-        return self.costs[self.y[i], y]
-
-    def outputs(self, i):
-        return range(self.classes)
 
 
 @pytest.fixture(scope="module", params=["sparse", "dense"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from label_sets import TinySets
+from support.label_sets import TinySets
 
 from marginloom import InputError, _core
 from marginloom.tasks.multilabel import MultilabelTask

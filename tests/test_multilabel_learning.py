@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from label_sets import TinySets
-from oracles import WholeDual
 from sklearn.metrics import mutual_info_score
 from sklearn.svm import LinearSVC
+from support.label_sets import TinySets
+from support.oracles import WholeDual
 
 from marginloom import InputError
 from marginloom.objective import primal

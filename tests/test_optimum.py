@@ -4,8 +4,8 @@ import itertools
 
 import numpy as np
 import pytest
-from oracles import TinyChains, WholeDual
-from test_inference import make_task
+from support.chain_tasks import make_task
+from support.oracles import TinyChains, WholeDual
 
 from marginloom.training import train
 

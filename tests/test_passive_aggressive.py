@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from online import candidates, replay
-from oracles import TinyChains
-from test_inference import make_task
+from support.chain_tasks import make_task
+from support.online import candidates, replay
+from support.oracles import TinyChains
 
 from marginloom import InputError, PassiveAggressive
 from marginloom.training import train

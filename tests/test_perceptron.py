@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from oracles import TinyChains
-from test_inference import make_task
+from support.chain_tasks import make_task
+from support.oracles import TinyChains
 
 from marginloom.training import train
 

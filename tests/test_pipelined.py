@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from oracles import TinyChains
-from test_inference import make_task
+from support.chain_tasks import make_task
+from support.oracles import TinyChains
 
 from marginloom import InputError, MulticlassClassifier, MultilabelClassifier
 from marginloom.tasks.multiclass import MulticlassTask

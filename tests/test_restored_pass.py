@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from killing import KillAfter, Killed
-from oracles import TinyChains
-from test_inference import make_task
+from support.chain_tasks import make_task
+from support.killing import KillAfter, Killed
+from support.oracles import TinyChains
 
 from marginloom import Callback, Checkpoint, EarlyStopping
 from marginloom.training import train

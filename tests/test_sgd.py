@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from online import all_constraints, candidates, margin_programme, replay
-from oracles import TinyChains
-from test_inference import make_task
+from support.chain_tasks import make_task
+from support.online import all_constraints, candidates, margin_programme, replay
+from support.oracles import TinyChains
 
 from marginloom import SGD, InputError
 from marginloom.training import primal, train

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from custom_chains import Majority, votes
-from oracles import TinyChains, WholeDual
-from test_inference import make_task
+from support.chain_tasks import make_task
+from support.custom_chains import Majority, votes
+from support.oracles import TinyChains, WholeDual
 
 from marginloom.engines import Shared
 from marginloom.training import train

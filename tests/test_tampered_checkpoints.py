@@ -7,7 +7,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from program import fails
+from support.program import fails
 
 from marginloom import Checkpoint, EarlyStopping, MarginloomError, MulticlassClassifier, SequenceTagger
 from marginloom.checkpoint import FILE_NAME

@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 
 import pytest
-from custom_chains import Watched, at_call
-from oracles import TinyChains
-from test_inference import make_task
+from support.chain_tasks import make_task
+from support.custom_chains import Watched, at_call
+from support.oracles import TinyChains
 
 from marginloom import InputError
 from marginloom.algorithms import ALGORITHMS

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from program import TRAINING_SENTENCES, run
+from support.program import TRAINING_SENTENCES, run
 
 from marginloom.datasets import make_tagging, write_conll
 

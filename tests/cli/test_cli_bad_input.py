@@ -5,7 +5,7 @@ import lzma
 
 import numpy as np
 import pytest
-from program import TIMEOUT, conllu, fails, names_in, refuses, run, start
+from support.program import TIMEOUT, conllu, fails, names_in, refuses, run, start
 
 from marginloom.io.model import save_model
 

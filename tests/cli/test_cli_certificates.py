@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from changeable import Sequences
-from oracles import TinyChains
-from program import last_json, run
-from recomputed import Enumeration, check_certificate
+from support.changeable import Sequences
+from support.oracles import TinyChains
+from support.program import last_json, run
+from support.recomputed import Enumeration, check_certificate
 
 from marginloom.constraints import forbidden_pairs
 from marginloom.datasets import write_conll

@@ -4,7 +4,7 @@ import signal
 import time
 
 import pytest
-from program import TIMEOUT, fails, json_lines, last_json, names_in, refuses, run, start
+from support.program import TIMEOUT, fails, json_lines, last_json, names_in, refuses, run, start
 from typer.testing import CliRunner
 
 from marginloom import InputError

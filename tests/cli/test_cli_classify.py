@@ -4,8 +4,8 @@ import gzip
 
 import numpy as np
 import pytest
-from program import fails, json_lines, last_json, names_in, refuses, run
 from sklearn.datasets import load_iris
+from support.program import fails, json_lines, last_json, names_in, refuses, run
 
 from marginloom import MulticlassClassifier, read_libsvm, write_libsvm
 

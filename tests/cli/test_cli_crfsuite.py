@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from program import PROGRAM, TIMEOUT, environment, fails, last_json, names_in, refuses, run, start
+from support.program import PROGRAM, TIMEOUT, environment, fails, last_json, names_in, refuses, run, start
 
 from marginloom import SequenceTagger, read_crfsuite, write_crfsuite
 from marginloom.datasets import make_tagging

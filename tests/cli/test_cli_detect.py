@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from program import fails, last_json, names_in, refuses, run
+from support.program import fails, last_json, names_in, refuses, run
 
 from marginloom import ObjectDetector, make_digit_detection, write_detections
 

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from program import json_lines, last_json, refuses, run
+from support.program import json_lines, last_json, refuses, run
 
 from marginloom.algorithms import ALGORITHMS
 from marginloom.datasets import make_tagging, write_conll

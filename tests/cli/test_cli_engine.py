@@ -1,7 +1,7 @@
 """--engine puts a learner on another engine that it has; what does not go together is refused before any work."""
 
 import pytest
-from program import json_lines, last_json, refuses, run
+from support.program import json_lines, last_json, refuses, run
 
 from marginloom import InputError, find_algorithm
 from marginloom.tagging import Tagger

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from program import last_json, run
+from support.program import last_json, run
 
 from marginloom.algorithms import ALGORITHMS
 from marginloom.datasets import make_tagging, write_conll

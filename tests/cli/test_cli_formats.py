@@ -1,6 +1,6 @@
 """Files of another format than the training files, and outputs that are inputs."""
 
-from program import conllu, fails, names_in, run
+from support.program import conllu, fails, names_in, run
 
 from marginloom.datasets import make_tagging, write_conll
 

@@ -4,8 +4,8 @@ import errno
 import subprocess
 
 import pytest
-from full_disk import FULL, needs_full_device
-from program import PROGRAM, TIMEOUT, environment, fails, json_lines, last_json, names_in, run
+from support.full_disk import FULL, needs_full_device
+from support.program import PROGRAM, TIMEOUT, environment, fails, json_lines, last_json, names_in, run
 from typer.testing import CliRunner
 
 from marginloom import InputError

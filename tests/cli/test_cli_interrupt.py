@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from full_disk import FULL, needs_full_device
-from program import PROGRAM, TIMEOUT, environment, json_lines, last_json, names_in, run, start
+from support.full_disk import FULL, needs_full_device
+from support.program import PROGRAM, TIMEOUT, environment, json_lines, last_json, names_in, run, start
 
 from marginloom.checkpoint import FILE_NAME, Snapshot
 from marginloom.datasets import make_tagging, write_conll

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from program import PROGRAM, environment, last_json, names_in, run
+from support.program import PROGRAM, environment, last_json, names_in, run
 
 from marginloom.tagging import Tagger
 

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from program import fails, last_json, refuses, run
+from support.program import fails, last_json, refuses, run
 
 from marginloom import MultilabelClassifier, write_libsvm
 from marginloom.multilabel import MultilabelModel

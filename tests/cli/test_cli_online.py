@@ -1,7 +1,7 @@
 """The online learners on the command line: their options, their objective and their rules to stop."""
 
 import pytest
-from program import json_lines, last_json, refuses, run
+from support.program import json_lines, last_json, refuses, run
 
 from marginloom import find_algorithm
 from marginloom.tagging import Tagger

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 
 import pytest
-from program import PROGRAM, environment, names_in, run
+from support.program import PROGRAM, environment, names_in, run
 from typer.testing import CliRunner
 
 from marginloom import InputError, ObjectDetector, make_digit_detection, write_detections

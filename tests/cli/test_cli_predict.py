@@ -9,7 +9,7 @@ import threading
 from itertools import pairwise
 
 import pytest
-from program import PROGRAM, TIMEOUT, column, conllu, last_json, names_in, run, start
+from support.program import PROGRAM, TIMEOUT, column, conllu, last_json, names_in, run, start
 
 from marginloom.datasets import make_tagging, write_conll
 from marginloom.tagging import Tagger

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from program import PROGRAM, TIMEOUT, environment, fails, names_in
+from support.program import PROGRAM, TIMEOUT, environment, fails, names_in
 
 BUG = ("this is a bug", "Traceback", "Exception ignored", "Errno")
 needs_full_device = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")

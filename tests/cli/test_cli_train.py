@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from program import TRAINING_SENTENCES, conllu, json_lines, last_json, names_in, run
+from support.program import TRAINING_SENTENCES, conllu, json_lines, last_json, names_in, run
 
 from marginloom.datasets import make_tagging, write_conll
 from marginloom.io.model import load_model

@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from program import names_in, refuses, run
+from support.program import names_in, refuses, run
 
 from marginloom.tagging import Tagger
 

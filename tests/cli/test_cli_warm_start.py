@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from program import fails, json_lines, last_json, names_in, run
+from support.program import fails, json_lines, last_json, names_in, run
 
 from marginloom.datasets import make_tagging, write_conll
 from marginloom.tagging import Tagger

@@ -9,7 +9,7 @@ import subprocess
 import time
 from contextlib import suppress
 
-from program import PROGRAM, environment
+from support.program import PROGRAM, environment
 
 from fuzz.commands import check_run
 from fuzz.inputs import input_file

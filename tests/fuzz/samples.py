@@ -184,7 +184,7 @@ def _write_inputs(folder):
 
 
 def _conllu(words, tags):
-    from program import conllu
+    from support.program import conllu
 
     return conllu(words, tags, comments=True)
 

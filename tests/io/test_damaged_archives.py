@@ -5,7 +5,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from program import fails
+from support.program import fails
 
 from marginloom import InputError, read_detections, write_detections
 

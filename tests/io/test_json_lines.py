@@ -4,7 +4,7 @@ import json
 import os
 
 import pytest
-from full_disk import FULL, files_end_at, needs_full_device
+from support.full_disk import FULL, files_end_at, needs_full_device
 
 from marginloom.errors import OutputError, OutputWarning
 from marginloom.io.json_lines import JsonLines

@@ -4,7 +4,7 @@ import copy
 
 import numpy as np
 import pytest
-from program import fails, run
+from support.program import fails, run
 
 from marginloom import InputError, ModelFileError, SequenceTagger
 from marginloom.datasets import write_conll

@@ -9,7 +9,7 @@ import zlib
 
 import numpy as np
 import pytest
-from program import fails, run
+from support.program import fails, run
 
 from marginloom import (
     MarginloomError,

@@ -7,16 +7,16 @@ import itertools
 from functools import cached_property
 
 import numpy as np
-from custom_chains import EnumeratedChains
-from label_sets import TinySets
-from oracles import TinyChains, WholeDual
 from scipy.sparse import csr_array
-from test_detection_task import Problem as TinyImages
-from test_inference import make_task
-from test_multiclass_agreement import TinyClasses
 
 from marginloom.tasks.base import Task
 from marginloom.tasks.multiclass import MulticlassTask
+from support.chain_tasks import make_task
+from support.classes import TinyClasses
+from support.custom_chains import EnumeratedChains
+from support.images import TinyImages
+from support.label_sets import TinySets
+from support.oracles import TinyChains, WholeDual
 
 C = 0.5
 LABELS = 4

@@ -116,3 +116,7 @@ class WholeDual:
         above = 0.5 * w @ w + self.costs @ (slacks if loss == "hinge" else slacks**2)
         assert above + solved.fun < 1e-5 * above, "scipy's solution is no good"
         return -solved.fun, w
+
+
+#: Learners that only come near in as many passes as a test can do, with the settings and the passes they need.
+SLOW = {"sgd": 10_000, "bcfw": 5_000}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from duals import best_dual, duals_of, outputs
+
+from support.duals import best_dual, duals_of, outputs
 
 #: Relative; the features of the problems are exact in single precision.
 ROUNDING = 1e-9

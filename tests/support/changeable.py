@@ -6,13 +6,7 @@ import copy
 import itertools
 
 import numpy as np
-from custom_chains import EnumeratedChains
-from label_sets import TinySets
-from oracles import TinyChains
 from scipy.sparse import csr_array
-from small_tasks import Detections, teach
-from test_inference import make_task
-from test_multiclass_agreement import TinyClasses
 
 from marginloom import CustomTask
 from marginloom.boxes import loss_tables
@@ -21,6 +15,12 @@ from marginloom.images import ImageSet
 from marginloom.tasks.detection import DetectionTask
 from marginloom.tasks.multiclass import MulticlassTask
 from marginloom.tasks.plain_values import decode_value
+from support.chain_tasks import make_task
+from support.classes import TinyClasses
+from support.custom_chains import EnumeratedChains
+from support.label_sets import TinySets
+from support.oracles import TinyChains
+from support.small_tasks import Detections, teach
 
 LABELS = 3
 

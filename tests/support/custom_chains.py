@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-from oracles import TinyChains
 
 from marginloom import CustomTask
+from support.oracles import TinyChains
 
 
 def tiny(seed=1, **options):

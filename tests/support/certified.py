@@ -7,13 +7,13 @@ import dataclasses
 import functools
 
 import numpy as np
-from changeable import CHANGES, PROBLEMS, Custom, Listed, Sequences, nothing
-from recomputed import Enumeration, check_certificate, check_state
-from test_every_task import CASES
 
 from marginloom.algorithms import ALGORITHMS, find_algorithm
 from marginloom.engines import ENGINES
 from marginloom.training import train
+from support.changeable import CHANGES, PROBLEMS, Custom, Listed, Sequences, nothing
+from support.pairs import CASES
+from support.recomputed import Enumeration, check_certificate, check_state
 
 
 @dataclasses.dataclass(frozen=True)

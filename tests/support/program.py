@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from launcher import Launcher
+from support.launcher import Launcher
 
 PROGRAM = Path(sys.executable).with_name("marginloom")
 TIMEOUT = 120

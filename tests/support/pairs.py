@@ -1,0 +1,14 @@
+"""Pairs of algorithms and engines."""
+
+from marginloom.algorithms import ALGORITHMS
+
+#: Every preset on its own engine, and every learner once on every other engine that it has.
+PRESETS = [(name, preset.engine.name) for name, preset in ALGORITHMS.items()]
+_FIRST = {preset.learner.name: name for name, preset in reversed(ALGORITHMS.items())}
+OTHERS = [
+    (_FIRST[learner.name], engine)
+    for learner in {preset.learner.name: preset.learner for preset in ALGORITHMS.values()}.values()
+    for engine in learner.engines
+    if not any(ALGORITHMS[name].learner.name == learner.name and own == engine for name, own in PRESETS)
+]
+CASES = [*PRESETS, *OTHERS]
