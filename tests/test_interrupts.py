@@ -74,7 +74,7 @@ def press_before(monkeypatch, owner, name, when=1):
 def check_interrupted(algorithm, *, iterations, beginning=False, **options):
     """Train three passes at most, and check the result of an interruption.
 
-    One that comes at the beginning of a pass is heard within that pass if the machine is slow enough, which cuts it short.
+    One that comes at the beginning of a pass cuts it short if the machine is so slow that it is heard within the pass.
     """
     settings = {"algorithm": algorithm, "n_threads": 2, "tol": 1e-12}
     result = train(TASK, **settings, max_iter=3, keep_state=True, **options)
