@@ -13,7 +13,7 @@ FUZZ_SEED ?= 0
 .PHONY: demo test test-all fuzz sanitize lint format clean
 
 demo: $(VENV)/.installed
-	$(BIN)/python -m marginloom.datasets demo --sentences $(DEMO_SENTENCES)
+	$(BIN)/python -m marginloom.tasks.sequence.datasets demo --sentences $(DEMO_SENTENCES)
 	$(BIN)/marginloom train tag demo/train.conll --dev demo/dev.conll --test demo/test.conll \
 		--model demo/model.safetensors --trace demo/trace.jsonl --threads -1
 

@@ -124,7 +124,7 @@ class Worker:
 
 def work() -> None:
     """Train the cases that are read, one a line, with the marginloom on the path, and print what came of each."""
-    from marginloom.training import train
+    from marginloom.training.train import train
 
     tol, passes = json.loads(sys.argv[3]), int(sys.argv[4])
     task, cost, own_tol = _task(Path(sys.argv[1]), sys.argv[2])

@@ -15,8 +15,8 @@ from classify_peers import CrammerSinger, Peer
 from common import required
 from numpy.typing import NDArray
 
-from marginloom.tasks.base import Task
-from marginloom.tasks.multiclass import MulticlassTask
+from marginloom.tasks.base.task import Task
+from marginloom.tasks.multiclass.task import MulticlassTask
 
 
 @dataclass(frozen=True)

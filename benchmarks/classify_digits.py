@@ -9,12 +9,12 @@ from classify_data import Problem
 from numpy.typing import NDArray
 
 from marginloom import make_digit_detection, read_mnist
-from marginloom.boxes import loss_tables
-from marginloom.detector import Detector, LabelledImages
-from marginloom.digits import DigitImages
-from marginloom.images import ImageSet
-from marginloom.labels import LabelSet
-from marginloom.tasks.detection import DetectionTask
+from marginloom.tasks.base.labels import LabelSet
+from marginloom.tasks.detection.boxes import loss_tables
+from marginloom.tasks.detection.digits import DigitImages
+from marginloom.tasks.detection.images import ImageSet
+from marginloom.tasks.detection.model import Detector, LabelledImages
+from marginloom.tasks.detection.task import DetectionTask
 
 #: The paper's C of 100,000 over all examples, per example.
 C = 5.0

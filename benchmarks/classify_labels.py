@@ -15,10 +15,10 @@ from common import required
 from numpy.typing import NDArray
 
 from marginloom import read_libsvm
-from marginloom.metrics import multilabel_scores
-from marginloom.multilabel import LABELS_PER_SLACK
-from marginloom.tasks.label_sets import unpack
-from marginloom.tasks.multilabel import MultilabelTask
+from marginloom.tasks.multilabel.label_sets import unpack
+from marginloom.tasks.multilabel.metrics import multilabel_scores
+from marginloom.tasks.multilabel.model import LABELS_PER_SLACK
+from marginloom.tasks.multilabel.task import MultilabelTask
 from marginloom.threads import resolve_threads
 
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from marginloom.metrics import multilabel_scores
+from marginloom.tasks.multilabel.metrics import multilabel_scores
 
 
 class OutOfTimeError(Exception):

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from common import required
 
-from marginloom.constraints import forbidden_pairs
 from marginloom.features import ExtractedFeatures, FeatureSet, MatrixFeatures
-from marginloom.labels import LabelSet
-from marginloom.tagging import Labelled, Tagger, TaggingEvaluator
-from marginloom.tasks.sequence import SequenceTask
+from marginloom.tasks.base.labels import LabelSet
+from marginloom.tasks.sequence.constraints import forbidden_pairs
+from marginloom.tasks.sequence.model import Labelled, Tagger, TaggingEvaluator
+from marginloom.tasks.sequence.task import SequenceTask
 
 SEED = 0
 

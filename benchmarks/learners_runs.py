@@ -15,12 +15,13 @@ from learners_data import DataSet
 from numpy.typing import NDArray
 
 from marginloom.algorithms import find_algorithm
-from marginloom.callbacks import Callback
-from marginloom.checks import check_loss
-from marginloom.objective import primal, relative_gap
-from marginloom.tasks.base import Task
-from marginloom.trace import Row
-from marginloom.training import Run, train
+from marginloom.tasks.base.task import Task
+from marginloom.training.callbacks import Callback
+from marginloom.training.checks import check_loss
+from marginloom.training.objective import primal, relative_gap
+from marginloom.training.run import Run
+from marginloom.training.trace import Row
+from marginloom.training.train import train
 
 #: What a clock's alarm is: the second is the process's CPU time, of all its threads.
 TIMERS = {"wall": (signal.ITIMER_REAL, signal.SIGALRM), "cpu": (signal.ITIMER_PROF, signal.SIGPROF)}

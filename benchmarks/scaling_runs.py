@@ -13,11 +13,13 @@ from learners_data import Problem
 from learners_runs import Record, Settings, Watch
 
 from marginloom.algorithms import find_algorithm
-from marginloom.callbacks import Callback
-from marginloom.checks import check_loss
-from marginloom.objective import primal, relative_gap
-from marginloom.trace import Row
-from marginloom.training import Result, Run, train
+from marginloom.training.callbacks import Callback
+from marginloom.training.checks import check_loss
+from marginloom.training.objective import primal, relative_gap
+from marginloom.training.result import Result
+from marginloom.training.run import Run
+from marginloom.training.trace import Row
+from marginloom.training.train import train
 
 COARSE_GAP, FINE_GAP = 0.01, 0.001
 ALWAYS_MEASURED = 10

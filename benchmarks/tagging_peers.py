@@ -21,8 +21,8 @@ from peers import Crfsuite
 from marginloom import SequenceTagger
 from marginloom.features import ExtractedFeatures
 from marginloom.io.conll import read_corpus
-from marginloom.metrics import sequence_scores
-from marginloom.tagging import Labelled, train_tagger
+from marginloom.tasks.sequence.metrics import sequence_scores
+from marginloom.tasks.sequence.model import Labelled, train_tagger
 
 Sentences = list[tuple[list[str], list[str]]]
 

@@ -8,7 +8,7 @@ from common import print_table, required
 
 from marginloom.features import ExtractedFeatures
 from marginloom.io.conll import read_corpus
-from marginloom.tagging import Labelled, train_tagger
+from marginloom.tasks.sequence.model import Labelled, train_tagger
 
 TASKS = (
     ("part of speech", "conll2000_chunking", 1, {"name": "tagging"}, None, ("test",)),

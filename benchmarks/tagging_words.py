@@ -21,7 +21,7 @@ from common import print_table, required
 
 from marginloom.features import ExtractedFeatures
 from marginloom.io.conll import read_corpus
-from marginloom.tagging import Labelled, Tagger, train_tagger
+from marginloom.tasks.sequence.model import Labelled, Tagger, train_tagger
 from marginloom.threads import available_cores
 
 POS_COLUMN = 1

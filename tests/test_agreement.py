@@ -8,8 +8,8 @@ from support.chain_tasks import make_task
 from support.oracles import SLOW, TinyChains, WholeDual
 
 from marginloom.algorithms import ALGORITHMS
-from marginloom.objective import primal
-from marginloom.training import train
+from marginloom.training.objective import primal
+from marginloom.training.train import train
 
 C = 0.3
 PROBLEMS = {

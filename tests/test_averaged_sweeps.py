@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from marginloom.objective import primal
-from marginloom.tasks.multiclass import MulticlassTask
-from marginloom.training import train
+from marginloom.tasks.multiclass.task import MulticlassTask
+from marginloom.training.objective import primal
+from marginloom.training.train import train
 
 C = 2.0
 OPTIONS = {"algorithm": "shrinking-dcd", "C": C, "loss": "hinge"}

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marginloom.boxes import detection_scores, intersection_over_union, loss_tables
 from marginloom.errors import InputError
+from marginloom.tasks.detection.boxes import detection_scores, intersection_over_union, loss_tables
 
 boxes = st.tuples(st.integers(0, 8), st.integers(0, 8), st.integers(1, 8), st.integers(1, 8))
 

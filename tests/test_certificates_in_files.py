@@ -9,7 +9,7 @@ from support.changeable import PROBLEMS
 from support.recomputed import check_certificate
 
 from marginloom import MulticlassClassifier, MultilabelClassifier, ObjectDetector, SequenceTagger
-from marginloom.constraints import BOUNDARY, END, START
+from marginloom.tasks.sequence.constraints import BOUNDARY, END, START
 
 
 def tagger(oracle):

@@ -23,8 +23,8 @@ from marginloom import (
     State,
     make_tagging,
 )
-from marginloom.checkpoint import LOCK_NAME, Snapshot
 from marginloom.io.model import CHECKPOINT, load_model, save_model
+from marginloom.training.checkpoint import LOCK_NAME, Snapshot
 
 WORDS, TAGS = make_tagging(80, seed=0)
 DEV = make_tagging(40, seed=1)

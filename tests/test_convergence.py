@@ -10,7 +10,7 @@ from support.online import ONLINE
 from support.oracles import TinyChains
 
 from marginloom import Checkpoint, InputError, Perceptron, SequenceTagger, make_tagging
-from marginloom.training import train
+from marginloom.training.train import train
 
 WORDS, TAGS = make_tagging(60, seed=0)
 

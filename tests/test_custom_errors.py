@@ -8,7 +8,7 @@ import pytest
 from support.custom_chains import Majority, votes
 
 from marginloom import train
-from marginloom.callbacks import Callback
+from marginloom.training.callbacks import Callback
 
 
 def broken_in(method):

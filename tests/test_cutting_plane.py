@@ -6,7 +6,7 @@ from support.chain_tasks import make_task
 from support.duals import States, best_dual, differences, duals_of, eighths, outputs
 from support.oracles import TinyChains
 
-from marginloom.training import train
+from marginloom.training.train import train
 
 C = 0.4
 IN_ORDER = {"shuffle": False}

@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import pytest
 
-from marginloom import datasets
-from marginloom.datasets import main, make_tagging, write_conll
 from marginloom.errors import InputError
+from marginloom.tasks.sequence import datasets
+from marginloom.tasks.sequence.datasets import main, make_tagging, write_conll
 
 TAGS = {"ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "NOUN", "NUM", "PRON", "PROPN", "PUNCT", "SCONJ", "VERB"}
 

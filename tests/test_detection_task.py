@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from support.images import TinyImages
 
-from marginloom.boxes import loss_tables
-from marginloom.images import ImageSet
-from marginloom.tasks.custom import CustomTask
-from marginloom.tasks.detection import DetectionTask
-from marginloom.training import train
+from marginloom.tasks.custom.task import CustomTask
+from marginloom.tasks.detection.boxes import loss_tables
+from marginloom.tasks.detection.images import ImageSet
+from marginloom.tasks.detection.task import DetectionTask
+from marginloom.training.train import train
 
 
 def decoded(candidate):

@@ -6,8 +6,8 @@ import struct
 import numpy as np
 import pytest
 
-from marginloom.digits import make_digit_detection, read_mnist
 from marginloom.errors import InputError
+from marginloom.tasks.detection.digits import make_digit_detection, read_mnist
 
 
 def test_each_image_is_black_but_for_one_digit_in_its_box():

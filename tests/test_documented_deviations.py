@@ -7,8 +7,8 @@ from support.duals import differences, duals_of, eighths
 from support.oracles import TinyChains
 from support.program import run
 
-from marginloom.tasks.multiclass import MulticlassTask
-from marginloom.training import train
+from marginloom.tasks.multiclass.task import MulticlassTask
+from marginloom.training.train import train
 
 
 def classes():

@@ -10,7 +10,7 @@ from support.oracles import TinyChains
 
 from marginloom import DCD, InputError, Perceptron, SequenceTagger, _core, find_algorithm
 from marginloom.engines import Decoupled, MasterWorker, Mixing
-from marginloom.training import train
+from marginloom.training.train import train
 
 
 def dual_engine(task, sentences):

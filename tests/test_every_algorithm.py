@@ -10,7 +10,7 @@ from support.duals import DUAL_VARIANTS, REPEATABLE, train
 from support.oracles import TinyChains
 
 from marginloom.algorithms import ALGORITHMS
-from marginloom.tasks.sequence import SequenceTask
+from marginloom.tasks.sequence.task import SequenceTask
 
 STOPPED = {"tolerance", "iterations", "early"}
 NEEDS_K_BEST = [name for name, preset in ALGORITHMS.items() if "k-best" in preset.learner.all_needs()]

@@ -12,8 +12,8 @@ from marginloom import Checkpoint, InputError
 from marginloom.algorithms import ALGORITHMS
 from marginloom.engines import ENGINES
 from marginloom.learners.base import NEEDS
-from marginloom.objective import primal
-from marginloom.training import train
+from marginloom.training.objective import primal
+from marginloom.training.train import train
 
 #: Certified gaps to train to, and passes for it.
 TOL, PASSES = 1e-3, 3_000

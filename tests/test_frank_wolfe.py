@@ -8,7 +8,7 @@ from support.chain_tasks import make_task
 from support.duals import differences, eighths
 from support.oracles import TinyChains, WholeDual
 
-from marginloom.training import train
+from marginloom.training.train import train
 
 C = 0.4
 CHAINS = eighths(TinyChains(7, sentences=12, max_length=3, integers=False))

@@ -7,7 +7,7 @@ from support.duals import differences, duals_of, eighths
 from support.oracles import TinyChains
 
 from marginloom import InputError
-from marginloom.training import train
+from marginloom.training.train import train
 
 CHAINS = TinyChains(2, sentences=60, max_length=1, labels=5, features=6)
 IN_ORDER = {"shuffle": False}

@@ -9,9 +9,9 @@ from support.full_disk import FULL, files_end_at, needs_full_device
 from support.oracles import TinyChains
 
 from marginloom import Callback, InputError
-from marginloom.checkpoint import FILE_NAME, Checkpoint, Snapshot
 from marginloom.errors import OutputWarning
-from marginloom.training import train
+from marginloom.training.checkpoint import FILE_NAME, Checkpoint, Snapshot
+from marginloom.training.train import train
 
 TASK = make_task(TinyChains(0, sentences=12), "valued")
 OPTIONS = {"max_iter": 6, "tol": 1e-12}

@@ -11,9 +11,9 @@ import pytest
 from marginloom import DCD, Callback, InputError, find_algorithm
 from marginloom.algorithms import ALGORITHMS, engines_that_lose
 from marginloom.engines import ENGINES
-from marginloom.tasks.multiclass import MulticlassTask
-from marginloom.tasks.multilabel import MultilabelTask
-from marginloom.training import train
+from marginloom.tasks.multiclass.task import MulticlassTask
+from marginloom.tasks.multilabel.task import MultilabelTask
+from marginloom.training.train import train
 
 #: A preset of every learner, its own engine and options left aside.
 PRESET_OF = {preset.learner.name: name for name, preset in ALGORITHMS.items()}

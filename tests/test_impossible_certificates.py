@@ -4,9 +4,9 @@ import pytest
 from support.custom_chains import Majority, votes
 
 from marginloom import InputError, train
-from marginloom.certificate import checked_certificate
 from marginloom.errors import CertificateError, MarginloomError
-from marginloom.tasks.sequence import SequenceTask
+from marginloom.tasks.sequence.task import SequenceTask
+from marginloom.training.certificate import checked_certificate
 
 TASK = SequenceTask.from_lists([[[0], [1]]], [[0, 1]], feature_count=2, label_count=2)
 

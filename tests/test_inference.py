@@ -9,7 +9,7 @@ from support.oracles import TinyChains
 
 from marginloom import _core
 from marginloom.features import MatrixFeatures
-from marginloom.tasks.sequence import SequenceTask
+from marginloom.tasks.sequence.task import SequenceTask
 
 REPRESENTATIONS = ["dense", "valued", "indicators"]
 

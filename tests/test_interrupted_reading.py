@@ -10,7 +10,7 @@ import pytest
 from marginloom import _core
 from marginloom.io import files
 from marginloom.io.model import checksum
-from marginloom.model import _PART, strongest_places
+from marginloom.tasks.base.model import _PART, strongest_places
 
 LINES = 4_000_000  # take much longer than the 50 ms after which work looks for signals
 
@@ -84,6 +84,6 @@ def test_the_strongest_weights_do_not_depend_on_parts(monkeypatch):
     weights = np.random.default_rng(3).integers(-9, 10, size=500).astype(float)
     whole = strongest_places(weights, 20)
     assert weights.size < _PART
-    monkeypatch.setattr("marginloom.model._PART", 7)
+    monkeypatch.setattr("marginloom.tasks.base.model._PART", 7)
     assert strongest_places(weights, 20) == whole
     assert whole == np.argsort(-np.abs(weights), kind="stable")[:20].tolist()

@@ -9,11 +9,13 @@ from support.chain_tasks import make_task
 from support.custom_chains import Watched, at_call
 from support.oracles import TinyChains
 
-from marginloom import Callback, SequenceTagger, training
-from marginloom.checkpoint import Checkpoint, Saver
-from marginloom.interrupts import acting_as_ctrl_c, exit_code, ignore_more_signals, watch_ctrl_c
-from marginloom.trace import Trace
-from marginloom.training import Run, train
+from marginloom import Callback, SequenceTagger
+from marginloom.training import train as training
+from marginloom.training.checkpoint import Checkpoint, Saver
+from marginloom.training.interrupts import acting_as_ctrl_c, exit_code, ignore_more_signals, watch_ctrl_c
+from marginloom.training.run import Run
+from marginloom.training.trace import Trace
+from marginloom.training.train import train
 
 TASK = make_task(TinyChains(0, sentences=12), "valued")
 #: An algorithm for every engine, with and without an objective.
@@ -259,7 +261,7 @@ def test_other_signals_act_as_ctrl_c_where_that_is_wished(number, monkeypatch):
             signal.raise_signal(number)
         assert exit_code() == 128 + number
         signal.raise_signal(number)  # within a second: it is the same wish, and must not disturb the tidying up
-        monkeypatch.setattr("marginloom.interrupts._SAME_WISH", -1.0)
+        monkeypatch.setattr("marginloom.training.interrupts._SAME_WISH", -1.0)
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(number)
         with watch_ctrl_c() as interrupts:

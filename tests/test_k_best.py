@@ -8,10 +8,10 @@ from support.chain_tasks import make_task
 from support.oracles import TinyChains
 
 from marginloom import InputError, SequenceTagger, _core, make_tagging
-from marginloom.constraints import BOUNDARY, forbidden_pairs
 from marginloom.features import MatrixFeatures
-from marginloom.tasks.sequence import SequenceTask
-from marginloom.training import train
+from marginloom.tasks.sequence.constraints import BOUNDARY, forbidden_pairs
+from marginloom.tasks.sequence.task import SequenceTask
+from marginloom.training.train import train
 
 
 def problem(seed, labels=3, length=4, forbidden=()):

@@ -5,12 +5,12 @@ import pytest
 from support.chain_tasks import make_task
 from support.oracles import TinyChains
 
-from marginloom.callbacks import Callback
 from marginloom.errors import InputError
-from marginloom.estimators.sequence import SequenceTagger
 from marginloom.memory import MB, parse_size
 from marginloom.memory_limits import control_group_rooms, memory_room
-from marginloom.training import train
+from marginloom.tasks.sequence.estimator import SequenceTagger
+from marginloom.training.callbacks import Callback
+from marginloom.training.train import train
 
 
 @pytest.mark.parametrize(

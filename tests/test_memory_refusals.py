@@ -19,12 +19,12 @@ from marginloom.errors import InputError, MemoryWarning
 from marginloom.features import ExtractedFeatures
 from marginloom.io.files import read_bytes
 from marginloom.io.libsvm import read_libsvm
-from marginloom.memory import plan_memory
-from marginloom.multilabel import MultilabelModel
-from marginloom.tasks.label_pairs import resolve_pairs
-from marginloom.tasks.label_sets import pack_lists, unpack
-from marginloom.tasks.multiclass import MulticlassTask
-from marginloom.training import train
+from marginloom.tasks.multiclass.task import MulticlassTask
+from marginloom.tasks.multilabel.label_pairs import resolve_pairs
+from marginloom.tasks.multilabel.label_sets import pack_lists, unpack
+from marginloom.tasks.multilabel.model import MultilabelModel
+from marginloom.training.memory import plan_memory
+from marginloom.training.train import train
 
 
 @pytest.fixture

@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 
-from marginloom import metrics
 from marginloom.errors import InputError
-from marginloom.metrics import class_scores, is_span_labelling, sequence_scores, spans
+from marginloom.tasks.multiclass import metrics as class_metrics
+from marginloom.tasks.multiclass.metrics import class_scores
+from marginloom.tasks.sequence import metrics
+from marginloom.tasks.sequence.metrics import is_span_labelling, sequence_scores, spans
 
 TYPES = ["PER", "LOC", "B-side"]
 
@@ -37,6 +39,7 @@ def sentences_of_spans(draw):
 
 def test_examples_in_the_documentation_hold():
     assert doctest.testmod(metrics).failed == 0
+    assert doctest.testmod(class_metrics).failed == 0
 
 
 @given(sentences_of_spans(), st.sampled_from(["BIIB", "BIES", "BILU"]))

@@ -9,7 +9,7 @@ from support.oracles import TinyChains
 
 from marginloom import InputError, find_algorithm
 from marginloom.engines import Minibatch
-from marginloom.training import train
+from marginloom.training.train import train
 
 C = 0.3
 

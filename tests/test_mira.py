@@ -9,8 +9,8 @@ from support.online import candidates, margin_programme, replay
 from support.oracles import TinyChains
 
 from marginloom import MIRA, InputError, SequenceTagger, _core, find_algorithm
-from marginloom.checks import check_needs
-from marginloom.training import train
+from marginloom.training.checks import check_needs
+from marginloom.training.train import train
 
 C = 0.3
 EXACT = {"qp_tolerance": 1e-11, "qp_sweeps": 1_000_000}

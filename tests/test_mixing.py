@@ -9,7 +9,7 @@ from support.oracles import TinyChains
 
 from marginloom import CustomTask, InputError, _core, find_algorithm
 from marginloom.engines import Mixing, Subsample
-from marginloom.training import train
+from marginloom.training.train import train
 
 
 def perceptron_step(task, i, w):

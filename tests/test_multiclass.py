@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from marginloom.errors import InputError
-from marginloom.tasks.multiclass import MulticlassTask
-from marginloom.training import train
+from marginloom.tasks.multiclass.task import MulticlassTask
+from marginloom.training.train import train
 
 KINDS = {
     "dense 64": lambda X: X,

@@ -11,9 +11,9 @@ from support.oracles import SLOW, WholeDual
 
 from marginloom import Callback
 from marginloom.algorithms import ALGORITHMS
-from marginloom.objective import primal
-from marginloom.tasks.multiclass import MulticlassTask
-from marginloom.training import train
+from marginloom.tasks.multiclass.task import MulticlassTask
+from marginloom.training.objective import primal
+from marginloom.training.train import train
 
 C = 0.4
 #: What the suite of all tasks, test_every_task.py, does not have.

@@ -10,7 +10,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.svm import LinearSVC
 
-from marginloom import InputError, ModelFileError, MultilabelClassifier, SequenceTagger, metrics
+from marginloom import InputError, ModelFileError, MultilabelClassifier, SequenceTagger
+from marginloom.tasks.multilabel import metrics
 
 NAMES = ["blue", "green", "red"]
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from support.label_sets import TinySets
 
 from marginloom import InputError, _core
-from marginloom.tasks.multilabel import MultilabelTask
-from marginloom.training import train
+from marginloom.tasks.multilabel.task import MultilabelTask
+from marginloom.training.train import train
 
 KINDS = ["sparse", "dense"]
 

@@ -12,10 +12,10 @@ from support.label_sets import TinySets
 from support.oracles import WholeDual
 
 from marginloom import InputError
-from marginloom.objective import primal
-from marginloom.tasks.label_pairs import co_occurrence_tree
-from marginloom.tasks.multilabel import MultilabelTask
-from marginloom.training import train
+from marginloom.tasks.multilabel.label_pairs import co_occurrence_tree
+from marginloom.tasks.multilabel.task import MultilabelTask
+from marginloom.training.objective import primal
+from marginloom.training.train import train
 
 CYCLE = [(0, 1), (1, 2), (0, 2)]
 

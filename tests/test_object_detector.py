@@ -8,8 +8,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from marginloom import ObjectDetector, SequenceTagger, make_digit_detection
-from marginloom.boxes import intersection_over_union
 from marginloom.errors import InputError, ModelFileError
+from marginloom.tasks.detection.boxes import intersection_over_union
 
 TRAIN = make_digit_detection(400, seed=0)
 TEST = make_digit_detection(100, seed=1)

@@ -7,7 +7,7 @@ import pytest
 from support.chain_tasks import make_task
 from support.oracles import TinyChains, WholeDual
 
-from marginloom.training import train
+from marginloom.training.train import train
 
 C = 0.7
 

@@ -12,8 +12,8 @@ PROGRAM = """
 import numpy as np
 from scipy.optimize import minimize
 from marginloom import _core
-from marginloom.tasks.base import Task
-from marginloom.training import train
+from marginloom.tasks.base.task import Task
+from marginloom.training.train import train
 
 class Signs(Task):
     name = "signs"

@@ -7,7 +7,7 @@ from support.online import candidates, replay
 from support.oracles import TinyChains
 
 from marginloom import InputError, PassiveAggressive
-from marginloom.training import train
+from marginloom.training.train import train
 
 C = 0.05
 FORMS = {

@@ -5,7 +5,7 @@ import pytest
 from support.chain_tasks import make_task
 from support.oracles import TinyChains
 
-from marginloom.training import train
+from marginloom.training.train import train
 
 
 def viterbi(scores, transitions):

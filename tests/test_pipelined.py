@@ -9,9 +9,9 @@ from support.chain_tasks import make_task
 from support.oracles import TinyChains
 
 from marginloom import InputError, MulticlassClassifier, MultilabelClassifier
-from marginloom.tasks.multiclass import MulticlassTask
-from marginloom.tasks.multilabel import MultilabelTask
-from marginloom.training import train
+from marginloom.tasks.multiclass.task import MulticlassTask
+from marginloom.tasks.multilabel.task import MultilabelTask
+from marginloom.training.train import train
 
 TASKS = Path("/proc/self/task")
 ENGINE = {"engine": "pipelined", "C": 0.3}

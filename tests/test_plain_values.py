@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from marginloom import InputError
-from marginloom.tasks.plain_values import decode_value, encode_value
+from marginloom.tasks.custom.plain_values import decode_value, encode_value
 
 leaves = (
     st.none()

@@ -8,7 +8,7 @@ from support.killing import KillAfter, Killed
 from support.oracles import TinyChains
 
 from marginloom import Callback, Checkpoint, EarlyStopping
-from marginloom.training import train
+from marginloom.training.train import train
 
 TASK = make_task(TinyChains(0, sentences=20), "valued")
 OPTIONS = {"C": 0.5, "tol": 1e-9}

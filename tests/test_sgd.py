@@ -7,7 +7,8 @@ from support.online import all_constraints, candidates, margin_programme, replay
 from support.oracles import TinyChains
 
 from marginloom import SGD, InputError
-from marginloom.training import primal, train
+from marginloom.training.objective import primal
+from marginloom.training.train import train
 
 TRIALS = [2.0**-k for k in range(1, 6)]
 

@@ -9,7 +9,7 @@ from support.custom_chains import Majority, votes
 from support.oracles import TinyChains, WholeDual
 
 from marginloom.engines import Shared
-from marginloom.training import train
+from marginloom.training.train import train
 
 TASKS = Path("/proc/self/task")
 C = 0.3

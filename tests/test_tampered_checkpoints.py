@@ -10,10 +10,10 @@ import pytest
 from support.program import fails
 
 from marginloom import Checkpoint, EarlyStopping, MarginloomError, MulticlassClassifier, SequenceTagger
-from marginloom.checkpoint import FILE_NAME
 from marginloom.cli import run
-from marginloom.datasets import make_tagging, write_conll
 from marginloom.io.model import CHECKPOINT, load_model, save_model
+from marginloom.tasks.sequence.datasets import make_tagging, write_conll
+from marginloom.training.checkpoint import FILE_NAME
 
 WORDS, TAGS = make_tagging(8, seed=0)
 ROWS = np.round(np.random.default_rng(0).normal(size=(12, 4)), 1)

@@ -15,7 +15,7 @@ from marginloom import InputError
 from marginloom.algorithms import ALGORITHMS
 from marginloom.engines import ENGINES
 from marginloom.threads import _container_limit, available_cores, resolve_threads
-from marginloom.training import train
+from marginloom.training.train import train
 
 
 def asks_in_vain(learner, engine):

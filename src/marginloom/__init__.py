@@ -9,57 +9,58 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from marginloom.algorithms import ALGORITHMS, find_algorithm
-    from marginloom.callbacks import Callback, EarlyStopping, ProgressBar
-    from marginloom.certificate import Certificate
-    from marginloom.checkpoint import Checkpoint
-    from marginloom.datasets import make_tagging
-    from marginloom.digits import make_digit_detection, read_mnist
     from marginloom.errors import InputError, MarginloomError, MemoryWarning, ModelFileError
-    from marginloom.estimators.detection import ObjectDetector
-    from marginloom.estimators.multiclass import MulticlassClassifier
-    from marginloom.estimators.multilabel import MultilabelClassifier
-    from marginloom.estimators.sequence import SequenceTagger
     from marginloom.io.crfsuite import read_crfsuite, write_crfsuite
-    from marginloom.io.detections import read_detections, write_detections
     from marginloom.io.libsvm import read_libsvm, write_libsvm
     from marginloom.learners import DCD, MIRA, SGD, PassiveAggressive, Perceptron
-    from marginloom.state import State
-    from marginloom.tasks.custom import CustomTask
-    from marginloom.training import Result, train
+    from marginloom.tasks.custom.task import CustomTask
+    from marginloom.tasks.detection.digits import make_digit_detection, read_mnist
+    from marginloom.tasks.detection.estimator import ObjectDetector
+    from marginloom.tasks.detection.files import read_detections, write_detections
+    from marginloom.tasks.multiclass.estimator import MulticlassClassifier
+    from marginloom.tasks.multilabel.estimator import MultilabelClassifier
+    from marginloom.tasks.sequence.datasets import make_tagging
+    from marginloom.tasks.sequence.estimator import SequenceTagger
+    from marginloom.training.callbacks import Callback, EarlyStopping, ProgressBar
+    from marginloom.training.certificate import Certificate
+    from marginloom.training.checkpoint import Checkpoint
+    from marginloom.training.result import Result
+    from marginloom.training.state import State
+    from marginloom.training.train import train
 
 _HOMES = {
     "ALGORITHMS": "algorithms",
-    "Callback": "callbacks",
-    "Certificate": "certificate",
-    "Checkpoint": "checkpoint",
-    "CustomTask": "tasks.custom",
+    "Callback": "training.callbacks",
+    "Certificate": "training.certificate",
+    "Checkpoint": "training.checkpoint",
+    "CustomTask": "tasks.custom.task",
     "DCD": "learners",
-    "EarlyStopping": "callbacks",
+    "EarlyStopping": "training.callbacks",
     "InputError": "errors",
     "MIRA": "learners",
     "MarginloomError": "errors",
     "MemoryWarning": "errors",
     "ModelFileError": "errors",
-    "MulticlassClassifier": "estimators.multiclass",
-    "ObjectDetector": "estimators.detection",
-    "MultilabelClassifier": "estimators.multilabel",
+    "MulticlassClassifier": "tasks.multiclass.estimator",
+    "ObjectDetector": "tasks.detection.estimator",
+    "MultilabelClassifier": "tasks.multilabel.estimator",
     "PassiveAggressive": "learners",
     "Perceptron": "learners",
-    "ProgressBar": "callbacks",
-    "Result": "training",
+    "ProgressBar": "training.callbacks",
+    "Result": "training.result",
     "SGD": "learners",
-    "SequenceTagger": "estimators.sequence",
-    "State": "state",
+    "SequenceTagger": "tasks.sequence.estimator",
+    "State": "training.state",
     "find_algorithm": "algorithms",
-    "make_digit_detection": "digits",
-    "make_tagging": "datasets",
+    "make_digit_detection": "tasks.detection.digits",
+    "make_tagging": "tasks.sequence.datasets",
     "read_crfsuite": "io.crfsuite",
-    "read_detections": "io.detections",
+    "read_detections": "tasks.detection.files",
     "read_libsvm": "io.libsvm",
-    "read_mnist": "digits",
-    "train": "training",
+    "read_mnist": "tasks.detection.digits",
+    "train": "training.train",
     "write_crfsuite": "io.crfsuite",
-    "write_detections": "io.detections",
+    "write_detections": "tasks.detection.files",
     "write_libsvm": "io.libsvm",
 }
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from marginloom.errors import InputError, MarginloomError
 from marginloom.parameters import checked
-from marginloom.tasks.custom import CustomTask
-from marginloom.tasks.oracle import Oracle
-from marginloom.tasks.sparse_vector import SparseVector
+from marginloom.tasks.custom.oracle import Oracle
+from marginloom.tasks.custom.sparse_vector import SparseVector
+from marginloom.tasks.custom.task import CustomTask
 
 Returned = TypeVar("Returned")
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from support.program import TRAINING_SENTENCES, run
 
-from marginloom.datasets import make_tagging, write_conll
+from marginloom.tasks.sequence.datasets import make_tagging, write_conll
 
 
 @pytest.fixture(scope="session")

@@ -7,10 +7,10 @@ from support.oracles import TinyChains
 from support.program import last_json, run
 from support.recomputed import Enumeration, check_certificate
 
-from marginloom.constraints import forbidden_pairs
-from marginloom.datasets import write_conll
-from marginloom.tagging import Tagger
-from marginloom.training import train as train_task
+from marginloom.tasks.sequence.constraints import forbidden_pairs
+from marginloom.tasks.sequence.datasets import write_conll
+from marginloom.tasks.sequence.model import Tagger
+from marginloom.training.train import train as train_task
 
 LABELS = ["B-X", "I-X", "O"]
 WORDS = [["a", "b", "c"], ["b", "c"], ["c", "a", "b"], ["a", "a"], ["b"], ["c", "b", "a"], ["a", "c"]]

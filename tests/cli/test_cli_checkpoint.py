@@ -8,9 +8,9 @@ from support.program import TIMEOUT, fails, json_lines, last_json, names_in, ref
 from typer.testing import CliRunner
 
 from marginloom import InputError
-from marginloom.checkpoint import FILE_NAME, Snapshot
 from marginloom.cli.app import app
-from marginloom.tagging import Tagger
+from marginloom.tasks.sequence.model import Tagger
+from marginloom.training.checkpoint import FILE_NAME, Snapshot
 
 FOREVER = ["--max-iter", "1000000000", "--tol", "1e-300"]
 

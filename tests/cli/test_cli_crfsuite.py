@@ -10,8 +10,8 @@ import pytest
 from support.program import PROGRAM, TIMEOUT, environment, fails, last_json, names_in, refuses, run, start
 
 from marginloom import SequenceTagger, read_crfsuite, write_crfsuite
-from marginloom.datasets import make_tagging
-from marginloom.tagging import Tagger
+from marginloom.tasks.sequence.datasets import make_tagging
+from marginloom.tasks.sequence.model import Tagger
 
 OPTIONS = ("--tol", "0.05", "--quiet")
 

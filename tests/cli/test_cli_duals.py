@@ -6,8 +6,8 @@ import pytest
 from support.program import json_lines, last_json, refuses, run
 
 from marginloom.algorithms import ALGORITHMS
-from marginloom.datasets import make_tagging, write_conll
-from marginloom.tagging import Tagger
+from marginloom.tasks.sequence.datasets import make_tagging, write_conll
+from marginloom.tasks.sequence.model import Tagger
 
 STOPPED = {"tolerance", "iterations", "early"}
 

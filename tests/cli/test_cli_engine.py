@@ -4,7 +4,7 @@ import pytest
 from support.program import json_lines, last_json, refuses, run
 
 from marginloom import InputError, find_algorithm
-from marginloom.tagging import Tagger
+from marginloom.tasks.sequence.model import Tagger
 
 
 @pytest.mark.parametrize(

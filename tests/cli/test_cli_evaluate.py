@@ -8,9 +8,9 @@ import pytest
 from support.program import last_json, run
 
 from marginloom.algorithms import ALGORITHMS
-from marginloom.datasets import make_tagging, write_conll
-from marginloom.metrics import sequence_scores
-from marginloom.tagging import Tagger
+from marginloom.tasks.sequence.datasets import make_tagging, write_conll
+from marginloom.tasks.sequence.metrics import sequence_scores
+from marginloom.tasks.sequence.model import Tagger
 
 
 @pytest.fixture(scope="module")

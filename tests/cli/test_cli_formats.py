@@ -2,7 +2,7 @@
 
 from support.program import conllu, fails, names_in, run
 
-from marginloom.datasets import make_tagging, write_conll
+from marginloom.tasks.sequence.datasets import make_tagging, write_conll
 
 
 def test_conllu_keeps_its_words_under_a_model_of_plain_columns(corpus, tmp_path, model):

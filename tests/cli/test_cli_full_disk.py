@@ -9,10 +9,10 @@ from support.program import PROGRAM, TIMEOUT, environment, fails, json_lines, la
 from typer.testing import CliRunner
 
 from marginloom import InputError
-from marginloom.checkpoint import FILE_NAME, Snapshot
 from marginloom.cli.app import app
 from marginloom.cli.common import warnings_as_notes
-from marginloom.tagging import Tagger
+from marginloom.tasks.sequence.model import Tagger
+from marginloom.training.checkpoint import FILE_NAME, Snapshot
 
 
 def command(corpus, model, *options):

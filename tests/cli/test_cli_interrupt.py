@@ -16,9 +16,9 @@ import pytest
 from support.full_disk import FULL, needs_full_device
 from support.program import PROGRAM, TIMEOUT, environment, json_lines, last_json, names_in, run, start
 
-from marginloom.checkpoint import FILE_NAME, Snapshot
-from marginloom.datasets import make_tagging, write_conll
-from marginloom.tagging import Tagger
+from marginloom.tasks.sequence.datasets import make_tagging, write_conll
+from marginloom.tasks.sequence.model import Tagger
+from marginloom.training.checkpoint import FILE_NAME, Snapshot
 
 
 @pytest.fixture(scope="module")
@@ -200,15 +200,15 @@ def pressed(function, corpus, model, *options, **how):
 @pytest.mark.parametrize(
     ("function", "passes"),
     [
-        (":training:Run._iterate", 1),
-        (":training:Run.finish", 3),
-        (":trace:Trace.close", 3),
-        (":callbacks:ProgressBar.before_training", 0),
-        (":callbacks:ProgressBar.after_iteration", 1),
-        (":callbacks:ProgressBar.after_training", 3),
-        (":tagging:TaggingEvaluator.__call__", 1),
-        (":tagging:Tagger.save", 3),
-        (":tagging:Tagger.scores", 3),
+        (".training:run:Run._iterate", 1),
+        (".training:run:Run.finish", 3),
+        (".training:trace:Trace.close", 3),
+        (".training:callbacks:ProgressBar.before_training", 0),
+        (".training:callbacks:ProgressBar.after_iteration", 1),
+        (".training:callbacks:ProgressBar.after_training", 3),
+        (".tasks.sequence:model:TaggingEvaluator.__call__", 1),
+        (".tasks.sequence:model:Tagger.save", 3),
+        (".tasks.sequence:model:Tagger.scores", 3),
     ],
 )
 def test_model_is_saved_wherever_ctrl_c_falls(corpus, tmp_path, algorithm, function, passes):
@@ -229,7 +229,8 @@ def test_first_signal_while_saving_lets_it_end(corpus, tmp_path, by):
 
 
 @pytest.mark.parametrize(
-    ("function", "by"), [*((":tagging:Tagger.save", by) for by in SIGNALS), (".io:files:os.fsync", SIGNALS[1])]
+    ("function", "by"),
+    [*((".tasks.sequence:model:Tagger.save", by) for by in SIGNALS), (".io:files:os.fsync", SIGNALS[1])],
 )
 def test_second_signal_while_saving_leaves_no_file(corpus, tmp_path, function, by):
     done = pressed(function, corpus, tmp_path / "m", presses=2, by=by)
@@ -239,14 +240,16 @@ def test_second_signal_while_saving_leaves_no_file(corpus, tmp_path, function, b
 
 @pytest.mark.parametrize("by", SIGNALS)
 def test_second_signal_while_training_still_saves_the_model(corpus, tmp_path, by):
-    done = pressed(":tagging:TaggingEvaluator.__call__", corpus, tmp_path / "m", presses=2, by=by)
+    done = pressed(".tasks.sequence:model:TaggingEvaluator.__call__", corpus, tmp_path / "m", presses=2, by=by)
     assert "interrupted after 1 passes" in done.stderr
     assert Tagger.load(tmp_path / "m").settings["iterations"] == 1
 
 
 @pytest.mark.parametrize("by", SIGNALS)
 def test_signal_before_training_ends_the_program_with_a_word(corpus, tmp_path, by):
-    done = pressed(".cli:tag:read_corpus", corpus, tmp_path / "m", "--checkpoint", tmp_path / "run", by=by)
+    done = pressed(
+        ".tasks.sequence:commands:read_corpus", corpus, tmp_path / "m", "--checkpoint", tmp_path / "run", by=by
+    )
     assert done.stderr == "marginloom: interrupted\n"
     assert names_in(tmp_path) == []
 
@@ -254,7 +257,7 @@ def test_signal_before_training_ends_the_program_with_a_word(corpus, tmp_path, b
 @pytest.mark.parametrize(
     ("function", "presses", "by"),
     [
-        *((":tagging:Tagger.tag", 1, by) for by in SIGNALS),
+        *((".tasks.sequence:model:Tagger.tag", 1, by) for by in SIGNALS),
         (".io:files:os.fsync", 1, SIGNALS[1]),
         (".io:files:os.fsync", 2, SIGNALS[1]),
     ],
@@ -270,7 +273,7 @@ def test_interrupted_prediction_leaves_no_file(corpus, model, tmp_path, function
 
 @pytest.mark.parametrize("by", SIGNALS)
 def test_interrupted_evaluation_ends_with_a_word(corpus, model, by):
-    done = pressed_in(".cli:tag:read_corpus", "evaluate", model, corpus / "dev.conll", by=by)
+    done = pressed_in(".tasks.sequence:commands:read_corpus", "evaluate", model, corpus / "dev.conll", by=by)
     assert done.stderr == "marginloom: interrupted\n"
 
 

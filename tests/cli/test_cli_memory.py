@@ -8,7 +8,7 @@ import sys
 import pytest
 from support.program import PROGRAM, environment, last_json, names_in, run
 
-from marginloom.tagging import Tagger
+from marginloom.tasks.sequence.model import Tagger
 
 NOTE = r"memory: features \d+\.\d MB, weights \d+\.\d MB"
 

@@ -7,7 +7,7 @@ import pytest
 from support.program import fails, last_json, refuses, run
 
 from marginloom import MultilabelClassifier, write_libsvm
-from marginloom.multilabel import MultilabelModel
+from marginloom.tasks.multilabel.model import MultilabelModel
 
 NAMES = ["blue", "green", "red"]
 

@@ -4,7 +4,7 @@ import pytest
 from support.program import json_lines, last_json, refuses, run
 
 from marginloom import find_algorithm
-from marginloom.tagging import Tagger
+from marginloom.tasks.sequence.model import Tagger
 
 
 def train(corpus, model, *options):

@@ -9,9 +9,9 @@ from support.program import PROGRAM, environment, names_in, run
 from typer.testing import CliRunner
 
 from marginloom import InputError, ObjectDetector, make_digit_detection, write_detections
-from marginloom.checkpoint import FILE_NAME, LOCK_NAME
 from marginloom.cli.app import app
-from marginloom.datasets import make_tagging, write_conll
+from marginloom.tasks.sequence.datasets import make_tagging, write_conll
+from marginloom.training.checkpoint import FILE_NAME, LOCK_NAME
 
 
 def fails(*arguments):

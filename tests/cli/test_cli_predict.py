@@ -11,8 +11,8 @@ from itertools import pairwise
 import pytest
 from support.program import PROGRAM, TIMEOUT, column, conllu, last_json, names_in, run, start
 
-from marginloom.datasets import make_tagging, write_conll
-from marginloom.tagging import Tagger
+from marginloom.tasks.sequence.datasets import make_tagging, write_conll
+from marginloom.tasks.sequence.model import Tagger
 
 SENTENCE = b"the\tDET\ndog\tNOUN\n\n"
 

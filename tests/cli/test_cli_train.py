@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from support.program import TRAINING_SENTENCES, conllu, json_lines, last_json, names_in, run
 
-from marginloom.datasets import make_tagging, write_conll
 from marginloom.io.model import load_model
-from marginloom.tagging import Tagger
+from marginloom.tasks.sequence.datasets import make_tagging, write_conll
+from marginloom.tasks.sequence.model import Tagger
 
 KEYS = {
     "algorithm": str,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.program import names_in, refuses, run
 
-from marginloom.tagging import Tagger
+from marginloom.tasks.sequence.model import Tagger
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from support.program import fails, json_lines, last_json, names_in, run
 
-from marginloom.datasets import make_tagging, write_conll
-from marginloom.tagging import Tagger
+from marginloom.tasks.sequence.datasets import make_tagging, write_conll
+from marginloom.tasks.sequence.model import Tagger
 
 
 def train(path, model, *options):

@@ -9,7 +9,7 @@ from fuzz.contract import outcome
 from fuzz.files import tampered_file
 from fuzz.samples import PROGRAMS, SAMPLES, train_arguments
 from marginloom import Checkpoint
-from marginloom.checkpoint import FILE_NAME
+from marginloom.training.checkpoint import FILE_NAME
 
 
 def checkpoint_in_python(random, lab):

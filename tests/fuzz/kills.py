@@ -14,7 +14,7 @@ from support.program import PROGRAM, environment
 from fuzz.commands import check_run
 from fuzz.inputs import input_file
 from fuzz.samples import PROGRAMS, train_arguments
-from marginloom.checkpoint import FILE_NAME
+from marginloom.training.checkpoint import FILE_NAME
 
 PATIENCE = 60.0
 

@@ -26,7 +26,7 @@ from marginloom import (
     write_libsvm,
 )
 from marginloom.cli import run
-from marginloom.datasets import write_conll
+from marginloom.tasks.sequence.datasets import write_conll
 
 WORDS, TAGS = make_tagging(12, seed=0)
 NAMED = [[{"word": word, "length": len(word) / 4} for word in sentence] for sentence in WORDS]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from marginloom import ModelFileError, MulticlassClassifier
-from marginloom.classification import Classifier
 from marginloom.io.model import CHECKPOINT, load_model, save_model, task_of
+from marginloom.tasks.multiclass.model import Classifier
 
 
 @pytest.fixture

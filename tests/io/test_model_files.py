@@ -19,7 +19,7 @@ from scipy import sparse
 from marginloom import ModelFileError, SequenceTagger, make_tagging
 from marginloom.io import files
 from marginloom.io.model import FORMAT_VERSION, load_model, save_model
-from marginloom.tagging import Tagger
+from marginloom.tasks.sequence.model import Tagger
 
 WORDS, TAGS = make_tagging(25, seed=0)
 DEV, _ = make_tagging(40, seed=1)

@@ -7,10 +7,10 @@ import pytest
 from support.program import fails, run
 
 from marginloom import InputError, ModelFileError, SequenceTagger
-from marginloom.datasets import write_conll
 from marginloom.io.model import load_model as map_model
 from marginloom.io.model import save_model
-from marginloom.tagging import Tagger
+from marginloom.tasks.sequence.datasets import write_conll
+from marginloom.tasks.sequence.model import Tagger
 
 
 def load_model(path, task):

@@ -10,7 +10,7 @@ import numpy as np
 
 from marginloom.algorithms import ALGORITHMS, find_algorithm
 from marginloom.engines import ENGINES
-from marginloom.training import train
+from marginloom.training.train import train
 from support.changeable import CHANGES, PROBLEMS, Custom, Listed, Sequences, nothing
 from support.pairs import CASES
 from support.recomputed import Enumeration, check_certificate, check_state

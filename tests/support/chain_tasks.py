@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from marginloom.features import MatrixFeatures
-from marginloom.tasks.sequence import SequenceTask
+from marginloom.tasks.sequence.task import SequenceTask
 
 
 def make_task(chains, representation):

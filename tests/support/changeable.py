@@ -9,12 +9,12 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from marginloom import CustomTask
-from marginloom.boxes import loss_tables
-from marginloom.constraints import BOUNDARY
-from marginloom.images import ImageSet
-from marginloom.tasks.detection import DetectionTask
-from marginloom.tasks.multiclass import MulticlassTask
-from marginloom.tasks.plain_values import decode_value
+from marginloom.tasks.custom.plain_values import decode_value
+from marginloom.tasks.detection.boxes import loss_tables
+from marginloom.tasks.detection.images import ImageSet
+from marginloom.tasks.detection.task import DetectionTask
+from marginloom.tasks.multiclass.task import MulticlassTask
+from marginloom.tasks.sequence.constraints import BOUNDARY
 from support.chain_tasks import make_task
 from support.classes import TinyClasses
 from support.custom_chains import EnumeratedChains

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 from marginloom import Callback
 from marginloom.algorithms import ALGORITHMS
-from marginloom.training import train as train_with
+from marginloom.training.train import train as train_with
 
 
 def train(task, **options):

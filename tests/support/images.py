@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from marginloom.boxes import intersection_over_union, loss_tables
-from marginloom.images import ImageSet
-from marginloom.tasks.detection import DetectionTask
+from marginloom.tasks.detection.boxes import intersection_over_union, loss_tables
+from marginloom.tasks.detection.images import ImageSet
+from marginloom.tasks.detection.task import DetectionTask
 
 
 class TinyImages:

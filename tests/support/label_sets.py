@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 from scipy import sparse
 
-from marginloom.tasks.multilabel import MultilabelTask
+from marginloom.tasks.multilabel.task import MultilabelTask
 
 
 class TinySets:

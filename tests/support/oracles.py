@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 from scipy.optimize import minimize
 
-from marginloom.constraints import BOUNDARY
+from marginloom.tasks.sequence.constraints import BOUNDARY
 
 
 class TinyChains:

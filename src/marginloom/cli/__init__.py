@@ -14,7 +14,7 @@ __all__ = ["main", "run"]
 def main() -> None:
     """Run the command line and end the process with its exit code."""
     from marginloom.cli.streams import leave_standard_output, take_standard_streams
-    from marginloom.interrupts import acting_as_ctrl_c, ignore_more_signals
+    from marginloom.training.interrupts import acting_as_ctrl_c, ignore_more_signals
 
     take_standard_streams()
     with acting_as_ctrl_c(signal.SIGTERM, signal.SIGHUP):  # of batch systems and containers, and of terminals that go
@@ -29,7 +29,7 @@ def main() -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run the program on standard streams as they are, and return its exit code."""
     from marginloom.cli.ending import let_go_of
-    from marginloom.interrupts import signals_held_back
+    from marginloom.training.interrupts import signals_held_back
 
     def command() -> None:
         with signals_held_back(signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

@@ -9,7 +9,7 @@ from typing import TextIO
 
 from marginloom.cli.streams import ReaderGone
 from marginloom.errors import InputError
-from marginloom.interrupts import exit_code
+from marginloom.training.interrupts import exit_code
 
 
 def say(text: str) -> None:

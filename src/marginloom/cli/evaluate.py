@@ -9,8 +9,8 @@ import typer
 
 from marginloom.cli.common import note, score_lines
 from marginloom.cli.parameters import with_options
-from marginloom.cli.task import EvaluateOptions, commands_of, refuse_options_of_others
-from marginloom.model import Model
+from marginloom.tasks.base.commands import EvaluateOptions, commands_of, refuse_options_of_others
+from marginloom.tasks.base.model import Model
 
 
 @functools.partial(with_options, declaration=EvaluateOptions)

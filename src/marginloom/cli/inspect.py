@@ -9,8 +9,8 @@ import numpy as np
 import typer
 
 from marginloom.cli.common import JsonOption, ModelArgument
-from marginloom.cli.task import commands_of
-from marginloom.model import Model
+from marginloom.tasks.base.commands import commands_of
+from marginloom.tasks.base.model import Model
 
 
 def inspect(

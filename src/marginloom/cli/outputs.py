@@ -8,11 +8,11 @@ import stat
 from collections.abc import Sequence
 from pathlib import Path
 
-from marginloom.checkpoint import Checkpoint
 from marginloom.errors import InputError, OutputError
 from marginloom.io.files import StrPath, cannot_write, check_writable_target
 from marginloom.io.overwriting import named_files, refuse_overwriting, refuse_same_outputs
-from marginloom.model import Model
+from marginloom.tasks.base.model import Model
+from marginloom.training.checkpoint import Checkpoint
 
 
 @dataclasses.dataclass(frozen=True)

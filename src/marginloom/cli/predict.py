@@ -7,7 +7,7 @@ import functools
 import typer
 
 from marginloom.cli.parameters import with_options
-from marginloom.cli.task import PredictOptions, commands_of, refuse_options_of_others
+from marginloom.tasks.base.commands import PredictOptions, commands_of, refuse_options_of_others
 
 
 @functools.partial(with_options, declaration=PredictOptions)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import typer
 
-from marginloom.cli.classify import train_classify
-from marginloom.cli.detect import train_detect
-from marginloom.cli.multilabel import train_multilabel_command
-from marginloom.cli.tag import train_tag
+from marginloom.tasks.detection.commands import train_detect
+from marginloom.tasks.multiclass.commands import train_classify
+from marginloom.tasks.multilabel.commands import train_multilabel_command
+from marginloom.tasks.sequence.commands import train_tag
 
 train = typer.Typer(help="Train a model.", no_args_is_help=True)
 

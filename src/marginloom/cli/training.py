@@ -14,9 +14,6 @@ import numpy as np
 import typer
 
 from marginloom.algorithms import Algorithm
-from marginloom.callbacks import Callback, EarlyStopping, ProgressBar
-from marginloom.checkpoint import Checkpoint
-from marginloom.checks import check_loss, check_threads
 from marginloom.cli.common import (
     JsonOption,
     ThreadsOption,
@@ -31,14 +28,18 @@ from marginloom.cli.outputs import Outputs, Saved
 from marginloom.cli.parameters import choose, with_options
 from marginloom.cli.streams import ReaderGone
 from marginloom.errors import InputError, MemoryWarning, OutputError
-from marginloom.interrupts import watch_ctrl_c
 from marginloom.io.files import StrPath
 from marginloom.io.overwriting import named_files
 from marginloom.memory import MB, parse_size
-from marginloom.model import Model
 from marginloom.parameters import checked, option_name
-from marginloom.state import State
-from marginloom.training import Result, Run
+from marginloom.tasks.base.model import Model
+from marginloom.training.callbacks import Callback, EarlyStopping, ProgressBar
+from marginloom.training.checkpoint import Checkpoint
+from marginloom.training.checks import check_loss, check_threads
+from marginloom.training.interrupts import watch_ctrl_c
+from marginloom.training.result import Result
+from marginloom.training.run import Run
+from marginloom.training.state import State
 
 MinCountOption = Annotated[
     int, typer.Option("--min-count", metavar="N", help="Leave out features seen less often in training.")
@@ -142,7 +143,7 @@ class TrainingData:
     Attributes
     ----------
     fit : callable
-        Trains on the training files; takes the options of `marginloom.model.fit_model`.
+        Trains on the training files; takes the options of `marginloom.tasks.base.model.fit_model`.
     evaluation_sets : dict
         Examples with their right outputs, of every one of `TrainingOptions.evaluation_files`.
     """

@@ -22,8 +22,8 @@ from marginloom import _core
 from marginloom.errors import InputError
 from marginloom.io.compression import compressing_write
 from marginloom.io.files import StrPath, decode_utf8, read_bytes, stream_pieces
-from marginloom.label_arrays import label_array, plain_labels
 from marginloom.memory import require_memory
+from marginloom.tasks.base.label_arrays import label_array, plain_labels
 
 __all__ = ["LibsvmRows", "parse", "read_libsvm", "read_rows", "stream_rows", "whole_number", "write_libsvm"]
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from marginloom import _core
 from marginloom.parameters import Configured
-from marginloom.trace import Row
+from marginloom.training.trace import Row
 
 NEEDS = {
     "gold": "examples with their right output",

@@ -9,7 +9,7 @@ from marginloom import _core
 from marginloom.learners.base import Objective
 from marginloom.learners.dual import Dual, costs
 from marginloom.parameters import parameter
-from marginloom.trace import Row
+from marginloom.training.trace import Row
 
 
 @dataclasses.dataclass(frozen=True)

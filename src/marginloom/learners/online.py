@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 
 from marginloom.learners.base import Learner
 from marginloom.parameters import parameter
-from marginloom.trace import Row
+from marginloom.training.trace import Row
 
 #: Passes in a row whose training loss must stay as it is (McDonald, Hall and Mann 2010, section 5).
 UNCHANGED_PASSES = 3

@@ -1,0 +1,1 @@
+"""What the tasks share, under the names that it has in each of them."""

@@ -1,0 +1,248 @@
+"""A trained model as a whole, of any task: what estimators and the command line share."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marginloom import _core
+from marginloom.errors import ModelFileError
+from marginloom.io.files import StrPath
+from marginloom.io.model import MISFITS, Tensors, load_model, misfit, save_model
+from marginloom.tasks.base.task import Task
+from marginloom.training.certificate import Certificate
+from marginloom.training.result import Result
+from marginloom.training.state import State
+from marginloom.training.train import train
+
+#: Weights that are looked at together, so that neither memory nor Ctrl-C suffers from how many there are.
+_PART = 1 << 22
+
+
+class Evaluator(Protocol):
+    """Scores weights on examples with their right outputs, which are encoded once."""
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How much there is to score, by what it is called: sentences and tokens, or examples."""
+
+    @property
+    def unseen(self) -> dict[str, int]:
+        """Labels that training did not see, which count as errors, with how often they occur."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Identify the examples and their right outputs, for checkpoints."""
+
+    def __call__(self, weights: NDArray[np.float64]) -> dict[str, Any]:
+        """Return the scores."""
+
+
+@dataclasses.dataclass(kw_only=True)
+class Model(ABC):
+    """Weights with everything that is needed to predict with them; a task's own model adds its parts.
+
+    Attributes
+    ----------
+    weights : array
+        The weights.
+    settings : dict
+        How it was trained, and what its task wants to remember.
+    certificate : Certificate or None
+        How far from the optimum the weights can be, and whether that is exact or a bound.
+    state : State or None
+        Where training can go on, if it was kept.
+    """
+
+    #: The task's name on the command line and in files.
+    task: ClassVar[str]
+
+    weights: NDArray[np.float64] = dataclasses.field(default_factory=lambda: np.zeros(0))
+    settings: dict[str, Any] = dataclasses.field(default_factory=dict)
+    certificate: Certificate | None = None
+    state: State | None = None
+
+    @property
+    @abstractmethod
+    def dimension(self) -> int:
+        """Number of weights that the other parts ask for."""
+
+    @abstractmethod
+    def evaluator(self, labelled: Any, n_threads: int = 1) -> Evaluator:
+        """Return what scores weights of this model on examples with their right outputs."""
+
+    @abstractmethod
+    def summary(self) -> dict[str, Any]:
+        """Return what there is to say of the task's own parts, for JSON."""
+
+    @abstractmethod
+    def strongest(self, count: int) -> list[dict[str, Any]]:
+        """Return the weights that are largest in size: ``weight``, and what it connects: ``feature`` and ``label``."""
+
+    @abstractmethod
+    def own_parts(self) -> tuple[dict[str, Any], Tensors]:
+        """Return the task's own part of a file: entries of the header, and arrays."""
+
+    @classmethod
+    @abstractmethod
+    def from_own_parts(cls, header: dict[str, Any], tensors: Tensors) -> Self:
+        """Return a model without weights from what `own_parts` returned, which may be damaged: check it."""
+
+    def scores(self, sets: Mapping[str, Any], n_threads: int = 1) -> dict[str, dict[str, Any]]:
+        """Return the scores on every set of examples with their right outputs."""
+        return {name: self.evaluator(labelled, n_threads)(self.weights) for name, labelled in sets.items()}
+
+    def report(self, evaluator: Evaluator) -> dict[str, Any]:
+        """Return all scores of the model, also those that would be too long for every iteration of training."""
+        return evaluator(self.weights)
+
+    def save(self, path: StrPath) -> None:
+        """Write the model to one file."""
+        save_model(path, self.task, *self._parts())
+
+    @classmethod
+    def load(cls, path: StrPath) -> Self:
+        """Read a model that `save` wrote."""
+        parts = load_model(path, cls.task)
+        try:
+            return cls._from_parts(*parts)
+        except ModelFileError:
+            raise
+        except MISFITS as error:
+            raise misfit(path, "model", error) from error
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the same parts that a file has."""
+        return type(self)._from_parts, self._parts()
+
+    def _parts(self) -> tuple[dict[str, Any], Tensors]:
+        own, arrays = self.own_parts()
+        header = {
+            **own,
+            "settings": self.settings,
+            "certificate": dataclasses.asdict(self.certificate) if self.certificate else None,
+        }
+        tensors = {"weights": self.weights, **arrays}
+        if self.state is not None:
+            header["state"] = self.state.header()
+            tensors |= self.state.tensors("state.")
+        return header, tensors
+
+    @classmethod
+    def _from_parts(cls, header: dict[str, Any], tensors: Tensors) -> Self:
+        model = cls.from_own_parts(header, tensors)
+        model.weights = tensors["weights"]
+        model.settings = dict(header["settings"])
+        model.certificate = _load_certificate(header["certificate"])
+        model.state = State.from_parts(header["state"], tensors, "state.") if "state" in header else None
+        dimension = model.dimension
+        if model.weights.dtype != np.float64 or model.weights.shape != (dimension,):
+            raise ValueError(f"{dimension} weights were expected")
+        if not _all_finite(model.weights):
+            raise ValueError("a weight is NaN or infinite")
+        return model
+
+
+def strongest_places(weights: NDArray[np.float64], count: int, stride: int = 1, used: int = 1) -> list[int]:
+    """Return where the weights are that are largest in size and not 0, the largest first.
+
+    Weights are looked at in parts: their order as a whole would take three times as much memory as they do.
+
+    Parameters
+    ----------
+    weights : array
+        The weights.
+    count : int
+        How many of them, at most.
+    stride, used : int
+        Size of a row, and how many of its first weights count: the rest is padding.
+
+    Returns
+    -------
+    list of int
+        Places among all weights.
+
+    Examples
+    --------
+    >>> strongest_places(np.array([0.5, 0.0, -2.0]), 3)
+    [2, 0]
+    """
+    found = np.zeros(0, dtype=np.int64)
+    for start in range(0, weights.size, _PART):
+        part = np.arange(start, min(start + _PART, weights.size))
+        found = np.concatenate([found, part[part % stride < used]])
+        found = found[np.argsort(-np.abs(weights[found]), kind="stable")[:count]]
+    return [place for place in found.tolist() if weights[place] != 0]
+
+
+def _all_finite(weights: NDArray[np.float64]) -> bool:
+    return all(np.isfinite(weights[start : start + _PART]).all() for start in range(0, weights.size, _PART))
+
+
+AnyModel = TypeVar("AnyModel", bound=Model)
+
+
+def fit_model(
+    prepare: Callable[[], tuple[AnyModel, Task]],
+    *,
+    evaluation_sets: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> tuple[AnyModel, Result]:
+    """Train a model.
+
+    Parameters
+    ----------
+    prepare : callable
+        Encodes the training examples, and returns a model without weights and the task to train it on. What it puts
+        into the model's settings stays there.
+    evaluation_sets : mapping, optional
+        Examples with their right outputs on which every iteration is scored, by `Model.evaluator`.
+    settings : mapping, optional
+        More to store in the model.
+    **options
+        Of `marginloom.training.run.train`.
+
+    Returns
+    -------
+    tuple
+        The model and the training run's result; its ``seconds`` also have ``features``, the time to encode.
+    """
+    start = time.perf_counter()
+    model, task = prepare()
+    n_threads = options.get("n_threads", 1)
+    evaluations = {name: model.evaluator(labelled, n_threads) for name, labelled in (evaluation_sets or {}).items()}
+    _core.give_back_memory()
+    feature_seconds = time.perf_counter() - start
+    result = train(task, evaluations=evaluations, **options)
+    result.seconds["features"] = feature_seconds
+    model.weights = result.weights
+    model.certificate = result.certificate
+    model.state = result.state
+    model.settings = {
+        **result.trace.settings,
+        **model.settings,
+        "iterations": result.iterations,
+        "stopped": result.stopped,
+        **(settings or {}),
+    }
+    return model, result
+
+
+def _load_certificate(stored: dict[str, Any] | None) -> Certificate | None:
+    if stored is None:
+        return None
+    certificate = Certificate(**stored)
+    numbers = (certificate.primal, certificate.dual, certificate.gap)
+    if not all(isinstance(number, float) and math.isfinite(number) for number in numbers):
+        raise ValueError("the certificate does not hold numbers")
+    if not all(isinstance(flag, bool) for flag in (certificate.exact, certificate.bounded)):
+        raise ValueError("the certificate does not say whether it is exact")
+    return certificate

@@ -1,0 +1,1 @@
+"""Structures of users, in plain Python."""

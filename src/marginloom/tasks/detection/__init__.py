@@ -1,0 +1,1 @@
+"""A window and its label in every image."""

@@ -1,0 +1,174 @@
+"""What the command line knows of object detectors."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from marginloom.cli.common import usage_error, usage_errors
+from marginloom.cli.training import TrainingData, TrainingOptions, run_training, training_command
+from marginloom.errors import InputError
+from marginloom.parameters import checked
+from marginloom.tasks.base.commands import EvaluateOptions, PredictOptions, TaskCommands, open_output
+from marginloom.tasks.detection.boxes import LOSSES
+from marginloom.tasks.detection.drawing import draw_boxes
+from marginloom.tasks.detection.files import DetectionFile, read_detections
+from marginloom.tasks.detection.images import ImageSet, checked_boxes
+from marginloom.tasks.detection.model import Detection, Detector, LabelledImages, train_detector
+from marginloom.tasks.detection.png import write_png
+
+
+@training_command
+def train_detect(
+    *,
+    context: typer.Context,
+    options: TrainingOptions,
+    window_size: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--window-size",
+            metavar="HxW",
+            help="Height and width of windows in pixels, such as 28x28; may be repeated. [default: those of the boxes]",
+        ),
+    ] = None,
+    stride: Annotated[
+        int,
+        typer.Option("--stride", metavar="N", min=1, help="Pixels of a cell, where images are maps of features."),
+    ] = 1,
+    box_loss: Annotated[
+        str, typer.Option("--box-loss", metavar="LOSS", help="What a wrong detection costs: iou or zero_one.")
+    ] = "iou",
+    fit_intercept: Annotated[
+        bool, typer.Option("--fit-intercept", help="Give labels and sizes a weight beside those of the pixels.")
+    ] = False,
+    overlap: Annotated[
+        float,
+        typer.Option(
+            "--overlap",
+            metavar="IOU",
+            min=0,
+            max=1,
+            help="With predict --k-best, leave out what overlaps a better detection of its label by more.",
+        ),
+    ] = 0.5,
+) -> None:
+    """Train an object detector: one labelled window in every image.
+
+    Files are .npz archives of the arrays images, labels and boxes (top, left, height, width);
+    marginloom.write_detections writes them.
+    """
+    with usage_errors():
+        sizes = None if window_size is None else [_size(given) for given in window_size]
+        checked("overlap", overlap, "not negative")
+    if box_loss not in LOSSES:
+        raise usage_error(f"--box-loss must be {' or '.join(LOSSES)}, not {box_loss!r}")
+
+    def read() -> TrainingData:
+        fit = functools.partial(
+            train_detector,
+            _joined([read_detections(path) for path in options.training], stride),
+            window_sizes=sizes,
+            stride=stride,
+            box_loss=box_loss,
+            fit_intercept=fit_intercept,
+            overlap=overlap,
+        )
+        sets = {name: _joined([read_detections(path)], stride) for name, path in options.evaluation_files.items()}
+        return TrainingData(fit, sets)
+
+    run_training(options, Detector, read)
+
+
+class DetectCommands(TaskCommands[Detector]):
+    """Predict, evaluate and inspect for detectors."""
+
+    model_type = Detector
+    predict_options = frozenset({"k_best", "draw"})
+
+    def predict(self, model: Detector, options: PredictOptions) -> None:
+        """Write a line of JSON for every image, and pictures if they are asked for."""
+        given = read_detections(options.input, labelled=False)
+        if options.draw is not None:
+            _make_folder(options.draw)
+        with _errors_named(given.name):
+            detections = model.detect(ImageSet.pack(given.images), options.k_best, options.threads)
+        pictures = [] if options.draw is None else _picture_paths(Path(options.draw), detections)
+        options.check_outputs(pictures)
+        with open_output(options.output) as out:
+            for i, found in enumerate(detections):
+                out.write(json.dumps({"image": i, "detections": [_as_json(one) for one in found]}).encode() + b"\n")
+                if pictures:
+                    _draw(pictures[i], i, given, found, model.stride)
+
+    def read_labelled(self, model: Detector, options: EvaluateOptions) -> LabelledImages:
+        """Read images with their right labels and boxes."""
+        return _joined([read_detections(options.input)], model.stride)
+
+    def describe(self, model: Detector) -> list[tuple[str, str]]:
+        """Return the lines of `inspect` on windows and labels."""
+        sizes = ", ".join(f"{height} x {width}" for height, width in model.summary()["window_sizes"])
+        return [
+            ("windows", f"{sizes} pixels, {model.channels} channel{'' if model.channels == 1 else 's'}"),
+            ("labels", f"{len(model.labels.names)}: {model.labels.summary()}"),
+        ]
+
+
+def _size(given: str) -> tuple[int, int]:
+    match = re.fullmatch(r"([0-9]{1,5})x([0-9]{1,5})", given)
+    if match is None or "0" in match.groups():
+        raise InputError(f"--window-size must look like 28x28 (height and width), not {given!r}")
+    return int(match[1]), int(match[2])
+
+
+def _joined(files: list[DetectionFile], stride: int) -> LabelledImages:
+    """Put the images of several files together."""
+    packed: list[ImageSet] = []
+    boxes = []
+    for file in files:
+        with _errors_named(file.name):
+            packed.append(ImageSet.pack(file.images, packed[0].channels if packed else None))
+            boxes.append(checked_boxes(file.boxes, packed[-1], stride))
+    labels: list[Any] = [label for file in files if file.labels is not None for label in file.labels.tolist()]
+    return LabelledImages(ImageSet.join(packed), labels, np.concatenate(boxes))
+
+
+@contextmanager
+def _errors_named(name: str) -> Iterator[None]:
+    """Put a file's name before what is wrong with its images."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from error
+
+
+def _as_json(found: Detection) -> dict[str, Any]:
+    return {"label": found.label, "box": list(found.box), "score": found.score}
+
+
+def _make_folder(folder: str) -> None:
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--draw {folder}: the folder cannot be made ({error.strerror or error})") from error
+
+
+def _picture_paths(folder: Path, detections: list[list[Detection]]) -> list[Path]:
+    """Return a name for the picture of every image: its number, and the label that was found."""
+    labels = [re.sub(r"[^A-Za-z0-9.-]+", "_", str(found[0].label))[:40] for found in detections]
+    return [folder / f"{i:06d}-{label}.png" for i, label in enumerate(labels)]
+
+
+def _draw(path: Path, i: int, given: DetectionFile, found: list[Detection], stride: int) -> None:
+    right = None
+    if given.boxes is not None:
+        top, left, height, width = given.boxes[i].tolist()
+        right = (top, left, height, width)
+    write_png(path, draw_boxes(given.images[i], [one.box for one in found], right, stride))

@@ -1,0 +1,245 @@
+"""The estimator for object detection."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from marginloom.engines import Engine
+from marginloom.errors import InputError
+from marginloom.io.files import StrPath
+from marginloom.learners import Learner
+from marginloom.parameters import checked
+from marginloom.tasks.base.estimator import Estimator
+from marginloom.tasks.base.model import Model
+from marginloom.tasks.detection.boxes import Box, LossFunction
+from marginloom.tasks.detection.images import ImageSet, checked_boxes
+from marginloom.tasks.detection.model import Detector, LabelledImages, train_detector
+from marginloom.training.callbacks import Callback
+from marginloom.training.checkpoint import Checkpoint
+
+
+class ObjectDetector(Estimator):
+    """Finds one object in every image: a window of one of a few sizes, at any place, and its label.
+
+    A box is (top, left, height, width) in pixels, top and left counted from 0. An image is an array, height x width or
+    height x width x channels; its pixels are the features. Bytes (uint8) are divided by 255. Maps of features that were
+    computed elsewhere are images too, with `stride`.
+
+    Parameters
+    ----------
+    {common parameters}
+    window_sizes : list of pairs, optional
+        Heights and widths of windows in pixels. By default those of the training boxes, if they are not more than 20.
+    stride : int
+        Pixels of a cell, where X holds maps of features: window sizes and boxes must be multiples of it.
+    box_loss : {"iou", "zero_one"} or callable
+        What a wrong detection costs. ``"iou"``: 1 minus intersection over union if the label is right, else 1.
+        ``"zero_one"``: 0 if the label is right and intersection over union is above 0.5, else 1. A callable gets the
+        right label, the right box, a label and an array of boxes, and returns a number for each box; it is
+        evaluated before training, for every pair of labels and every way in which windows can overlap.
+    fit_intercept : bool
+        Give every label and size a weight beside those of the pixels.
+    overlap : float
+        Of the detections of `predict_k_best`, none overlaps a better one of its label by more than this
+        (intersection over union); 1 keeps all.
+
+    Attributes
+    ----------
+    classes_ : list
+        The labels.
+    window_sizes_ : list of pairs
+        Heights and widths of windows in pixels.
+    coef_ : list of arrays
+        For every window size the weights of the labels: labels x rows x columns x channels, in cells.
+    {common attributes}
+
+    Examples
+    --------
+    >>> from marginloom.tasks.detection.digits import make_digit_detection
+    >>> train, test = make_digit_detection(300, seed=1), make_digit_detection(3, seed=2)
+    >>> detector = ObjectDetector(C=0.1, max_iter=5).fit(train.images, train.targets)
+    >>> [found == right for found, right in zip(detector.predict(test.images), test.targets)]
+    [True, True, True]
+    """
+
+    model_type = Detector
+
+    def __init__(
+        self,
+        algorithm: str = "dcd-ssvm",
+        *,
+        C: float = 0.1,
+        tol: float = 0.01,
+        max_iter: int | None = None,
+        loss: str | None = None,
+        window_sizes: Sequence[tuple[int, int]] | None = None,
+        stride: int = 1,
+        box_loss: str | LossFunction = "iou",
+        fit_intercept: bool = False,
+        overlap: float = 0.5,
+        n_threads: int = 1,
+        memory: int | str | None = None,
+        random_state: int | None = 0,
+        learner: Mapping[str, Any] | Learner | None = None,
+        engine: Mapping[str, Any] | Engine | None = None,
+        warm_start: bool = False,
+        verbose: bool = False,
+    ) -> None:
+        self.algorithm = algorithm
+        self.C = C
+        self.tol = tol
+        self.max_iter = max_iter
+        self.loss = loss
+        self.window_sizes = window_sizes
+        self.stride = stride
+        self.box_loss = box_loss
+        self.fit_intercept = fit_intercept
+        self.overlap = overlap
+        self.n_threads = n_threads
+        self.memory = memory
+        self.random_state = random_state
+        self.learner = learner
+        self.engine = engine
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: ArrayLike | None = None,
+        eval_set: Any = None,
+        callbacks: Sequence[Callback] = (),
+        checkpoint: StrPath | Checkpoint | None = None,
+        resume: bool = False,
+    ) -> ObjectDetector:
+        """Train.
+
+        Parameters
+        ----------
+        X : array or list of arrays
+            The images.
+        y : list of (label, box)
+            The object in each of them: labels are strings or whole numbers, boxes (top, left, height, width).
+        sample_weight : array, optional
+            Factor of C for every image; 0 drops it.
+        eval_set : tuple (X, y), optional
+            Scored after every iteration as ``dev``.
+        {common parameters of fit}
+
+        Returns
+        -------
+        ObjectDetector
+            The estimator itself.
+        """
+        stride = checked("stride", self.stride, "positive count")
+        overlap = checked("overlap", self.overlap, "not negative")
+        if overlap > 1:
+            raise InputError(f"overlap must be between 0 and 1, not {overlap}")
+        train_this = functools.partial(
+            train_detector,
+            labelled_images(X, y, stride),
+            window_sizes=self.window_sizes,
+            stride=stride,
+            box_loss=self.box_loss,
+            fit_intercept=checked("fit_intercept", self.fit_intercept, "switch"),
+            overlap=overlap,
+        )
+        return self._fit(
+            train_this,
+            sample_weight=sample_weight,
+            evaluation_sets={} if eval_set is None else {"dev": _evaluation_set(eval_set, stride)},
+            callbacks=callbacks,
+            checkpoint=checkpoint,
+            resume=resume,
+        )
+
+    def _adopt(self, model: Model) -> None:
+        super()._adopt(model)
+        self.classes_ = list(self.model_.labels.names)
+        stride = self.model_.stride
+        self.window_sizes_ = [(height * stride, width * stride) for height, width in self.model_.sizes]
+
+    @property
+    def coef_(self) -> list[NDArray[np.float64]]:
+        """For every window size the weights of the labels: labels x rows x columns x channels."""
+        self._check_fitted()
+        model: Detector = self.model_
+        labels = model.weights.reshape(len(model.labels.names), -1)
+        templates = []
+        start = 0
+        for height, width in model.sizes:
+            end = start + height * width * model.channels
+            blocks = labels[:, start:end].reshape(-1, model.channels, height, width)
+            templates.append(np.moveaxis(blocks, 1, 3))
+            start = end + int(model.bias)
+        return templates
+
+    def predict(self, X: Any) -> list[tuple[Any, Box]]:
+        """Return the best (label, box) of every image."""
+        self._check_fitted()
+        return [(best[0].label, best[0].box) for best in self.model_.detect(ImageSet.pack(X), 1, self.n_threads)]
+
+    def predict_k_best(self, X: Any, k: int = 3) -> list[list[tuple[tuple[Any, Box], float]]]:
+        """Return for every image its k best (label, box) with their scores, best first, without those that overlap.
+
+        A detection is left out if it overlaps a better one of the same label by more than `overlap`, so there may be
+        fewer than k.
+        """
+        self._check_fitted()
+        k = checked("k", k, "positive count")
+        model: Detector = self.model_
+        return [
+            [((found.label, found.box), found.score) for found in detections]
+            for detections in model.detect(ImageSet.pack(X), k, self.n_threads)
+        ]
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the share of images where the label is right and intersection over union is above 0.5."""
+        return float(self.evaluate(X, y)["detection_accuracy"])
+
+    def evaluate(self, X: Any, y: Any) -> dict[str, Any]:
+        """Return all scores: detection_accuracy and mean_iou."""
+        self._check_fitted()
+        model: Detector = self.model_
+        return model.scores({"given": labelled_images(X, y, model.stride)}, self.n_threads)["given"]
+
+    @classmethod
+    def _own_parameters(cls, model: Detector) -> dict[str, Any]:
+        return {
+            "window_sizes": [(height * model.stride, width * model.stride) for height, width in model.sizes],
+            "stride": model.stride,
+            "box_loss": model.settings.get("box_loss", "iou"),  # "function", which fit refuses, if it was one
+            "fit_intercept": model.bias,
+            "overlap": model.overlap,
+        }
+
+
+def labelled_images(X: Any, y: Any, stride: int = 1) -> LabelledImages:
+    """Check and pack images with the label and box of each."""
+    images = ImageSet.pack(X)
+    if isinstance(y, (str, bytes, Mapping)) or not isinstance(y, Iterable):
+        raise InputError(f"y must be a list with (label, box) of every image, not {type(y).__name__}")
+    pairs = list(y)
+    if len(pairs) != len(images):
+        raise InputError(f"X has {len(images)} images, and y has {len(pairs)} labels with boxes")
+    for i, pair in enumerate(pairs):
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise InputError(f"y[{i}] is {pair!r}; it must be (label, (top, left, height, width))"[:300])
+    boxes = checked_boxes([box for _, box in pairs], images, stride)
+    return LabelledImages(images, [label for label, _ in pairs], boxes)
+
+
+def _evaluation_set(given: Any, stride: int) -> LabelledImages:
+    if not isinstance(given, (tuple, list)) or len(given) != 2:
+        raise InputError("eval_set must be a tuple (X, y)")
+    return labelled_images(given[0], given[1], stride)
+
+
+__all__ = ["ObjectDetector"]

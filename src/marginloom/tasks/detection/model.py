@@ -1,0 +1,313 @@
+"""An object detector as a whole: window sizes, labels and weights; what the estimator and the command line share."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import itertools
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marginloom.errors import InputError
+from marginloom.io.model import Tensors
+from marginloom.tasks.base.labels import LabelSet
+from marginloom.tasks.base.model import Evaluator, Model, fit_model, strongest_places
+from marginloom.tasks.detection.boxes import Box, LossFunction, detection_scores, loss_tables
+from marginloom.tasks.detection.images import ImageSet
+from marginloom.tasks.detection.task import DetectionTask
+from marginloom.threads import resolve_threads
+from marginloom.training.result import Result
+
+#: More sizes than this are taken for boxes drawn by hand, each with a size of its own.
+MOST_SIZES_LEARNT = 20
+
+
+@dataclasses.dataclass(frozen=True)
+class LabelledImages:
+    """Images with the right label and box of each; `boxes` has rows of top, left, height and width, in pixels."""
+
+    images: ImageSet
+    labels: Sequence[Any] | NDArray[Any]
+    boxes: NDArray[np.int64]
+
+
+@dataclasses.dataclass(frozen=True)
+class Detection:
+    """A window that was found: its label, its box in pixels (top, left, height, width), and its score."""
+
+    label: Any
+    box: Box
+    score: float
+
+
+@dataclasses.dataclass(kw_only=True)
+class Detector(Model):
+    """A trained detector.
+
+    Attributes
+    ----------
+    labels : LabelSet
+        What can be found.
+    sizes : list of pairs
+        Heights and widths of windows, in cells.
+    channels : int
+        Numbers per cell.
+    stride : int
+        Pixels of a cell, in both directions.
+    bias : bool
+        Whether labels have a weight beside those of the pixels.
+    overlap : float
+        Of several detections, none overlaps a better one of its label by more than this (intersection over union).
+    """
+
+    task: ClassVar[str] = "detect"
+
+    labels: LabelSet
+    sizes: list[tuple[int, int]]
+    channels: int
+    stride: int = 1
+    bias: bool = False
+    overlap: float = 0.5
+
+    def detect(self, images: ImageSet, k: int = 1, n_threads: int = 1) -> list[list[Detection]]:
+        """Return the k best windows of every image, best first."""
+        windows, scores, offsets = self.detection_task(images).predict_k_best(
+            self.weights, k, resolve_threads(n_threads)
+        )
+        boxes = self.boxes(windows).tolist()
+        labels = self.labels.decode(windows[:, 0].astype(np.uint16)).tolist()
+        found = [
+            Detection(label, (top, left, height, width), score)
+            for label, (top, left, height, width), score in zip(labels, boxes, scores.tolist(), strict=True)
+        ]
+        return [found[start:end] for start, end in itertools.pairwise(offsets.tolist())]
+
+    def detection_task(self, images: ImageSet) -> DetectionTask:
+        """Return the task of finding a window in each of the images."""
+        if images.channels != self.channels:
+            raise InputError(
+                f"the images have {images.channels} channels, and those of the training had {self.channels}"
+            )
+        check_image_sizes(images, self.sizes, self.stride)
+        return DetectionTask(images, None, len(self.labels.names), self.sizes, bias=self.bias, overlap=self.overlap)
+
+    def boxes(self, windows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the boxes of windows, in pixels."""
+        sizes = np.asarray(self.sizes, dtype=np.int64)
+        return np.concatenate([windows[:, 2:], sizes[windows[:, 1]]], axis=1) * self.stride
+
+    def evaluator(self, labelled: LabelledImages, n_threads: int = 1) -> Evaluator:
+        """Return what scores weights on images with their right boxes."""
+        return DetectionEvaluator(self, labelled, n_threads)
+
+    @property
+    def dimension(self) -> int:
+        """Number of weights that labels and windows ask for."""
+        return len(self.labels.names) * sum(self._block_sizes())
+
+    def _block_sizes(self) -> list[int]:
+        return [height * width * self.channels + int(self.bias) for height, width in self.sizes]
+
+    def summary(self) -> dict[str, Any]:
+        """Return labels and windows."""
+        return {
+            "labels": self.labels.names,
+            "window_sizes": [[height * self.stride, width * self.stride] for height, width in self.sizes],
+            "channels": self.channels,
+            "stride": self.stride,
+            "fit_intercept": self.bias,
+            "overlap": self.overlap,
+        }
+
+    def strongest(self, count: int) -> list[dict[str, Any]]:
+        """Return the weights that are largest in size, with the cell of the window that they belong to."""
+        return [
+            {"weight": float(self.weights[place]), **self._describe(place)}
+            for place in strongest_places(self.weights, count)
+        ]
+
+    def _describe(self, place: int) -> dict[str, Any]:
+        blocks = self._block_sizes()
+        label, rest = divmod(place, sum(blocks))
+        size = 0
+        while rest >= blocks[size]:
+            rest -= blocks[size]
+            size += 1
+        height, width = self.sizes[size]
+        channel, cell = divmod(rest, height * width)
+        feature = f"row {cell // width}, column {cell % width}"
+        if channel == self.channels:
+            feature = "constant"
+        elif self.channels > 1:
+            feature += f", channel {channel}"
+        return {"feature": f"{feature} of {height} x {width}", "label": self.labels.names[label]}
+
+    def own_parts(self) -> tuple[dict[str, Any], Tensors]:
+        """Return windows and labels as a file has them."""
+        header = {
+            "sizes": [list(size) for size in self.sizes],
+            "channels": self.channels,
+            "stride": self.stride,
+            "bias": self.bias,
+            "overlap": self.overlap,
+        }
+        return header, self.labels.tensors()
+
+    @classmethod
+    def from_own_parts(cls, header: dict[str, Any], tensors: Tensors) -> Detector:
+        """Put together what `own_parts` returned."""
+        sizes = [(height, width) for height, width in header["sizes"]]
+        counts = [header["channels"], header["stride"], *itertools.chain.from_iterable(sizes)]
+        if not sizes or not all(type(count) is int and 1 <= count <= 65_535 for count in counts):
+            raise ValueError("sizes, channels and stride are not counts")
+        overlap = header["overlap"]
+        if not isinstance(header["bias"], bool) or not isinstance(overlap, (int, float)) or not 0 <= overlap <= 1:
+            raise ValueError("bias is neither true nor false, or overlap is not between 0 and 1")
+        return cls(
+            labels=LabelSet.load(tensors),
+            sizes=sizes,
+            channels=header["channels"],
+            stride=header["stride"],
+            bias=header["bias"],
+            overlap=float(overlap),
+        )
+
+
+def train_detector(
+    training: LabelledImages,
+    *,
+    window_sizes: Sequence[tuple[int, int]] | None = None,
+    stride: int = 1,
+    box_loss: str | LossFunction = "iou",
+    fit_intercept: bool = False,
+    overlap: float = 0.5,
+    **options: Any,
+) -> tuple[Detector, Result]:
+    """Train a detector.
+
+    Parameters
+    ----------
+    training : LabelledImages
+        What to learn from.
+    window_sizes : sequence of pairs, optional
+        Heights and widths of windows, in pixels; by default those of the training boxes.
+    stride : int
+        Pixels of a cell, where the images are maps of features.
+    box_loss : str or callable
+        See `marginloom.tasks.detection.boxes.loss_tables`.
+    fit_intercept : bool
+        Give every label and size a weight beside those of the pixels.
+    overlap : float
+        See `Detector`.
+    **options
+        Of `marginloom.tasks.base.model.fit_model`.
+
+    Returns
+    -------
+    tuple
+        The detector and the training run's result.
+    """
+
+    def prepare() -> tuple[Detector, DetectionTask]:
+        if len(training.images) == 0:
+            raise InputError("there is no image to train on")
+        sizes = _window_sizes(training.boxes, window_sizes, stride)
+        check_image_sizes(training.images, sizes, stride)
+        labels, numbers = LabelSet.learn(training.labels)
+        gold = np.column_stack([numbers, _gold_windows(training, sizes, stride)]).astype(np.uint32)
+        detector = Detector(
+            labels=labels,
+            sizes=sizes,
+            channels=training.images.channels,
+            stride=stride,
+            bias=fit_intercept,
+            overlap=overlap,
+            settings={"box_loss": box_loss if isinstance(box_loss, str) else "function"},
+        )
+        losses = loss_tables(box_loss, labels.names, sizes, stride)
+        task = DetectionTask(training.images, gold, len(labels.names), sizes, bias=fit_intercept, losses=losses)
+        return detector, task
+
+    return fit_model(prepare, **options)
+
+
+def check_image_sizes(images: ImageSet, sizes: Sequence[tuple[int, int]], stride: int) -> None:
+    """Raise `InputError` if an image is smaller than every window."""
+    fits = np.zeros(len(images), dtype=bool)
+    for height, width in sizes:
+        fits |= (images.heights >= height) & (images.widths >= width)
+    if not fits.all():
+        first = int(np.argmin(fits))
+        shown = " and ".join(f"{height * stride} x {width * stride}" for height, width in sizes)
+        found = f"{images.heights[first] * stride} x {images.widths[first] * stride}"
+        raise InputError(f"image {first} has {found} pixels, and the windows have {shown}; pad it or leave it out")
+
+
+def _window_sizes(
+    boxes: NDArray[np.int64], given: Sequence[tuple[int, int]] | None, stride: int
+) -> list[tuple[int, int]]:
+    """Return the sizes of windows in cells."""
+    chosen = given if given is not None else [(int(h), int(w)) for h, w in np.unique(boxes[:, 2:], axis=0)]
+    if given is None and len(chosen) > MOST_SIZES_LEARNT:
+        raise InputError(
+            f"the training boxes have {len(chosen)} different sizes; give window_sizes, and boxes that have them"
+        )
+    sizes = []
+    for size in chosen:
+        if len(size) != 2 or any(int(side) != side or side < 1 or side % stride for side in size):
+            raise InputError(f"a window size is {size!r}; it must be a height and a width, multiples of {stride}")
+        sizes.append((int(size[0]) // stride, int(size[1]) // stride))
+    if not sizes or len(set(sizes)) != len(sizes):
+        raise InputError("window_sizes must name a size at least, and each only once")
+    return sizes
+
+
+def _gold_windows(training: LabelledImages, sizes: list[tuple[int, int]], stride: int) -> NDArray[np.int64]:
+    """Return the number of the size, top and left of every right box, in cells."""
+    boxes = training.boxes
+    off_grid = np.flatnonzero((boxes % stride).any(axis=1))
+    if off_grid.size:
+        i = int(off_grid[0])
+        raise InputError(f"the box {tuple(boxes[i].tolist())} of image {i} does not lie on the grid of stride={stride}")
+    cells = boxes // stride
+    known = {size: number for number, size in enumerate(sizes)}
+    numbers = [known.get((height, width), -1) for height, width in cells[:, 2:].tolist()]
+    if -1 in numbers:
+        i = numbers.index(-1)
+        shown = ", ".join(f"{height * stride} x {width * stride}" for height, width in sizes)
+        raise InputError(f"the box of image {i} has {boxes[i, 2]} x {boxes[i, 3]} pixels; the window sizes are {shown}")
+    return np.column_stack([np.array(numbers, dtype=np.int64), cells[:, :2]])
+
+
+class DetectionEvaluator:
+    """Scores weights of a detector on labelled images."""
+
+    def __init__(self, detector: Detector, labelled: LabelledImages, n_threads: int = 1) -> None:
+        self._detector = detector
+        self._n_threads = resolve_threads(n_threads)
+        self._task = detector.detection_task(labelled.images)
+        self._boxes = labelled.boxes
+        self._labels = detector.labels.encode(labelled.labels)
+        #: Labels that training did not see, with how often they occur.
+        self.unseen: dict[str, int] = detector.labels.count_unseen(labelled.labels, self._labels)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of images."""
+        return {"images": len(self._boxes)}
+
+    @property
+    def fingerprint(self) -> str:
+        """Identify the images with their labels and boxes, for checkpoints."""
+        digest = hashlib.sha256(repr(self._task.fingerprints).encode())
+        digest.update(self._labels.tobytes())
+        digest.update(self._boxes.tobytes())
+        return digest.hexdigest()
+
+    def __call__(self, weights: NDArray[np.float64]) -> dict[str, Any]:
+        """Return the scores."""
+        windows, _, _ = self._task.predict_k_best(weights, 1, self._n_threads)
+        return detection_scores(self._labels, self._boxes, windows[:, 0], self._detector.boxes(windows))

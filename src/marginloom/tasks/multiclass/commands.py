@@ -1,0 +1,148 @@
+"""What the command line knows of multiclass classifiers."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from marginloom.cli.common import numbers_of_labels, usage_errors
+from marginloom.cli.training import MinCountOption, TrainingData, TrainingOptions, run_training, training_command
+from marginloom.errors import InputError
+from marginloom.io.files import decode_utf8, read_bytes
+from marginloom.io.libsvm import read_rows
+from marginloom.parameters import checked
+from marginloom.tasks.base.commands import EvaluateOptions, PredictOptions, TaskCommands
+from marginloom.tasks.base.rows import (
+    FitInterceptOption,
+    InterceptScalingOption,
+    TrainingRows,
+    bias_of,
+    describe_features,
+    predict_rows,
+    rows_to_score,
+)
+from marginloom.tasks.multiclass.model import Classifier, ClassWeight, LabelledRows, train_classifier
+
+
+@training_command
+def train_classify(
+    *,
+    options: TrainingOptions,
+    min_count: MinCountOption = 1,
+    fit_intercept: FitInterceptOption = True,
+    intercept_scaling: InterceptScalingOption = 1.0,
+    class_weight: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--class-weight",
+            metavar="LABEL=X",
+            help="Factor of C for the examples of a class; may be repeated. 'balanced': all classes weigh the same.",
+        ),
+    ] = None,
+    cost_matrix: Annotated[
+        str | None,
+        typer.Option(
+            "--cost-matrix",
+            metavar="FILE",
+            help="Lines of three: the right class, a wrong one, and what predicting it costs; 1 for all others.",
+        ),
+    ] = None,
+) -> None:
+    """Train a multiclass classifier on examples in LIBSVM's format."""
+    with usage_errors():
+        checked("min_count", min_count, "positive count")
+        bias = bias_of(fit_intercept, intercept_scaling)
+        balanced = class_weight == ["balanced"]
+        given = {} if balanced else numbers_of_labels("--class-weight", class_weight or [], "or be 'balanced' alone")
+
+    def read() -> TrainingData:
+        rows = TrainingRows.read(options.training, min_count)
+        labels = [label for part in rows.files for label in part.single_labels(rows.strings).tolist()]
+        weights: ClassWeight = "balanced" if balanced else {rows.label(name): x for name, x in given.items()}
+        fit = functools.partial(
+            train_classifier,
+            LabelledRows(rows.X, labels),
+            bias=bias,
+            class_weight=weights or None,
+            cost_matrix=None if cost_matrix is None else _read_costs(cost_matrix, rows.label),
+            settings={"min_count": min_count},
+        )
+        sets = {
+            name: _labelled(path, rows.X.shape[1], rows.strings, options.quiet)
+            for name, path in options.evaluation_files.items()
+        }
+        return TrainingData(fit, sets)
+
+    run_training(options, Classifier, read, [] if cost_matrix is None else [("--cost-matrix", cost_matrix)])
+
+
+class ClassifyCommands(TaskCommands[Classifier]):
+    """Predict, evaluate and inspect for classifiers."""
+
+    model_type = Classifier
+    predict_options = frozenset({"k_best"})
+
+    def predict(self, model: Classifier, options: PredictOptions) -> None:
+        """Write the class of every example, or its k best classes with their scores."""
+        names = [str(name) for name in model.labels.names]
+
+        def lines(X: Any) -> str:
+            numbers, scores = model.classify_k_best(X, options.k_best, options.threads)
+            return _prediction_lines(names, numbers.tolist(), scores.tolist(), options.k_best > 1)
+
+        predict_rows(options, model.n_features, lines)
+
+    def read_labelled(self, model: Classifier, options: EvaluateOptions) -> LabelledRows:
+        """Read examples with their right classes."""
+        return _labelled(options.input, model.n_features, model.labels.strings)
+
+    def describe(self, model: Classifier) -> list[tuple[str, str]]:
+        """Return the lines of `inspect` on features and classes."""
+        return [
+            describe_features(model.n_features, model.bias),
+            ("classes", f"{len(model.labels.names)}: {model.labels.summary()}"),
+        ]
+
+
+def _labelled(path: str, n_features: int, strings: bool, quiet: bool = False) -> LabelledRows:
+    """Read examples to score a model on, which has so many features, and names or numbers as labels."""
+    rows = read_rows(path)
+    return LabelledRows(rows_to_score(rows, n_features, quiet), rows.single_labels(strings))
+
+
+def _prediction_lines(names: list[str], numbers: list[list[int]], scores: list[list[float]], with_scores: bool) -> str:
+    if not with_scores:
+        return "".join(f"{names[best]}\n" for (best,) in numbers)
+    lines = (
+        "\t".join(f"{names[number]}\t{score:.6g}" for number, score in zip(*best, strict=True))
+        for best in zip(numbers, scores, strict=True)
+    )
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _read_costs(path: str, label: Callable[[str], Any]) -> dict[tuple[Any, Any], float]:
+    """Read lines of a right class, a predicted one and a cost; what follows a # is passed over."""
+    name = os.fspath(path)
+    costs: dict[tuple[Any, Any], float] = {}
+    for number, line in enumerate(decode_utf8(read_bytes(path), name).splitlines(), start=1):
+        fields = line.partition("#")[0].split()
+        if not fields:
+            continue
+        try:
+            right, predicted, text = fields
+            pair = label(right), label(predicted)
+            cost = checked("the cost", float(text), "not negative")
+        except InputError as error:
+            raise InputError(f"{name}, line {number}: {error}") from error
+        except ValueError as error:
+            raise InputError(
+                f"{name}, line {number}: found {line.strip()!r}, expected the right class, a predicted one and a cost"
+            ) from error
+        if pair in costs:
+            raise InputError(f"{name}, line {number}: {predicted} where {right} is right stands there twice")
+        costs[pair] = cost
+    return costs

@@ -1,0 +1,272 @@
+"""The estimator for one class per example."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from marginloom.engines import Engine
+from marginloom.errors import InputError
+from marginloom.io.files import StrPath
+from marginloom.learners import Learner
+from marginloom.parameters import checked
+from marginloom.tasks.base.estimator import Estimator
+from marginloom.tasks.base.label_arrays import label_array, plain_labels, whole_floats
+from marginloom.tasks.base.labels import UNSEEN, LabelSet
+from marginloom.tasks.base.model import Model
+from marginloom.tasks.base.validation import validated_rows
+from marginloom.tasks.multiclass.model import Classifier, ClassWeight, CostMatrix, LabelledRows, train_classifier
+from marginloom.training.callbacks import Callback
+from marginloom.training.checkpoint import Checkpoint
+
+
+class MulticlassClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
+    """Assigns one of several classes to every example: the multiclass SVM of Crammer and Singer.
+
+    Parameters
+    ----------
+    {common parameters}
+    fit_intercept : bool
+        Give every class an intercept: a weight of one more feature, which all examples have, and which is regularised
+        like the others.
+    intercept_scaling : float
+        The value of that feature; the larger it is, the less the intercepts are held down.
+    class_weight : dict or "balanced", optional
+        Factor of C for the examples of a class, 1 for classes that are not named; balanced: such that the examples of
+        every class weigh the same together.
+    cost_matrix : array or dict, optional
+        What predicting a class costs where another is right, in training: an array, ``cost_matrix[right, predicted]``
+        in the order of `classes_`, or a dict from pairs (right, predicted), 1 for those that are not named.
+
+    Attributes
+    ----------
+    classes_ : array
+        The classes, sorted.
+    coef_ : array of shape (classes, features)
+        The weights; also with two classes there is a row for each.
+    intercept_ : array of shape (classes,)
+        The intercepts; 0 without `fit_intercept`.
+    n_features_in_ : int
+        Number of features.
+    {common attributes}
+
+    Examples
+    --------
+    >>> X = [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
+    >>> classifier = MulticlassClassifier(C=10.0).fit(X, ["a", "b", "c"])
+    >>> classifier.predict([[0.0, 2.0], [2.0, 0.1]]).tolist()
+    ['a', 'b']
+    """
+
+    model_type = Classifier
+
+    def __init__(
+        self,
+        algorithm: str = "dcd-ssvm",
+        *,
+        C: float = 0.1,
+        tol: float = 0.01,
+        max_iter: int | None = None,
+        loss: str | None = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        class_weight: ClassWeight = None,
+        cost_matrix: CostMatrix = None,
+        n_threads: int = 1,
+        memory: int | str | None = None,
+        random_state: int | None = 0,
+        learner: Mapping[str, Any] | Learner | None = None,
+        engine: str | Mapping[str, Any] | Engine | None = None,
+        warm_start: bool = False,
+        verbose: bool = False,
+    ) -> None:
+        self.algorithm = algorithm
+        self.C = C
+        self.tol = tol
+        self.max_iter = max_iter
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.cost_matrix = cost_matrix
+        self.n_threads = n_threads
+        self.memory = memory
+        self.random_state = random_state
+        self.learner = learner
+        self.engine = engine
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        eval_set: tuple[Any, Any] | None = None,
+        callbacks: Sequence[Callback] = (),
+        checkpoint: StrPath | Checkpoint | None = None,
+        resume: bool = False,
+    ) -> MulticlassClassifier:
+        """Train.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (examples, features)
+            The examples. CSR matrices and C-contiguous arrays, of float32 or float64, are not copied.
+        y : sequence
+            The right classes, strings or whole numbers.
+        sample_weight : array, optional
+            Factor of C for every example; 0 drops it.
+        eval_set : tuple (X, y), optional
+            Scored after every iteration as ``dev``.
+        {common parameters of fit}
+
+        Returns
+        -------
+        MulticlassClassifier
+            The estimator itself.
+        """
+        X, y = validated_rows(self, X, _as_array(y), reset=True)
+        y = _checked(y)
+        classes, numbers = np.unique(y, return_inverse=True)
+        check_classification_targets(numbers if y.dtype == object else y)  # of objects it knows strings alone
+        names = _stored(classes)
+        evaluation_sets = {}
+        if eval_set is not None:
+            if not isinstance(eval_set, (tuple, list)) or len(eval_set) != 2:
+                raise InputError("eval_set must be a tuple (X, y)")
+            evaluation_sets["dev"] = self._known(self._labelled(*eval_set), LabelSet(names.tolist()))
+        train_this = functools.partial(
+            train_classifier,
+            LabelledRows(X, names[numbers]),
+            bias=checked("intercept_scaling", self.intercept_scaling, "positive") if self.fit_intercept else 0.0,
+            class_weight=self.class_weight,
+            cost_matrix=self.cost_matrix,
+        )
+        return self._fit(
+            train_this,
+            sample_weight=sample_weight,
+            evaluation_sets=evaluation_sets,
+            callbacks=callbacks,
+            checkpoint=checkpoint,
+            resume=resume,
+            attributes={"classes_": classes},
+        )
+
+    def _adopt(self, model: Model) -> None:
+        super()._adopt(model)
+        self.classes_ = label_array(self.model_.labels.names)
+        self.n_features_in_: int = self.model_.n_features
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """The weights, classes by features."""
+        coef: NDArray[np.float64] = self.model_.coefficients()[0]
+        return coef
+
+    @property
+    def intercept_(self) -> NDArray[np.float64]:
+        """The intercepts of the classes."""
+        intercept: NDArray[np.float64] = self.model_.intercepts()
+        return intercept
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the scores of all classes, a row per example; with two classes, by how much the second is ahead."""
+        self._check_fitted()
+        scores: NDArray[np.float64] = self.model_.class_scores(validated_rows(self, X), self.n_threads)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the best class of every example."""
+        self._check_fitted()
+        labels: NDArray[Any] = self.classes_[self.model_.classify(validated_rows(self, X), self.n_threads)]
+        return labels
+
+    def predict_k_best(self, X: Any, k: int = 3) -> list[list[tuple[Any, float]]]:
+        """Return for every example its k best classes with their scores, best first (fewer if there are fewer)."""
+        self._check_fitted()
+        k = checked("k", k, "positive count")
+        numbers, scores = self.model_.classify_k_best(validated_rows(self, X), k, self.n_threads)
+        labels = self.classes_[numbers].tolist()
+        return [list(zip(*best, strict=True)) for best in zip(labels, scores.tolist(), strict=True)]
+
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Return the share of examples, or of their weight, whose class is right; one that is unknown is an error."""
+        self._check_fitted()
+        labelled = self._labelled(X, y)
+        right = self.model_.labels.encode(labelled.labels)
+        found = self.model_.classify(labelled.X, self.n_threads)
+        return float(accuracy_score(right, found, sample_weight=sample_weight))
+
+    def evaluate(self, X: Any, y: Any) -> dict[str, Any]:
+        """Return all scores: accuracy, macro F1, and precision, recall and F1 of every class.
+
+        A class that training did not see raises `InputError`; `score`, as scikit-learn has it, counts it as an error.
+        """
+        self._check_fitted()
+        model: Classifier = self.model_
+        return model.report(model.evaluator(self._known(self._labelled(X, y), model.labels), self.n_threads))
+
+    def _labelled(self, X: Any, y: Any) -> LabelledRows:
+        """Return checked examples to score on."""
+        X = validated_rows(self, X)
+        y = _stored(_checked(column_or_1d(_as_array(y))))
+        if X.shape[0] != y.size:
+            raise InputError(f"X has {X.shape[0]} examples, and y has {y.size}")
+        return LabelledRows(X, y)
+
+    @staticmethod
+    def _known(labelled: LabelledRows, labels: LabelSet) -> LabelledRows:
+        """Return the same examples; `InputError` if one has a class that is not among these."""
+        unseen = np.asarray(labelled.labels)[labels.encode(labelled.labels) == UNSEEN]
+        if unseen.size:
+            shown = ", ".join(repr(label) for label in sorted(set(unseen.tolist()))[:5])
+            raise InputError(f"y has classes that training did not see: {shown}; leave their examples out")
+        return labelled
+
+    @classmethod
+    def _own_parameters(cls, model: Classifier) -> dict[str, Any]:
+        class_weight = model.settings.get("class_weight")
+        return {
+            "fit_intercept": model.bias != 0,
+            "intercept_scaling": model.bias or 1.0,
+            "class_weight": dict(class_weight) if isinstance(class_weight, list) else class_weight,
+            "cost_matrix": model.costs,
+        }
+
+    def __sklearn_tags__(self) -> Any:
+        """Say that sparse matrices are welcome."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _more_tags(self) -> dict[str, Any]:  # the same before scikit-learn 1.6, where X_types lists what is welcome
+        return {"X_types": ["2darray", "sparse"]}
+
+
+def _as_array(y: Any) -> Any:
+    """Return a list of labels as an array that does not change them; everything else is left to scikit-learn."""
+    is_list = isinstance(y, (list, tuple)) and not any(isinstance(label, (list, tuple, np.ndarray)) for label in y)
+    return label_array(y) if is_list or (isinstance(y, np.ndarray) and y.dtype.kind == "T") else y
+
+
+def _checked(y: NDArray[Any]) -> NDArray[Any]:
+    """Return labels in an array of one type, or of objects if they are strings or if no type holds them."""
+    if y.dtype != object:
+        return y
+    labels = label_array(y)
+    return labels.astype(object) if labels.dtype.kind == "U" else labels
+
+
+def _stored(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return labels as a model stores them: strings, or whole numbers, which truth values and 1.0 become too."""
+    return plain_labels(whole_floats(labels.tolist()) if labels.dtype.kind == "f" else labels)

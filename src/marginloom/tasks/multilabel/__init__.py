@@ -1,0 +1,1 @@
+"""Any subset of the labels."""

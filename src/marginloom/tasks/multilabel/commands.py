@@ -1,0 +1,158 @@
+"""What the command line knows of multilabel classifiers."""
+
+from __future__ import annotations
+
+import functools
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from marginloom.cli.common import numbers_of_labels, usage_error, usage_errors
+from marginloom.cli.training import MinCountOption, TrainingData, TrainingOptions, run_training, training_command
+from marginloom.io.libsvm import read_rows
+from marginloom.parameters import checked
+from marginloom.tasks.base.commands import EvaluateOptions, PredictOptions, TaskCommands
+from marginloom.tasks.base.rows import (
+    FitInterceptOption,
+    InterceptScalingOption,
+    TrainingRows,
+    bias_of,
+    describe_features,
+    predict_rows,
+    rows_to_score,
+)
+from marginloom.tasks.multilabel.model import LabelledRows, MultilabelModel, train_multilabel
+
+
+@training_command
+def train_multilabel_command(
+    *,
+    options: TrainingOptions,
+    interactions: Annotated[
+        str,
+        typer.Option(
+            "--interactions",
+            metavar="GRAPH",
+            help="Labels whose presence together has a weight: none, tree (learnt from co-occurrence) or full.",
+        ),
+    ] = "none",
+    pair: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--pair", metavar="'A B'", help="These labels interact; may be repeated, instead of --interactions."
+        ),
+    ] = None,
+    label_cost: Annotated[
+        list[str] | None,
+        typer.Option("--label-cost", metavar="LABEL=X", help="What a wrong decision on LABEL costs; may be repeated."),
+    ] = None,
+    missing_cost: Annotated[
+        float,
+        typer.Option(
+            "--missing-cost",
+            metavar="X",
+            help="How many times as dear as a wrong label is a right one that is missing; more make more labels.",
+        ),
+    ] = 1.0,
+    labels_per_slack: Annotated[
+        int | None,
+        typer.Option(
+            "--labels-per-slack",
+            metavar="N",
+            min=1,
+            help="Labels that share a slack, which matters to the squared hinge: 1 is a binary SVM per label. "
+            "[default: all]",
+        ),
+    ] = None,
+    min_count: MinCountOption = 1,
+    fit_intercept: FitInterceptOption = True,
+    intercept_scaling: InterceptScalingOption = 1.0,
+) -> None:
+    """Train a classifier with several labels, or none, an example, on examples in LIBSVM's format.
+
+    The loss is the hinge unless --loss says otherwise. Without interactions that is one binary SVM per label.
+    """
+    with usage_errors():
+        bias = bias_of(fit_intercept, intercept_scaling)
+        checked("min_count", min_count, "positive count")
+        checked("missing_cost", missing_cost, "not negative")
+        costs = numbers_of_labels("--label-cost", label_cost or [], "a finite cost")
+    if interactions not in ("none", "tree", "full"):
+        raise usage_error(f"--interactions must be none, tree or full, not {interactions!r}")
+    if pair and (interactions != "none" or any(len(names.split()) != 2 for names in pair)):
+        raise usage_error("--pair takes two labels, as in --pair 'cat dog', and no --interactions beside it")
+
+    def read() -> TrainingData:
+        rows = TrainingRows.read(options.training, min_count)
+        labels = [members for file in rows.files for members in file.label_lists(rows.strings or None)]
+        pairs = [tuple(rows.label(name) for name in names.split()) for names in pair or []]
+        fit = functools.partial(
+            train_multilabel,
+            LabelledRows(rows.X, labels),
+            bias=bias,
+            label_costs=_label_costs(labels, {rows.label(name): cost for name, cost in costs.items()}, missing_cost),
+            interactions=pairs or (None if interactions == "none" else interactions),
+            labels_per_slack=labels_per_slack,
+        )
+        width = rows.X.shape[1]
+        sets = {
+            name: _labelled(path, width, rows.strings, options.quiet) for name, path in options.evaluation_files.items()
+        }
+        return TrainingData(fit, sets)
+
+    run_training(options, MultilabelModel, read)
+
+
+class MultilabelCommands(TaskCommands[MultilabelModel]):
+    """Predict, evaluate and inspect for multilabel classifiers."""
+
+    model_type = MultilabelModel
+    predict_options = frozenset({"k_best"})
+
+    def predict(self, model: MultilabelModel, options: PredictOptions) -> None:
+        """Write the labels of every example, or its k best sets with their scores."""
+        if options.k_best > 1 and not model.has_k_best:
+            raise usage_error("this model has pairs of labels with cycles, and then no k best sets: leave out --k-best")
+        names = [str(name) for name in model.labels.names]
+
+        def lines(X: Any) -> str:
+            found = model.predict_k_best(X, options.k_best, options.threads)
+            return "".join(_prediction_line(names, sets, options.k_best > 1) for sets in found)
+
+        predict_rows(options, model.n_features, lines)
+
+    def read_labelled(self, model: MultilabelModel, options: EvaluateOptions) -> LabelledRows:
+        """Read examples with their right labels."""
+        return _labelled(options.input, model.n_features, model.labels.strings)
+
+    def describe(self, model: MultilabelModel) -> list[tuple[str, str]]:
+        """Return the lines of `inspect` on features, labels and pairs."""
+        return [
+            describe_features(model.n_features, model.bias),
+            ("labels", f"{len(model.labels.names)}: {model.labels.summary()}"),
+            ("pairs", f"{len(model.pairs)} of labels that interact"),
+        ]
+
+
+def _labelled(path: str, n_features: int, strings: bool, quiet: bool = False) -> LabelledRows:
+    """Return examples to score a model on; it has so many features, and names or numbers as labels."""
+    rows = read_rows(path)
+    return LabelledRows(rows_to_score(rows, n_features, quiet), rows.label_lists(strings))
+
+
+def _label_costs(labels: list[list[Any]], named: dict[Any, float], missing: float) -> Any:
+    if missing == 1:
+        return named or None
+    if not named:
+        return missing, 1.0
+    every = {label for members in labels for label in members} | set(named)
+    return {label: (missing * named.get(label, 1.0), named.get(label, 1.0)) for label in every}
+
+
+def _prediction_line(names: list[str], found: list[tuple[Any, float]], with_scores: bool) -> str:
+    fields = []
+    for indicators, score in found:
+        labels = ",".join(names[label] for label in np.flatnonzero(indicators))
+        fields += [labels, f"{score:.6g}"] if with_scores else [labels]
+    return "\t".join(fields) + "\n"

@@ -1,0 +1,260 @@
+"""The estimator of multilabel classification."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from marginloom.engines import Engine
+from marginloom.errors import InputError
+from marginloom.io.files import StrPath
+from marginloom.learners import Learner
+from marginloom.parameters import checked
+from marginloom.tasks.base.estimator import Estimator
+from marginloom.tasks.base.model import Model
+from marginloom.tasks.base.validation import validated_rows
+from marginloom.tasks.multilabel.model import (
+    Interactions,
+    LabelCosts,
+    LabelledRows,
+    MultilabelModel,
+    is_matrix,
+    train_multilabel,
+)
+from marginloom.training.callbacks import Callback
+from marginloom.training.checkpoint import Checkpoint
+
+#: What `fit` was given and `predict` returns.
+_LISTS, _ARRAY, _SPARSE = "lists", "array", "sparse"
+
+
+class MultilabelClassifier(Estimator):
+    """Assigns a set of labels, which may be empty, to every row of a matrix.
+
+    Each label has a linear score; pairs of labels may have weights of their own. With the hinge loss, which is the
+    default here, and without interactions the objective is that of one binary SVM per label.
+
+    Parameters
+    ----------
+    {common parameters}
+    fit_intercept : bool
+        Give every label an intercept, regularised like the other weights.
+    intercept_scaling : float
+        Value of the feature that all examples have for it; the larger it is, the less intercepts are held down.
+    label_costs : mapping or pair, optional
+        What a wrong decision costs: by label a number, or a pair for a label that is missing and for one that is there
+        and should not be; or one such pair for all labels. ``(2, 1)`` predicts more labels than ``(1, 1)``, which is
+        the Hamming loss and the default.
+    interactions : {"tree", "full"} or list of pairs of labels, optional
+        Pairs with a weight that counts where both labels are present. ``"tree"`` learns a tree from co-occurrence, and
+        inference stays exact; so it does for given pairs without cycles. ``"full"`` takes all pairs; inference is then
+        a relaxation with an upper bound, for which certificates hold, and is meant for at most a hundred labels.
+    labels_per_slack : int, optional
+        Labels of an example that share a slack; by default all. It matters to the squared hinge, of which 1 makes one
+        binary SVM per label; with the hinge the objective is the same whatever it is.
+
+    Attributes
+    ----------
+    classes_ : list
+        The labels, in order; numbers of columns if `fit` got a 0/1 matrix.
+    pairs_ : list of pairs
+        Labels that interact.
+    n_features_in_ : int
+        Number of columns of X.
+    {common attributes}
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 0.0]])
+    >>> classifier = MultilabelClassifier(C=10.0).fit(X, [["red"], ["round"], ["red", "round"], []])
+    >>> classifier.predict(np.array([[0.9, 1.2], [0.1, 0.0]]))
+    [['red', 'round'], []]
+    """
+
+    model_type = MultilabelModel
+
+    def __init__(
+        self,
+        algorithm: str = "dcd-ssvm",
+        *,
+        C: float = 0.1,
+        tol: float = 0.01,
+        max_iter: int | None = None,
+        loss: str | None = "hinge",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        label_costs: LabelCosts = None,
+        interactions: Interactions = None,
+        labels_per_slack: int | None = None,
+        n_threads: int = 1,
+        memory: int | str | None = None,
+        random_state: int | None = 0,
+        learner: Mapping[str, Any] | Learner | None = None,
+        engine: Mapping[str, Any] | Engine | None = None,
+        warm_start: bool = False,
+        verbose: bool = False,
+    ) -> None:
+        self.algorithm = algorithm
+        self.C = C
+        self.tol = tol
+        self.max_iter = max_iter
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.label_costs = label_costs
+        self.interactions = interactions
+        self.labels_per_slack = labels_per_slack
+        self.n_threads = n_threads
+        self.memory = memory
+        self.random_state = random_state
+        self.learner = learner
+        self.engine = engine
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        eval_set: Any = None,
+        callbacks: Sequence[Callback] = (),
+        checkpoint: StrPath | Checkpoint | None = None,
+        resume: bool = False,
+    ) -> MultilabelClassifier:
+        """Train.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (examples, features)
+            The examples.
+        y : 0/1 array or sparse matrix of shape (examples, labels), or list of lists of labels
+            The right labels; labels are strings or whole numbers, and an example may have none. `predict` returns the
+            same kind.
+        sample_weight : array, optional
+            Factor of C for every example; 0 drops it.
+        eval_set : tuple (X, y), optional
+            Scored after every iteration as ``dev``.
+        {common parameters of fit}
+
+        Returns
+        -------
+        MultilabelClassifier
+            The estimator itself.
+        """
+        kind = (_SPARSE if hasattr(y, "tocsr") else _ARRAY) if is_matrix(y) else _LISTS
+        rows = validated_rows(self, X, reset=True)
+        train_this = functools.partial(
+            train_multilabel,
+            LabelledRows(rows, y),
+            bias=checked("intercept_scaling", self.intercept_scaling, "positive") if self.fit_intercept else 0.0,
+            label_costs=self.label_costs,
+            interactions=self.interactions,
+            labels_per_slack=self.labels_per_slack,
+        )
+        return self._fit(
+            train_this,
+            settings={"output": kind},
+            sample_weight=sample_weight,
+            evaluation_sets={} if eval_set is None else {"dev": self._evaluation_set(eval_set)},
+            callbacks=callbacks,
+            checkpoint=checkpoint,
+            resume=resume,
+        )
+
+    def _adopt(self, model: Model) -> None:
+        super()._adopt(model)
+        assert isinstance(model, MultilabelModel)
+        names = model.labels.names
+        self.classes_ = list(names)
+        self.pairs_ = [(names[a], names[b]) for a, b in model.pairs]
+        self.n_features_in_: int = model.n_features
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """The weights, labels by features."""
+        coef: NDArray[np.float64] = self.model_.coefficients()[0]
+        return coef
+
+    @property
+    def intercept_(self) -> NDArray[np.float64]:
+        """The intercepts of the labels."""
+        intercept: NDArray[np.float64] = self.model_.intercepts()
+        return intercept
+
+    @property
+    def pair_weights_(self) -> NDArray[np.float64]:
+        """What the two labels of each of `pairs_` add to the score together."""
+        weights: NDArray[np.float64] = self.model_.pair_weights()
+        return weights
+
+    def predict(self, X: Any) -> Any:
+        """Return the best set of every example, as the kind that `fit` got: a 0/1 array, a CSR matrix or lists."""
+        self._check_fitted()
+        return self._output(self.model_.predict(validated_rows(self, X), self.n_threads))
+
+    def predict_k_best(self, X: Any, k: int = 3) -> list[list[tuple[list[Any], float]]]:
+        """Return for every example its k best sets, as lists of labels with their scores.
+
+        Not where the labels that interact form cycles, as all pairs do: inference is approximate there.
+        """
+        self._check_fitted()
+        k = checked("k", k, "positive count")
+        return [
+            [(self._names(row), score) for row, score in found]
+            for found in self.model_.predict_k_best(validated_rows(self, X), k, self.n_threads)
+        ]
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the score of every label for every example, without what labels add to each other."""
+        self._check_fitted()
+        scores: NDArray[np.float64] = self.model_.label_scores(validated_rows(self, X))
+        return scores
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the share of examples whose whole set is right, as scikit-learn's classifiers do."""
+        return float(self.evaluate(X, y)["subset_accuracy"])
+
+    def evaluate(self, X: Any, y: Any) -> dict[str, Any]:
+        """Return all scores: micro and macro F1, Hamming loss and subset accuracy."""
+        self._check_fitted()
+        model: MultilabelModel = self.model_
+        return model.scores({"given": LabelledRows(validated_rows(self, X), y)}, self.n_threads)["given"]
+
+    @classmethod
+    def _own_parameters(cls, model: MultilabelModel) -> dict[str, Any]:
+        costs = {label: tuple(pair) for label, pair in model.settings.get("label_costs", [])}
+        interactions = model.settings.get("interactions")
+        return {
+            "fit_intercept": model.bias != 0,
+            "intercept_scaling": model.bias or 1.0,
+            "label_costs": costs or None,
+            "labels_per_slack": model.settings.get("labels_per_slack"),
+            "interactions": [tuple(pair) for pair in interactions] if isinstance(interactions, list) else interactions,
+        }
+
+    def _evaluation_set(self, given: Any) -> LabelledRows:
+        if not isinstance(given, (tuple, list)) or len(given) != 2:
+            raise InputError("eval_set must be a tuple (X, y)")
+        return LabelledRows(validated_rows(self, given[0]), given[1])
+
+    def _names(self, row: NDArray[np.uint8]) -> list[Any]:
+        return [self.classes_[label] for label in np.flatnonzero(row)]
+
+    def _output(self, indicators: NDArray[np.uint8]) -> Any:
+        kind = self.model_.settings.get("output", _LISTS)
+        if kind == _ARRAY:
+            return indicators.astype(np.int64)
+        if kind == _SPARSE:
+            from scipy.sparse import csr_matrix
+
+            return csr_matrix(indicators, dtype=np.int64)
+        return [self._names(row) for row in indicators]
+
+
+__all__ = ["MultilabelClassifier"]

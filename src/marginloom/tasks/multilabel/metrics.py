@@ -1,0 +1,116 @@
+"""Scores of sets of labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marginloom.errors import InputError
+from marginloom.tasks.base.metrics import ratio
+
+
+def multilabel_scores(gold: Any, predicted: Any) -> dict[str, float]:
+    """Score predicted sets of labels against the true ones.
+
+    Parameters
+    ----------
+    gold, predicted : 0/1 array or sparse matrix
+        A row per example and a column per label; 1 where the label is present.
+
+    Returns
+    -------
+    dict
+        ``micro_f1``, ``macro_f1``, ``hamming_loss`` and ``subset_accuracy``, see the functions of these names.
+
+    Raises
+    ------
+    InputError
+        If the two do not have the same shape.
+
+    Examples
+    --------
+    >>> multilabel_scores(np.array([[1, 0], [1, 1]]), np.array([[1, 0], [1, 0]]))
+    {'micro_f1': 0.8, 'macro_f1': 0.5, 'hamming_loss': 0.25, 'subset_accuracy': 0.5}
+    """
+    return {score.__name__: score(gold, predicted) for score in (micro_f1, macro_f1, hamming_loss, subset_accuracy)}
+
+
+def micro_f1(gold: Any, predicted: Any) -> float:
+    """Return F1 over all decisions together: 2 hits / (labels predicted + labels that are right), 0 if there are none.
+
+    Examples
+    --------
+    >>> micro_f1(np.array([[1, 0], [1, 1]]), np.array([[1, 0], [1, 0]]))
+    0.8
+    """
+    hits, guessed, right = map(np.sum, _label_counts(gold, predicted))
+    return ratio(2 * int(hits), int(guessed + right))
+
+
+def macro_f1(gold: Any, predicted: Any) -> float:
+    """Return the mean of the labels' F1; that of a label that is neither right nor predicted anywhere is 0.
+
+    Examples
+    --------
+    >>> macro_f1(np.array([[1, 0], [1, 1]]), np.array([[1, 0], [1, 0]]))
+    0.5
+    """
+    hits, guessed, right = _label_counts(gold, predicted)
+    return float(np.mean(2 * hits / np.maximum(guessed + right, 1))) if hits.size else 0.0
+
+
+def hamming_loss(gold: Any, predicted: Any) -> float:
+    """Return the share of wrong decisions, a decision being about one label of one example.
+
+    Examples
+    --------
+    >>> hamming_loss(np.array([[1, 0], [1, 1]]), np.array([[1, 0], [1, 0]]))
+    0.25
+    """
+    wrong = _differences(gold, predicted)
+    rows, labels = gold.shape
+    return ratio(int(wrong.sum()), rows * labels)
+
+
+def subset_accuracy(gold: Any, predicted: Any) -> float:
+    """Return the share of examples whose set is predicted exactly.
+
+    Examples
+    --------
+    >>> subset_accuracy(np.array([[1, 0], [1, 1]]), np.array([[1, 0], [1, 0]]))
+    0.5
+    """
+    wrong = _differences(gold, predicted)
+    return ratio(int((wrong == 0).sum()), wrong.size)
+
+
+def _label_counts(gold: Any, predicted: Any) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return per label how often it is predicted rightly, how often it is predicted, and how often it is right."""
+    truth, guess = _as_indicators(gold, predicted)
+    both = truth.multiply(guess) if hasattr(truth, "multiply") else truth & guess
+    hits, guessed, right = (np.asarray(matrix.sum(axis=0, dtype=np.int64)).ravel() for matrix in (both, guess, truth))
+    return hits, guessed, right
+
+
+def _differences(gold: Any, predicted: Any) -> NDArray[np.int64]:
+    """Return the number of wrong decisions of each example."""
+    truth, guess = _as_indicators(gold, predicted)
+    return np.asarray((truth != guess).sum(axis=1, dtype=np.int64)).ravel()
+
+
+def _as_indicators(gold: Any, predicted: Any) -> tuple[Any, Any]:
+    """Return both as arrays of bool, or both as sparse matrices of it."""
+    if hasattr(gold, "tocsr") or hasattr(predicted, "tocsr"):
+        from scipy.sparse import csr_matrix
+
+        matrices = csr_matrix(gold).astype(bool), csr_matrix(predicted).astype(bool)
+    else:
+        matrices = np.asarray(gold).astype(bool), np.asarray(predicted).astype(bool)
+    if matrices[0].ndim != 2 or matrices[0].shape != matrices[1].shape:
+        raise InputError(
+            f"gold has the shape {matrices[0].shape} and predicted has {matrices[1].shape}; give two matrices of the "
+            "same shape, a row per example and a column per label"
+        )
+    return matrices

@@ -1,0 +1,392 @@
+"""A multilabel classifier as a whole: labels and weights; what the estimator and the command line share."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marginloom.algorithms import find_algorithm
+from marginloom.errors import InputError
+from marginloom.io.model import Tensors
+from marginloom.parameters import checked
+from marginloom.tasks.base.dense import require_coefficients, require_scores
+from marginloom.tasks.base.labels import UNSEEN, LabelSet
+from marginloom.tasks.base.model import Model, fit_model
+from marginloom.tasks.multilabel.label_sets import pack_indicators, pack_lists, unpack
+from marginloom.tasks.multilabel.metrics import multilabel_scores
+from marginloom.tasks.multilabel.task import MultilabelTask
+from marginloom.threads import resolve_threads
+from marginloom.training.checks import check_loss
+from marginloom.training.result import Result
+
+LabelCosts: TypeAlias = "Mapping[Any, float | tuple[float, float]] | tuple[float, float] | None"
+Interactions: TypeAlias = "str | Iterable[tuple[Any, Any]] | None"
+
+#: Labels that share a slack where the objective does not depend on it: as many as a row of weights has in a cache line.
+LABELS_PER_SLACK = 8
+
+
+@dataclasses.dataclass(frozen=True)
+class LabelledRows:
+    """Examples, one a row, with their right labels: a 0/1 array or sparse matrix, or a list of lists of labels."""
+
+    X: Any
+    labels: Any
+
+
+@dataclasses.dataclass(kw_only=True)
+class MultilabelModel(Model):
+    """A trained multilabel classifier.
+
+    Attributes
+    ----------
+    labels : LabelSet
+        What can be predicted; the numbers of columns if training had a 0/1 matrix.
+    n_features : int
+        Number of columns of the examples.
+    bias : float
+        Value of the feature that all examples have, for the intercepts; 0 for none.
+    pairs : list of pairs
+        Numbers of labels that interact.
+    """
+
+    task = "multilabel"
+
+    labels: LabelSet
+    n_features: int
+    bias: float
+    pairs: list[tuple[int, int]] = dataclasses.field(default_factory=list)
+
+    def multilabel_task(self, X: Any) -> MultilabelTask:
+        """Return the task of labelling examples."""
+        task = MultilabelTask(X, None, len(self.labels.names), pairs=self.pairs, bias=self.bias)
+        if task.n_features != self.n_features:
+            raise InputError(f"X has {task.n_features} columns, and training had {self.n_features}")
+        return task
+
+    def predict(self, X: Any, n_threads: int = 1) -> NDArray[np.uint8]:
+        """Return the best set of labels of every example as a 0/1 matrix."""
+        packed = self.multilabel_task(X).predict(self.weights, resolve_threads(n_threads))
+        return unpack(packed, len(self.labels.names))
+
+    def predict_k_best(self, X: Any, k: int, n_threads: int = 1) -> list[list[tuple[NDArray[np.uint8], float]]]:
+        """Return for every example its k best sets, as 0/1 arrays with their score, best first."""
+        packed, scores, bounds = self.multilabel_task(X).predict_k_best(self.weights, k, resolve_threads(n_threads))
+        found = list(zip(unpack(packed, len(self.labels.names)), scores.tolist(), strict=True))
+        return [found[start:end] for start, end in itertools.pairwise(bounds.tolist())]
+
+    @property
+    def has_k_best(self) -> bool:
+        """Whether there is more than the best set to be had; not where pairs of labels have cycles."""
+        return self._empty_task().has_k_best
+
+    def coefficients(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return coefficients, labels by features, and intercepts."""
+        require_coefficients(len(self.labels.names), self.n_features)
+        rows = self._empty_task().label_weights(self.weights)
+        return np.ascontiguousarray(rows[: self.n_features].T), self.intercepts()
+
+    def intercepts(self) -> NDArray[np.float64]:
+        """Return the intercepts of the labels."""
+        if not self.bias:
+            return np.zeros(len(self.labels.names))
+        return np.asarray(self.bias * self._empty_task().label_weights(self.weights)[self.n_features])
+
+    def label_scores(self, X: Any) -> NDArray[np.float64]:
+        """Return the score of every label for every example, without what labels add to each other."""
+        require_scores(X.shape[0], len(self.labels.names))
+        coef, intercepts = self.coefficients()
+        return np.asarray(X @ coef.T) + intercepts
+
+    def pair_weights(self) -> NDArray[np.float64]:
+        """Return what the presence of both labels of a pair adds to the score, for every pair."""
+        return self._empty_task().pair_weights(self.weights).copy()
+
+    def evaluator(self, labelled: LabelledRows, n_threads: int = 1) -> MultilabelEvaluator:
+        """Return what scores weights of this classifier on examples with their right labels."""
+        return MultilabelEvaluator(self, labelled, n_threads)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the labels, the number of features, the bias and the pairs."""
+        names = self.labels.names
+        return {
+            "labels": names,
+            "feature_count": self.n_features,
+            "bias": self.bias,
+            "pairs": [[names[a], names[b]] for a, b in self.pairs],
+        }
+
+    def strongest(self, count: int) -> list[dict[str, Any]]:
+        """Return the weights that are largest in size; features have numbers from 1, as in files."""
+        names = self.labels.names
+        coef, intercept = self.coefficients()
+        every = np.concatenate([self.pair_weights(), intercept, coef.T.ravel()])
+        found = []
+        for place in np.argsort(-np.abs(every), kind="stable")[:count].tolist():
+            if every[place] == 0:
+                break
+            if place < len(self.pairs):
+                a, b = self.pairs[place]
+                feature, label = f"with {names[a]}", names[b]
+            else:
+                row, column = divmod(place - len(self.pairs), len(names))
+                feature, label = str(row) if row else "intercept", names[column]
+            found.append({"weight": float(every[place]), "feature": feature, "label": label})
+        return found
+
+    @property
+    def dimension(self) -> int:
+        """Number of weights that features, labels and pairs ask for."""
+        return self._empty_task().core.dimension
+
+    def _empty_task(self) -> MultilabelTask:
+        return self.multilabel_task(np.zeros((0, self.n_features)))
+
+    def own_parts(self) -> tuple[dict[str, Any], Tensors]:
+        """Return labels, pairs and sizes as a file has them."""
+        pairs = np.array(self.pairs, dtype=np.int64).reshape(-1, 2)
+        return {"n_features": self.n_features, "bias": self.bias}, {**self.labels.tensors(), "pairs": pairs}
+
+    @classmethod
+    def from_own_parts(cls, header: dict[str, Any], tensors: Tensors) -> MultilabelModel:
+        """Put together what `own_parts` returned."""
+        pairs = tensors["pairs"]
+        if pairs.dtype != np.int64 or pairs.ndim != 2 or pairs.shape[1] != 2:
+            raise ValueError("the pairs of labels are damaged")
+        return cls(
+            labels=LabelSet.load(tensors),
+            n_features=checked("n_features", header["n_features"], "count"),
+            bias=checked("bias", header["bias"], "not negative"),
+            pairs=[(int(a), int(b)) for a, b in pairs],
+        )
+
+
+def train_multilabel(
+    training: LabelledRows,
+    *,
+    bias: float = 1.0,
+    label_costs: LabelCosts = None,
+    interactions: Interactions = None,
+    labels_per_slack: int | None = None,
+    algorithm: str = "dcd-ssvm",
+    loss: str | None = None,
+    learner: Any = None,
+    engine: Any = None,
+    **options: Any,
+) -> tuple[MultilabelModel, Result]:
+    """Train a multilabel classifier.
+
+    Parameters
+    ----------
+    training : LabelledRows
+        Examples and labels to learn from.
+    bias : float
+        Value of one more feature that all examples have, so that every label has an intercept; 0 for none.
+    label_costs : mapping or pair, optional
+        What a wrong decision costs: by label a number, or a pair for a label that is missing and for one that is there
+        and should not be; or one such pair for all labels. Everything that is not named costs 1.
+    interactions : {"tree", "full"} or pairs of labels, optional
+        Labels that interact, see `MultilabelTask`.
+    labels_per_slack : int, optional
+        Labels that share a slack, see `MultilabelTask`; by default all. It matters to the squared hinge; with the hinge
+        the objective is the same whatever it is, and learners with a dual take `LABELS_PER_SLACK` by default, where
+        labels do not interact and the engine does not need all labels of a row together, as `pipelined` does.
+    algorithm, learner, engine
+        Of `marginloom.training.run.train`.
+    loss : {"hinge", "squared_hinge"}, optional
+        Loss of the slack; by default hinge, where the algorithm has a loss.
+    **options
+        Of `marginloom.tasks.base.model.fit_model`.
+
+    Returns
+    -------
+    tuple
+        The classifier and the training run's result, which counts examples of the native task: so many labels of a
+        row are one.
+    """
+    found = find_algorithm(algorithm, learner, engine)
+    chosen, whole_rows = found.learner, "factored" in found.engine.needs
+    loss = check_loss(chosen, "hinge" if loss is None and "hinge" in chosen.losses else loss)
+
+    def prepare() -> tuple[MultilabelModel, MultilabelTask]:
+        labels, gold = learn_labels(training.labels)
+        costs = _costs(labels, label_costs)
+        pairs = _pairs(labels, interactions)
+        together = labels_per_slack
+        if together is None and interactions is None and chosen.kind == "dual" and loss == "hinge" and not whole_rows:
+            together = LABELS_PER_SLACK
+        task = MultilabelTask(
+            training.X,
+            gold,
+            len(labels.names),
+            label_costs=costs,
+            pairs=pairs,
+            labels_per_slack=together,
+            bias=checked("bias", bias, "not negative"),
+        )
+        settings = {
+            "label_costs": _stored_costs(labels, costs),
+            "interactions": _stored_interactions(labels, pairs),
+            "labels_per_slack": labels_per_slack,
+        }
+        model = MultilabelModel(
+            labels=labels, n_features=task.n_features, bias=float(bias), pairs=task.pairs, settings=settings
+        )
+        return model, task
+
+    return fit_model(prepare, algorithm=algorithm, loss=loss, learner=learner, engine=engine, **options)
+
+
+def is_matrix(labels: Any) -> bool:
+    """Tell whether right labels are a 0/1 matrix and not lists of labels.
+
+    Examples
+    --------
+    >>> is_matrix(np.eye(2)), is_matrix([["a"], []])
+    (True, False)
+    """
+    return hasattr(labels, "tocsr") or (isinstance(labels, np.ndarray) and labels.dtype != object)
+
+
+def learn_labels(labels: Any) -> tuple[LabelSet, Any]:
+    """Return the labels that there are, and the right ones as `MultilabelTask` takes them.
+
+    Examples
+    --------
+    >>> names, numbers = learn_labels([["b", "a"], [], ["a"]])
+    >>> names.names, numbers
+    (['a', 'b'], [[1, 0], [], [0]])
+    """
+    if is_matrix(labels):
+        if labels.ndim != 2 or labels.shape[1] == 0:
+            raise InputError(f"y must be a 0/1 matrix with a column per label, and its shape is {labels.shape}")
+        return LabelSet(list(range(labels.shape[1]))), labels
+    sets = _as_lists(labels)
+    flat = [label for members in sets for label in members]
+    if not flat:
+        raise InputError("no example has a label, so there is nothing to learn")
+    names, numbers = LabelSet.learn(flat)
+    return names, _regrouped(numbers.tolist(), sets)
+
+
+def _as_lists(labels: Any) -> list[list[Any]]:
+    if isinstance(labels, (str, bytes, Mapping)) or not isinstance(labels, Iterable):
+        raise InputError(f"y must be a 0/1 matrix or a list with the labels of each example, not {labels!r}"[:300])
+    sets = []
+    for i, members in enumerate(labels):
+        if isinstance(members, (str, bytes)) or not isinstance(members, Iterable):
+            raise InputError(f"y[{i}] is {members!r}; give a list of labels for each example, which may be empty")
+        sets.append(list(members))
+    return sets
+
+
+def _regrouped(flat: Sequence[Any], like: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    bounds = itertools.pairwise(itertools.accumulate(map(len, like), initial=0))
+    return [list(flat[start:end]) for start, end in bounds]
+
+
+def _costs(labels: LabelSet, given: LabelCosts) -> NDArray[np.float64] | None:
+    if given is None:
+        return None
+    costs = np.ones((len(labels.names), 2))
+    if isinstance(given, Mapping):
+        for label, cost in given.items():
+            costs[labels.find(label)] = _cost_pair(f"the cost of label {label!r}", cost)
+    else:
+        costs[:] = _cost_pair("label_costs", given)
+    return costs
+
+
+def _cost_pair(name: str, given: Any) -> tuple[float, float]:
+    if isinstance(given, (tuple, list)):
+        if len(given) != 2:
+            raise InputError(f"{name} must be a number or a pair, missing and spurious, not {given!r}")
+        return checked(name, given[0], "not negative"), checked(name, given[1], "not negative")
+    cost = checked(name, given, "not negative")
+    return cost, cost
+
+
+def _stored_costs(labels: LabelSet, costs: NDArray[np.float64] | None) -> list[list[Any]]:
+    if costs is None:
+        return []
+    return [[name, pair] for name, pair in zip(labels.names, costs.tolist(), strict=True) if pair != [1, 1]]
+
+
+def _pairs(labels: LabelSet, interactions: Interactions) -> Any:
+    if interactions is None:
+        return None
+    if isinstance(interactions, str):
+        if interactions not in ("tree", "full"):
+            raise InputError(f"interactions must be 'tree', 'full' or pairs of labels, not {interactions!r}")
+        return interactions
+    if not isinstance(interactions, Iterable):
+        raise InputError(f"interactions must be 'tree', 'full' or pairs of labels, not {interactions!r}")
+    pairs = []
+    for pair in interactions:
+        if isinstance(pair, str) or not isinstance(pair, Iterable) or len(found := list(pair)) != 2:
+            raise InputError(f"interactions must hold pairs of labels, not {pair!r}")
+        pairs.append((labels.find(found[0]), labels.find(found[1])))
+    return pairs
+
+
+def _stored_interactions(labels: LabelSet, pairs: Any) -> Any:
+    if pairs is None or isinstance(pairs, str):
+        return pairs
+    return [[labels.names[first], labels.names[second]] for first, second in pairs]
+
+
+class MultilabelEvaluator:
+    """Scores weights of a multilabel classifier on examples with their right labels."""
+
+    def __init__(self, model: MultilabelModel, labelled: LabelledRows, n_threads: int = 1) -> None:
+        self._n_labels = len(model.labels.names)
+        self._n_threads = resolve_threads(n_threads)
+        self._task = model.multilabel_task(labelled.X)
+        self._gold, unseen = _encoded(model.labels, labelled.labels)
+        if self._gold.shape[0] != self._task.core.size:
+            raise InputError(f"there are {self._gold.shape[0]} sets of labels for {self._task.core.size} examples")
+        #: Labels that training did not see, with how often they occur.
+        self.unseen: dict[str, int] = unseen
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of examples, and of labels that are right."""
+        return {"examples": self._gold.shape[0], "labels": int(self._gold.sum())}
+
+    @property
+    def fingerprint(self) -> str:
+        """Identify the examples and their labels, for checkpoints."""
+        digest = hashlib.sha256(repr(self._task.fingerprints).encode())
+        digest.update(np.packbits(self._gold).tobytes())
+        return digest.hexdigest()
+
+    def __call__(self, weights: NDArray[np.float64]) -> dict[str, Any]:
+        """Return micro and macro F1, Hamming loss and subset accuracy."""
+        predicted = unpack(self._task.predict(weights, self._n_threads), self._n_labels)
+        beyond = self._gold.shape[1] - self._n_labels
+        return dict(multilabel_scores(self._gold, np.pad(predicted, ((0, 0), (0, beyond)))))
+
+
+def _encoded(labels: LabelSet, given: Any) -> tuple[NDArray[np.uint8], dict[str, int]]:
+    """Return a 0/1 matrix with a column per label, then one per label that training did not see; and those."""
+    width = len(labels.names)
+    if is_matrix(given):
+        if given.ndim != 2 or given.shape[1] != width:
+            raise InputError(f"y has the shape {given.shape}; there must be a column for each of {width} labels")
+        return unpack(pack_indicators(given), width), {}
+    sets = _as_lists(given)
+    flat = [label for members in sets for label in members]
+    numbers = labels.encode(flat).astype(np.int64)
+    unseen = labels.count_unseen(flat, numbers)
+    columns = {label: width + rank for rank, label in enumerate(unseen)}
+    for place in np.flatnonzero(numbers == UNSEEN):
+        numbers[place] = columns[str(flat[place])]
+    total = width + len(columns)
+    packed = pack_lists(_regrouped(numbers.tolist(), sets), total)
+    return unpack(packed, total), unseen

@@ -1,0 +1,234 @@
+"""Multilabel classification: any subset of the labels; inference is in cpp/tasks/multilabel."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from marginloom import _core
+from marginloom.errors import InputError
+from marginloom.parameters import checked
+from marginloom.tasks.base.inputs import Inputs
+from marginloom.tasks.base.task import Task
+from marginloom.tasks.multilabel.label_pairs import resolve_pairs
+from marginloom.tasks.multilabel.label_sets import bytes_of, pack_indicators, pack_lists, split, unpack
+
+NO_K_BEST = (
+    "there are no k best sets where the pairs of labels that interact have cycles; give k=1, or train with a tree of "
+    "labels or without interactions"
+)
+
+
+class MultilabelTask(Task):
+    """Rows of features that get a set of labels each, with or without their right ones.
+
+    A set scores the sum over its labels of w_l.x, plus one weight for every pair of `pairs` that is whole in it. The
+    loss is the Hamming loss, or a weighted one. Without pairs labels are decided one by one, exactly; with the hinge
+    loss the objective is then the sum of those of one binary SVM per label.
+
+    Parameters
+    ----------
+    X : sparse matrix or array of shape (rows, features)
+        The inputs. CSR matrices and C-contiguous arrays of float32 or float64 are not copied, and must not change.
+    gold : 0/1 array or sparse matrix, or list of lists of label numbers, or None
+        The right labels of every example, which may be none at all.
+    n_labels : int
+        How many labels there are.
+    label_costs : array, optional
+        What a wrong decision costs, per label; or two columns: what it costs where the label is missing, and where it
+        is there and should not be. By default 1 (Hamming loss).
+    pairs : None, "tree", "full" or list of pairs of label numbers
+        Labels that interact. ``"tree"`` learns a tree from the right labels (`co_occurrence_tree`).
+    inference : {"auto", "exact"}
+        With pairs: exact if they form a forest (max-product), else by a relaxation that carries an upper bound, so that
+        certificates stay valid. ``"exact"`` refuses pairs with cycles.
+    labels_per_slack : int, optional
+        Give every so many labels of a row an example and a slack of their own, where labels do not interact. For the
+        hinge loss the objective is the same, and dual learners get to its optimum far sooner: 1 is a binary SVM per
+        label. For the squared hinge it is another objective. By default all labels of a row share one slack. Only
+        for training: there is no `predict` then.
+    sweeps : int
+        Sweeps of the relaxation at most; more make the bound tighter and take longer.
+    bias : float
+        Value of one more feature that every row has; 0 for none.
+
+    Attributes
+    ----------
+    pairs : list of pairs
+        Those that interact.
+
+    Examples
+    --------
+    >>> task = MultilabelTask([[1.0, 0.0], [0.0, 1.0]], [[0, 2], []], 3)
+    >>> task.core.size, task.core.capabilities
+    (2, ['gold', 'exact', 'bounded', 'loss-augmented', 'k-best', 'implicit', 'factored'])
+    """
+
+    name = "multilabel"
+
+    def __init__(
+        self,
+        X: Any,
+        gold: Any,
+        n_labels: int,
+        *,
+        label_costs: ArrayLike | None = None,
+        pairs: Any = None,
+        inference: str = "auto",
+        labels_per_slack: int | None = None,
+        sweeps: int = 30,
+        bias: float = 0.0,
+    ) -> None:
+        self._inputs = Inputs.read(X)
+        self.n_labels: int = checked("n_labels", n_labels, "positive count")
+        self._gold = None if gold is None else _packed(gold, self._inputs.rows, self.n_labels)
+        self.pairs = resolve_pairs(pairs, self.n_labels, self._indicators)
+        missing, spurious = _costs(label_costs, self.n_labels)
+        if inference not in ("auto", "exact"):
+            raise InputError(f"inference must be 'auto' or 'exact', not {inference!r}")
+        self._part = self.n_labels
+        if labels_per_slack is not None:
+            self._part = min(checked("labels_per_slack", labels_per_slack, "positive count"), self.n_labels)
+        if self._part < self.n_labels and self.pairs:
+            raise InputError("labels_per_slack must be None where labels interact: they share their slack")
+        if self._gold is not None and self._part < self.n_labels:
+            self._gold = split(self._gold, self.n_labels, self._part)
+        self._options = {
+            "label_costs": [missing, spurious],
+            "pairs": self.pairs,
+            "labels_per_slack": self._part,
+            "sweeps": checked("sweeps", sweeps, "positive count"),
+            "bias": float(bias),
+        }
+        inputs = self._inputs
+        inputs.check_weights(self.n_labels, bias)
+        try:
+            self.core: _core.MultilabelTask = _core.MultilabelTask(
+                inputs.rows,
+                inputs.columns,
+                inputs.offsets,
+                inputs.indices,
+                inputs.singles,
+                inputs.doubles,
+                None if self._gold is None else self._gold.reshape(-1),
+                self.n_labels,
+                float(bias),
+                self._part,
+                missing,
+                spurious,
+                self.pairs,
+                sweeps,
+            )
+        except ValueError as error:
+            raise InputError(str(error)) from error
+        if inference == "exact" and "exact" not in self.core.capabilities:
+            raise InputError("inference='exact' needs pairs without cycles; these have some: use 'auto' or a tree")
+
+    @property
+    def fingerprint(self) -> str:
+        """Identify the number of examples and their right labels; features may change between a state and its use."""
+        digest = hashlib.sha256(f"{self._inputs.rows} {self.n_labels} {self._part}".encode())
+        digest.update(b"" if self._gold is None else self._gold.tobytes())
+        return digest.hexdigest()
+
+    @property
+    def fingerprints(self) -> dict[str, str]:
+        """Identify the examples, their labels, their features and the options."""
+        options = {name: json.dumps(value) for name, value in self._options.items()}
+        return {"examples": self.fingerprint, **options, "features": self._inputs.fingerprint}
+
+    @property
+    def entries(self) -> int:
+        """Features of all examples together."""
+        return self._inputs.entries
+
+    def way_to_need_less(self) -> str:
+        """Say what a user can do to have fewer weights."""
+        return self._inputs.way_to_need_less()
+
+    @property
+    def memory(self) -> int:
+        """Bytes of the rows and their labels."""
+        return self._inputs.memory + (0 if self._gold is None else self._gold.nbytes)
+
+    def predict(self, weights: NDArray[np.float64], n_threads: int = 1) -> NDArray[np.uint8]:
+        """Return the best set of every row, packed as in `marginloom.tasks.multilabel.label_sets`."""
+        return self.predict_k_best(weights, 1, n_threads)[0]
+
+    def predict_k_best(
+        self, weights: NDArray[np.float64], k: int, n_threads: int = 1
+    ) -> tuple[NDArray[np.uint8], NDArray[np.float64], NDArray[np.uint64]]:
+        """Return the k best sets of every row one below the other, packed, their scores, and whose they are.
+
+        Row i has the sets from the i-th number of the last array to the one before the next.
+        """
+        if self._part < self.n_labels:
+            raise InputError("labels_per_slack is for training; predict with a task that has all labels together")
+        if k > 1 and not self.has_k_best:
+            raise InputError(NO_K_BEST)
+        try:
+            outputs, _, scores, sets = self.core.predict(weights, n_threads, k)
+        except ValueError as error:
+            raise InputError(str(error)) from error
+        return outputs.reshape(-1, bytes_of(self.n_labels)), scores, sets
+
+    @property
+    def has_k_best(self) -> bool:
+        """Whether the best sets can be found one after the other: where pairs of labels have no cycles."""
+        return "k-best" in self.core.capabilities
+
+    def example_weights(self, sample_weight: ArrayLike | None) -> ArrayLike | None:
+        """Return the weights of examples, of which a row may make several, given those of rows."""
+        if sample_weight is None or self._part == self.n_labels:
+            return sample_weight
+        weights = np.asarray(sample_weight)
+        if weights.shape != (self._inputs.rows,):
+            raise InputError(f"sample_weight must have one number per row, {self._inputs.rows}, not {weights.shape}")
+        return np.repeat(weights, self.core.size // max(self._inputs.rows, 1))
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of the inputs."""
+        return self._inputs.columns
+
+    def label_weights(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return a view of the weights with a row per feature, the bias last, and a column per label."""
+        return weights[self.core.first_row :].reshape(-1, self.core.stride)[:, : self.n_labels]
+
+    def pair_weights(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return a view of the weights of the pairs."""
+        return weights[: len(self.pairs)]
+
+    def _indicators(self) -> NDArray[np.uint8]:
+        if self._gold is None:
+            raise InputError("pairs='tree' learns from right labels, and there are none: give the pairs")
+        return unpack(self._gold, self.n_labels)
+
+
+def _packed(gold: Any, row_count: int, n_labels: int) -> NDArray[np.uint8]:
+    if hasattr(gold, "tocoo") or isinstance(gold, np.ndarray):
+        if gold.ndim != 2 or gold.shape[1] != n_labels:
+            raise InputError(f"gold has the shape {gold.shape}; there must be a column for each of {n_labels} labels")
+        packed = pack_indicators(gold)
+    else:
+        packed = pack_lists(gold, n_labels)
+    if packed.shape[0] != row_count:
+        raise InputError(f"X has {row_count} rows, and gold has {packed.shape[0]}")
+    return packed
+
+
+def _costs(label_costs: ArrayLike | None, n_labels: int) -> tuple[list[float], list[float]]:
+    if label_costs is None:
+        return [], []
+    costs = np.asarray(label_costs, dtype=np.float64)
+    if costs.shape not in ((n_labels,), (n_labels, 2)):
+        raise InputError(
+            f"label_costs must have one number per label, {n_labels}, or two columns of so many, not the shape "
+            f"{costs.shape}"
+        )
+    both = costs if costs.ndim == 2 else np.column_stack([costs, costs])
+    return both[:, 0].tolist(), both[:, 1].tolist()

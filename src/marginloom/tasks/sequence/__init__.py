@@ -1,0 +1,1 @@
+"""Sequences: one label per token."""

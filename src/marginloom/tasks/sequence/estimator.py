@@ -1,0 +1,322 @@
+"""The estimator for sequences."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from marginloom.engines import Engine
+from marginloom.errors import InputError
+from marginloom.features import ExtractedFeatures, FeatureSet, Lists, MatrixFeatures, NamedFeatures
+from marginloom.io.files import StrPath
+from marginloom.learners import Learner
+from marginloom.parameters import checked
+from marginloom.tasks.base.estimator import Estimator
+from marginloom.tasks.base.model import Model
+from marginloom.tasks.sequence.constraints import Pair
+from marginloom.tasks.sequence.model import Labelled, Tagger, train_tagger
+from marginloom.threads import resolve_threads
+from marginloom.training.callbacks import Callback
+from marginloom.training.checkpoint import Checkpoint
+
+
+class SequenceTagger(Estimator):
+    """Assigns a label to every token of a sentence.
+
+    Parameters
+    ----------
+    {common parameters}
+    features : str, optional
+        None: X holds features, per token a list of strings or a dict of name and value, or X is a matrix with a row
+        per token. A feature set's name (``"words"``, ``"tagging"``, ``"chunking"``, ``"ner"``) or a file of
+        templates: X holds words, or tuples of columns.
+    min_count : int
+        Features seen less often in training are left out.
+    hash_bits : int, optional
+        Number extracted features by a hash of so many bits instead of keeping a vocabulary.
+    pos_column : int, optional
+        Column of the parts of speech, from 1, for the feature sets that can use it.
+    clusters : path, optional
+        File of Brown clusters for the feature set ``ner`` and templates.
+    gazetteers : mapping, optional
+        From a name to a file with an entry a line, for the feature set ``ner`` and templates.
+    start_end : bool
+        Give the first and the last label weights of their own.
+    label_costs : mapping, optional
+        From a label to what a wrong prediction costs where it is right (Hamming loss: 1 for all).
+    constraints : {"none", "bio", "bioes"} or list of pairs, optional
+        Labels that must not follow each other; in a pair, ``"<s>"`` and ``"</s>"`` are the start and the end.
+
+    Attributes
+    ----------
+    classes_ : list
+        The labels.
+    {common attributes}
+
+    Examples
+    --------
+    >>> X = [["the", "dog", "barks"], ["the", "bark"]]
+    >>> y = [["D", "N", "V"], ["D", "N"]]
+    >>> tagger = SequenceTagger(features="words", C=1.0).fit(X, y)
+    >>> tagger.predict([["the", "dog"]])
+    [['D', 'N']]
+    """
+
+    model_type = Tagger
+
+    def __init__(
+        self,
+        algorithm: str = "dcd-ssvm",
+        *,
+        C: float = 0.1,
+        tol: float = 0.01,
+        max_iter: int | None = None,
+        loss: str | None = None,
+        features: str | None = None,
+        min_count: int = 1,
+        hash_bits: int | None = None,
+        pos_column: int | None = None,
+        clusters: StrPath | None = None,
+        gazetteers: Mapping[str, StrPath] | None = None,
+        start_end: bool = False,
+        label_costs: Mapping[Any, float] | None = None,
+        constraints: str | Iterable[Pair] | None = None,
+        n_threads: int = 1,
+        memory: int | str | None = None,
+        random_state: int | None = 0,
+        learner: Mapping[str, Any] | Learner | None = None,
+        engine: str | Mapping[str, Any] | Engine | None = None,
+        warm_start: bool = False,
+        verbose: bool = False,
+    ) -> None:
+        self.algorithm = algorithm
+        self.C = C
+        self.tol = tol
+        self.max_iter = max_iter
+        self.loss = loss
+        self.features = features
+        self.min_count = min_count
+        self.hash_bits = hash_bits
+        self.pos_column = pos_column
+        self.clusters = clusters
+        self.gazetteers = gazetteers
+        self.start_end = start_end
+        self.label_costs = label_costs
+        self.constraints = constraints
+        self.n_threads = n_threads
+        self.memory = memory
+        self.random_state = random_state
+        self.learner = learner
+        self.engine = engine
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        lengths: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        eval_set: Any = None,
+        callbacks: Sequence[Callback] = (),
+        checkpoint: StrPath | Checkpoint | None = None,
+        resume: bool = False,
+    ) -> SequenceTagger:
+        """Train.
+
+        Parameters
+        ----------
+        X : list of sentences, or a CSR or dense matrix with a row per token
+            What `features` says. An iterator over sentences whose tokens have strings or dicts is encoded as it comes
+            and never held as a whole.
+        y : list of label sequences, or a flat array if `lengths` is given
+            The right labels, strings or whole numbers.
+        lengths : array, optional
+            Lengths of the sentences, where X is one matrix.
+        sample_weight : array, optional
+            Factor of C for every sentence; 0 drops it.
+        eval_set : tuple (X, y) or (X, y, lengths), optional
+            Scored after every iteration as ``dev``.
+        {common parameters of fit}
+
+        Returns
+        -------
+        SequenceTagger
+            The estimator itself.
+        """
+        if self.features is None and isinstance(X, Iterator):
+            training = _labelled_stream(X, y)
+        else:
+            training = _labelled(X, y, lengths)
+        evaluation_sets = {} if eval_set is None else {"dev": _evaluation_set(eval_set)}
+        train_this = functools.partial(
+            train_tagger,
+            training,
+            self._new_features(training.source),
+            start_end=self.start_end,
+            label_costs=self.label_costs,
+            constraints=self.constraints,
+        )
+        return self._fit(
+            train_this,
+            sample_weight=sample_weight,
+            evaluation_sets=evaluation_sets,
+            callbacks=callbacks,
+            checkpoint=checkpoint,
+            resume=resume,
+        )
+
+    @property
+    def tagger_(self) -> Tagger:
+        """The trained tagger; the same as `model_`."""
+        tagger: Tagger = self.model_
+        return tagger
+
+    @tagger_.setter
+    def tagger_(self, tagger: Tagger) -> None:
+        self.model_ = tagger
+
+    def _adopt(self, model: Model) -> None:
+        super()._adopt(model)
+        self.classes_ = list(self.tagger_.labels.names)
+
+    def predict(self, X: Any, lengths: ArrayLike | None = None) -> Any:
+        """Return the best labels: a list of lists, or a flat array if `lengths` is given."""
+        self._check_fitted()
+        source = _source(X, lengths)
+        offsets, numbers = self.tagger_.tag(source, self.n_threads)
+        labels = self.tagger_.labels.decode(numbers)
+        if lengths is not None:
+            return labels
+        items = labels.tolist()
+        bounds = offsets.tolist()
+        return [items[start:end] for start, end in itertools.pairwise(bounds)]
+
+    def predict_k_best(
+        self, X: Any, k: int = 3, lengths: ArrayLike | None = None
+    ) -> list[list[tuple[list[Any], float]]]:
+        """Return for every sentence its k best labellings with their scores, best first (fewer if there are fewer)."""
+        self._check_fitted()
+        k = checked("k", k, "positive count")
+        decode = self.tagger_.labels.decode
+        return [
+            [(decode(numbers).tolist(), score) for numbers, score in labellings]
+            for labellings in self.tagger_.tag_k_best(_source(X, lengths), k, self.n_threads)
+        ]
+
+    def score(self, X: Any, y: Any, lengths: ArrayLike | None = None) -> float:
+        """Return the share of tokens that get the right label."""
+        return float(self.evaluate(X, y, lengths)["accuracy"])
+
+    def evaluate(self, X: Any, y: Any, lengths: ArrayLike | None = None) -> dict[str, Any]:
+        """Return all scores: accuracy, and for BIO labels precision, recall and f1 of spans."""
+        self._check_fitted()
+        return self.tagger_.scores({"given": _labelled(X, y, lengths)}, self.n_threads)["given"]
+
+    @classmethod
+    def _own_parameters(cls, model: Tagger) -> dict[str, Any]:
+        settings = model.settings
+        return {
+            "features": model.features.name if model.features.kind == "extracted" else None,
+            "hash_bits": getattr(model.features, "hash_bits", None),
+            "pos_column": getattr(model.features, "pos_column", None),
+            "start_end": model.start_end,
+            "label_costs": dict(settings.get("label_costs", [])) or None,
+            **{name: settings[name] for name in ("constraints", "min_count") if name in settings},
+        }
+
+    def _new_features(self, source: Any) -> FeatureSet:
+        min_count = checked("min_count", self.min_count, "positive count")
+        if self.features is not None:
+            return ExtractedFeatures(
+                self.features,
+                min_count=min_count,
+                hash_bits=None if self.hash_bits is None else checked("hash_bits", self.hash_bits, "hash bits"),
+                pos_column=None
+                if self.pos_column is None
+                else checked("pos_column", self.pos_column, "positive count"),
+                lists=Lists.read(self.clusters, self.gazetteers),
+                n_threads=resolve_threads(self.n_threads),
+            )
+        if isinstance(source, tuple) or (isinstance(source, list) and source and _is_matrix(source[0])):
+            return MatrixFeatures()
+        return NamedFeatures(min_count)
+
+
+def _is_matrix(thing: Any) -> bool:
+    return hasattr(thing, "tocsr") or (isinstance(thing, np.ndarray) and thing.dtype != object)
+
+
+def _source(X: Any, lengths: ArrayLike | None) -> Any:
+    """Return a list of sentences, or a matrix with lengths."""
+    if lengths is not None:
+        return X, lengths
+    if _is_matrix(X) and getattr(X, "ndim", 2) == 2:
+        raise InputError("X is one matrix, so lengths= must say how long its sentences are")
+    return _as_list(X, "X must be a list of sentences")
+
+
+def _as_list(items: Any, wanted: str) -> list[Any]:
+    if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
+        raise InputError(f"{wanted}, not {items!r}"[:300])
+    return list(items)
+
+
+def _labelled(X: Any, y: Any, lengths: ArrayLike | None = None) -> Labelled:
+    source = _source(X, lengths)
+    if lengths is not None:
+        return Labelled(source, y if isinstance(y, np.ndarray) else _as_list(y, "y must be a list of labels"))
+    sequences = _as_list(y, "y must be a list with the labels of each sentence")
+    if len(source) != len(sequences):
+        raise InputError(f"X has {len(source)} sentences, and y has {len(sequences)}")
+    flat: list[Any] = []
+    for i, (sentence, labels) in enumerate(zip(source, sequences, strict=True)):
+        tokens = (
+            sentence.shape[0] if hasattr(sentence, "shape") else len(_as_list(sentence, f"sentence {i} must be a list"))
+        )
+        labels = (
+            labels.tolist() if isinstance(labels, np.ndarray) else _as_list(labels, f"y[{i}] must be a list of labels")
+        )
+        if len(labels) != tokens:
+            raise InputError(f"sentence {i} has {tokens} tokens and {len(labels)} labels")
+        flat.extend(labels)
+    return Labelled(source, flat)
+
+
+def _labelled_stream(X: Iterator[Any], y: Any) -> Labelled:
+    """Pair sentences with their labels as they come; the labels are complete when the sentences have been read."""
+    if isinstance(y, (str, bytes, Mapping)) or not isinstance(y, Iterable):
+        raise InputError(f"y must be an iterable with the labels of each sentence, not {y!r}"[:300])
+    flat: list[Any] = []
+
+    def sentences() -> Iterator[Any]:
+        labels_of_all = iter(y)
+        for i, sentence in enumerate(X):
+            labels = next(labels_of_all, None)
+            if labels is None:
+                raise InputError(f"X has more sentences than y, which has {i}")
+            tokens = _as_list(sentence, f"sentence {i} must be a list")
+            labels = _as_list(labels, f"y[{i}] must be a list of labels")
+            if len(labels) != len(tokens):
+                raise InputError(f"sentence {i} has {len(tokens)} tokens and {len(labels)} labels")
+            flat.extend(labels)
+            yield tokens
+        if next(labels_of_all, None) is not None:
+            raise InputError("y has more sentences than X")
+
+    return Labelled(sentences(), flat)
+
+
+def _evaluation_set(given: Any) -> Labelled:
+    if not isinstance(given, (tuple, list)) or len(given) not in (2, 3):
+        raise InputError("eval_set must be a tuple (X, y), or (X, y, lengths) with matrices")
+    return _labelled(*given)
+
+
+__all__ = ["SequenceTagger"]

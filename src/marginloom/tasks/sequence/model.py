@@ -1,0 +1,310 @@
+"""A sequence tagger as a whole: features, labels and weights; what the estimator and the command line share."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marginloom import _core
+from marginloom.errors import InputError
+from marginloom.features import STORED, Encoded, FeatureSet
+from marginloom.io.corpus import Corpus
+from marginloom.io.model import Tensors
+from marginloom.memory import require_memory
+from marginloom.parameters import checked
+from marginloom.tasks.base.label_arrays import plain_labels
+from marginloom.tasks.base.labels import LabelSet
+from marginloom.tasks.base.model import Model, fit_model, strongest_places
+from marginloom.tasks.sequence.constraints import BOUNDARY, START, Pair, forbidden_pairs, named_pairs
+from marginloom.tasks.sequence.metrics import sequence_scores
+from marginloom.tasks.sequence.task import SequenceTask
+from marginloom.threads import resolve_threads
+from marginloom.training.result import Result
+
+
+@dataclasses.dataclass(frozen=True)
+class Labelled:
+    """Sentences with the right labels of their tokens, all in a row."""
+
+    source: Any
+    labels: Sequence[Any] | NDArray[Any]
+
+    @classmethod
+    def from_corpus(cls, corpus: Corpus, column: int) -> Labelled:
+        """Take the labels from a column of files."""
+        seen = _core.Vocabulary()
+        numbers = corpus.encode_column(seen, column, grow=True)
+        names = np.array([seen.name(number) for number in range(len(seen))], dtype=object)
+        return cls(corpus, names[numbers])
+
+
+@dataclasses.dataclass(kw_only=True)
+class Tagger(Model):
+    """A trained tagger.
+
+    Attributes
+    ----------
+    features : FeatureSet
+        Turns sentences into arrays.
+    labels : LabelSet
+        What can be predicted.
+    start_end : bool
+        Whether the first and the last label have weights of their own.
+    forbidden : list of pairs
+        Numbers of labels that must not follow each other.
+    """
+
+    task = "tag"
+
+    features: FeatureSet
+    labels: LabelSet
+    start_end: bool
+    forbidden: list[tuple[int, int]] = dataclasses.field(default_factory=list)
+
+    def tag(self, source: Any, n_threads: int = 1) -> tuple[NDArray[np.uint64], NDArray[np.uint16]]:
+        """Return sentence offsets and the number of the best label of every token."""
+        encoded = self.features.transform(source)
+        return encoded.sentences, self.sequence_task(encoded).predict(self.weights, resolve_threads(n_threads))
+
+    def tag_k_best(self, source: Any, k: int, n_threads: int = 1) -> list[list[tuple[NDArray[np.uint16], float]]]:
+        """Return for every sentence its k best labellings, as numbers of labels with their score, best first."""
+        encoded = self.features.transform(source)
+        task = self.sequence_task(encoded)
+        labels, scores, labellings = task.predict_k_best(self.weights, k, resolve_threads(n_threads))
+        lengths = np.diff(encoded.sentences.astype(np.int64))
+        counts = labellings[1:].astype(np.int64) - labellings[:-1].astype(np.int64)
+        parts = np.split(labels, np.cumsum(np.repeat(lengths, counts))[:-1]) if scores.size else []
+        found = list(zip(parts, scores.tolist(), strict=True))
+        return [found[start:end] for start, end in itertools.pairwise(labellings.tolist())]
+
+    def evaluator(self, labelled: Labelled, n_threads: int = 1) -> TaggingEvaluator:
+        """Return what scores weights of this tagger on labelled sentences."""
+        return TaggingEvaluator(self, labelled, n_threads)
+
+    @property
+    def feature_count(self) -> int:
+        """Number of emission features."""
+        return self.features.feature_count
+
+    def summary(self) -> dict[str, Any]:
+        """Return the name and number of the features, the labels, and whether ends have weights of their own."""
+        return {
+            "features": self.features.name,
+            "feature_count": self.feature_count,
+            "labels": self.labels.names,
+            "start_end": self.start_end,
+        }
+
+    def strongest(self, count: int) -> list[dict[str, Any]]:
+        """Return the weights that are largest in size, with what they connect."""
+        stride = self._stride
+        return [
+            {"weight": float(self.weights[place]), **self._describe(*divmod(place, stride))}
+            for place in strongest_places(self.weights, count, stride, len(self.labels.names))
+        ]
+
+    def _describe(self, row: int, column: int) -> dict[str, Any]:
+        names = self.labels.names
+        if row < len(names):
+            feature = f"after {names[row]}"
+        elif row < len(names) + 2:
+            feature = "at the start" if row == len(names) else "at the end"
+        else:
+            feature = self.features.describe(row - len(names) - 2)
+        return {"feature": feature, "label": names[column]}
+
+    @property
+    def _stride(self) -> int:
+        empty = SequenceTask.from_lists([], None, feature_count=0, label_count=len(self.labels.names))
+        return empty.core.stride
+
+    def sequence_task(self, encoded: Encoded) -> SequenceTask:
+        """Return the task of labelling encoded sentences."""
+        return SequenceTask(encoded, None, len(self.labels.names), start_end=self.start_end, forbidden=self.forbidden)
+
+    @property
+    def dimension(self) -> int:
+        """Number of weights that features and labels ask for."""
+        empty = Encoded(
+            np.zeros(1, np.uint64), np.zeros(1, np.uint64), np.zeros(0, np.uint32), None, self.feature_count
+        )
+        return self.sequence_task(empty).core.dimension
+
+    def own_parts(self) -> tuple[dict[str, Any], Tensors]:
+        """Return features and labels as a file has them."""
+        header = {"features": self.features.kind, "start_end": self.start_end, "forbidden": self.forbidden}
+        return header, {**self.features.tensors(), **self.labels.tensors()}
+
+    @classmethod
+    def from_own_parts(cls, header: dict[str, Any], tensors: Tensors) -> Tagger:
+        """Put together what `own_parts` returned."""
+        if not isinstance(header["start_end"], bool):
+            raise ValueError("start_end is neither true nor false")
+        return cls(
+            features=STORED[header["features"]].load(tensors),
+            labels=LabelSet.load(tensors),
+            start_end=header["start_end"],
+            forbidden=[(_label_number(before), _label_number(after)) for before, after in header["forbidden"]],
+        )
+
+
+def _label_number(stored: Any) -> int:
+    if type(stored) is not int or not 0 <= stored <= BOUNDARY:
+        raise ValueError(f"{stored!r} is not the number of a label")
+    return stored
+
+
+def train_tagger(
+    training: Labelled,
+    features: FeatureSet,
+    *,
+    start_end: bool = False,
+    label_costs: Mapping[Any, float] | None = None,
+    constraints: str | Iterable[Pair] | None = None,
+    **options: Any,
+) -> tuple[Tagger, Result]:
+    """Train a tagger.
+
+    Parameters
+    ----------
+    training : Labelled
+        Sentences and labels to learn from.
+    features : FeatureSet
+        A new one; it learns its vocabulary here.
+    start_end : bool
+        Give the first and the last label weights of their own.
+    label_costs : mapping, optional
+        From a label to what a wrong prediction costs where it is right; 1 for labels that are not named.
+    constraints : {"none", "bio", "bioes"} or iterable of pairs, optional
+        Labels that must not follow each other, see `marginloom.tasks.sequence.constraints.forbidden_pairs`.
+    **options
+        Of `marginloom.tasks.base.model.fit_model`.
+
+    Returns
+    -------
+    tuple
+        The tagger and the training run's result; its ``seconds`` also have ``features``.
+    """
+
+    def prepare() -> tuple[Tagger, SequenceTask]:
+        encoded = features.fit(training.source)  # first: the labels of a stream are known when it has been read
+        labels, gold = LabelSet.learn(training.labels)
+        if encoded.sentences[-1] != gold.size:
+            raise InputError(f"there are {gold.size} labels for {encoded.sentences[-1]} tokens")
+        costs = _label_costs(labels, label_costs)
+        forbidden = forbidden_pairs(constraints, labels.names)
+        _check_gold(training, encoded, gold, labels, forbidden)
+        settings = {
+            "label_costs": [[label, cost] for label, cost in zip(labels.names, costs, strict=False) if cost != 1],
+            "min_count": getattr(features, "min_count", 1),
+            "constraints": constraints
+            if constraints is None or isinstance(constraints, str)
+            else named_pairs(forbidden, labels.names),
+        }
+        tagger = Tagger(features=features, labels=labels, start_end=start_end, forbidden=forbidden, settings=settings)
+        task = SequenceTask(
+            encoded, gold, len(labels.names), start_end=start_end, label_costs=costs, forbidden=forbidden
+        )
+        return tagger, task
+
+    return fit_model(prepare, **options)
+
+
+def _check_gold(
+    training: Labelled,
+    encoded: Encoded,
+    gold: NDArray[np.uint16],
+    labels: LabelSet,
+    forbidden: list[tuple[int, int]],
+) -> None:
+    """Raise `InputError`, naming the first places, if right labels break the constraints."""
+    if not forbidden:
+        return
+    starts = encoded.sentences[:-1][np.diff(encoded.sentences.astype(np.int64)) > 0].astype(np.int64)
+    before = np.concatenate([[BOUNDARY], gold[:-1]]).astype(np.int64)
+    before[starts] = BOUNDARY
+    after_end = np.concatenate([starts[1:] - 1, [gold.size - 1]])
+    side = len(labels.names)
+    require_memory(
+        f"a table of what may follow each of {side:,} labels",
+        {"table": (side + 1) ** 2},
+        "take fewer labels, or train without constraints",
+    )
+    banned = np.zeros((side + 1, side + 1), dtype=bool)
+    for first, second in forbidden:
+        banned[min(first, side), min(second, side)] = True
+    broken = np.union1d(
+        np.flatnonzero(banned[np.minimum(before, side), gold]), after_end[banned[gold[after_end], side]]
+    )
+    if broken.size:
+        names = [str(labels.names[before[t]]) if before[t] != BOUNDARY else START for t in broken[:3]]
+        shown = "; ".join(
+            f"{_place(training.source, encoded, int(t))}: {labels.names[gold[t]]} after {name}"
+            for t, name in zip(broken[:3], names, strict=True)
+        )
+        more = f" and {broken.size - 3} more" if broken.size > 3 else ""
+        raise InputError(f"right labels break the constraints: {shown}{more}; mend them, or train without constraints")
+
+
+def _place(source: Any, encoded: Encoded, token: int) -> str:
+    """Name a token's file and line, or its sentence if it does not come from a file."""
+    before = 0
+    for table in getattr(source, "tables", ()):
+        if token < before + table.tokens:
+            return f"{table.name}, line {table.line_number(token - before)}"
+        before += table.tokens
+    sentence = int(np.searchsorted(encoded.sentences, token, side="right")) - 1
+    return f"sentence {sentence}, token {token - int(encoded.sentences[sentence])}"
+
+
+def _label_costs(labels: LabelSet, given: Mapping[Any, float] | None) -> list[float]:
+    if not given:
+        return []
+    if not isinstance(given, Mapping):
+        raise InputError(f"label_costs must be a dict from label to cost, not {given!r}")
+    costs = [1.0] * len(labels.names)
+    for label, cost in given.items():
+        costs[labels.find(label)] = checked(f"the cost of label {label!r}", cost, "not negative")
+    return costs
+
+
+class TaggingEvaluator:
+    """Scores weights of a tagger on labelled sentences, which are encoded once."""
+
+    def __init__(self, tagger: Tagger, labelled: Labelled, n_threads: int = 1) -> None:
+        self._labels = tagger.labels
+        self._n_threads = resolve_threads(n_threads)
+        encoded = tagger.features.transform(labelled.source)
+        if encoded.sentences[-1] != len(labelled.labels):
+            raise InputError(f"there are {len(labelled.labels)} labels for {encoded.sentences[-1]} tokens")
+        self._task = tagger.sequence_task(encoded)
+        self._bounds = encoded.sentences.astype(np.int64)
+        gold = plain_labels(labelled.labels)
+        self._gold = self._split(gold)
+        #: Labels that training did not see, with how often they occur.
+        self.unseen: dict[str, int] = tagger.labels.count_unseen(gold, tagger.labels.encode(gold))
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of sentences and of tokens."""
+        return {"sentences": len(self._gold), "tokens": int(self._bounds[-1])}
+
+    @property
+    def fingerprint(self) -> str:
+        """Identify the sentences and their labels, for checkpoints."""
+        return hashlib.sha256(repr((self._task.fingerprints, self._gold)).encode()).hexdigest()
+
+    def __call__(self, weights: NDArray[np.float64]) -> dict[str, Any]:
+        """Return the scores."""
+        predicted = self._labels.decode(self._task.predict(weights, self._n_threads)).astype(object)
+        return sequence_scores(self._gold, self._split(predicted))
+
+    def _split(self, flat: NDArray[Any]) -> list[list[Any]]:
+        items = flat.tolist()
+        return [items[start:end] for start, end in itertools.pairwise(self._bounds.tolist())]

@@ -1,0 +1,166 @@
+"""Sequences: one label per token, first-order chains; inference is in cpp/tasks/sequence."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marginloom import _core
+from marginloom.errors import InputError
+from marginloom.features.base import Encoded
+from marginloom.memory import WEIGHT, check_weight_count
+from marginloom.tasks.base.task import Task
+
+
+class SequenceTask(Task):
+    """Sentences to be labelled, with or without their right labels.
+
+    Parameters
+    ----------
+    encoded : Encoded
+        The sentences' features.
+    gold : array of uint16 or None
+        The right label of every token.
+    label_count : int
+        How many labels there are.
+    start_end : bool
+        Whether the first and the last label have weights of their own.
+    label_costs : sequence of float
+        What a wrong label costs where this one is right; empty for 1 everywhere (Hamming loss).
+    forbidden : sequence of pairs
+        Labels that must not follow each other; `marginloom.tasks.sequence.constraints.BOUNDARY` as one of them is the
+        start or end.
+
+    Examples
+    --------
+    >>> task = SequenceTask.from_lists([[[0], [1]]], [[0, 1]], feature_count=2, label_count=2)
+    >>> task.core.size
+    1
+    """
+
+    name = "sequence"
+
+    def __init__(
+        self,
+        encoded: Encoded,
+        gold: NDArray[np.uint16] | None,
+        label_count: int,
+        *,
+        start_end: bool = False,
+        label_costs: Sequence[float] = (),
+        forbidden: Sequence[tuple[int, int]] = (),
+    ) -> None:
+        self._encoded = encoded
+        self._gold = gold
+        self._label_count = label_count
+        check_weight_count(encoded.feature_count + label_count + 2, label_count, self.way_to_need_less)
+        self._options = {"start_end": start_end, "label_costs": list(label_costs), "constraints": list(forbidden)}
+        try:
+            self.core: _core.SequenceTask = _core.SequenceTask(
+                encoded.sentences,
+                encoded.tokens,
+                encoded.features,
+                encoded.values,
+                gold,
+                encoded.feature_count,
+                label_count,
+                start_end,
+                list(label_costs),
+                list(forbidden),
+            )
+        except ValueError as error:
+            raise InputError(str(error)) from error
+
+    @classmethod
+    def from_lists(
+        cls,
+        sentences: Sequence[Sequence[Sequence[int]]],
+        labels: Sequence[Sequence[int]] | None,
+        *,
+        feature_count: int,
+        label_count: int,
+    ) -> SequenceTask:
+        """Make a task from features and labels that are numbered already, for small things."""
+        tokens = [token for sentence in sentences for token in sentence]
+        encoded = Encoded(
+            np.cumsum([0, *map(len, sentences)]).astype(np.uint64),
+            np.cumsum([0, *map(len, tokens)]).astype(np.uint64),
+            np.array([feature for token in tokens for feature in token], dtype=np.uint32),
+            None,
+            feature_count,
+        )
+        gold = None
+        if labels is not None:
+            gold = np.array([label for sentence in labels for label in sentence], dtype=np.uint16)
+        return cls(encoded, gold, label_count)
+
+    @property
+    def fingerprint(self) -> str:
+        """Identify the sentences' lengths and labels; features may change between a state and its use."""
+        digest = hashlib.sha256(self._encoded.sentences.tobytes())
+        digest.update(b"" if self._gold is None else self._gold.tobytes())
+        digest.update(str(self._label_count).encode())
+        return digest.hexdigest()
+
+    @property
+    def fingerprints(self) -> dict[str, str]:
+        """Identify the sentences, their labels, their features and the options."""
+        encoded = self._encoded
+        digest = hashlib.sha256(str(encoded.feature_count).encode())
+        for array in (encoded.tokens, encoded.features, encoded.values):
+            digest.update(b"" if array is None else array.tobytes())
+        options = {name: json.dumps(value) for name, value in self._options.items()}
+        return {"examples": self.fingerprint, **options, "features": digest.hexdigest()}
+
+    @property
+    def memory(self) -> int:
+        """Bytes of the sentences' features and labels."""
+        encoded = self._encoded
+        arrays = (encoded.sentences, encoded.tokens, encoded.features, encoded.values, self._gold)
+        return sum(array.nbytes for array in arrays if array is not None)
+
+    @property
+    def entries(self) -> int:
+        """Features of all tokens together."""
+        features = self._encoded.values if self._encoded.features is None else self._encoded.features
+        return 0 if features is None else features.size
+
+    @property
+    def buffer_bytes(self) -> int:
+        """Bytes of a sentence's scores, of transitions with constraints, and of a difference of dense features."""
+        lengths = np.diff(self._encoded.sentences.astype(np.int64))
+        scores = int(lengths.max(initial=0)) * self.core.stride
+        transitions = self._label_count * self.core.stride if self._options["constraints"] else 0
+        difference = self.core.dimension if self._encoded.tokens is None and self._gold is not None else 0
+        return WEIGHT * (scores + transitions + difference)
+
+    def way_to_need_less(self) -> str:
+        """Say what a user can do to have fewer weights."""
+        count = self._label_count
+        return (
+            "take fewer features, with min_count or hash_bits (--min-count, --hash-bits), or fewer labels: "
+            f"pairs of the {count:,} that there are have {count**2:,} weights alone"
+        )
+
+    def predict(self, weights: NDArray[np.float64], n_threads: int = 1) -> NDArray[np.uint16]:
+        """Return the best label of every token, all sentences in a row."""
+        return self.predict_k_best(weights, 1, n_threads)[0]
+
+    def predict_k_best(
+        self, weights: NDArray[np.float64], k: int, n_threads: int = 1
+    ) -> tuple[NDArray[np.uint16], NDArray[np.float64], NDArray[np.uint64]]:
+        """Return the labels of the k best labellings of every sentence in a row, their scores, and whose they are.
+
+        Sentence i has the labellings from the i-th number of the last array to the one before the next.
+        """
+        try:
+            outputs, _, scores, labellings = self.core.predict(weights, n_threads, k)
+        except ValueError as error:
+            raise InputError(str(error)) from error
+        wide = self.core.bytes_per_label == 2
+        labels = outputs.view("<u2").astype(np.uint16, copy=False) if wide else outputs.astype(np.uint16)
+        return labels, scores, labellings

@@ -1,0 +1,243 @@
+"""What can be done between the iterations of a run: show it, stop it, or anything of the user's own."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING, Any, cast
+
+from marginloom.errors import InputError
+from marginloom.parameters import checked
+from marginloom.training.state import State
+from marginloom.training.trace import Row
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from marginloom.training.run import Run
+
+
+class Callback:
+    """Base of callbacks; override what is needed.
+
+    Examples
+    --------
+    >>> class Print(Callback):
+    ...     def after_iteration(self, run, row):
+    ...         print(row["iteration"], row["training_loss"])
+    """
+
+    #: What a run that this callback stopped reports as its reason.
+    stop_reason = "callback"
+
+    def before_training(self, run: Run) -> None:
+        """Do something before the first iteration."""
+
+    def before_iteration(self, run: Run) -> None:
+        """Do something before every iteration."""
+
+    def after_iteration(self, run: Run, row: Row) -> bool | None:
+        """Do something with the row of an iteration; return True to stop training."""
+
+    def after_training(self, run: Run) -> None:
+        """Do something when training has ended, also when it was interrupted or failed."""
+
+    def state(self) -> dict[str, Any]:
+        """Return what a checkpoint must keep of this callback: by name, JSON values and `State`s; nothing by default.
+
+        Called after `before_training` and after every pass.
+        """
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take back what `state` returned; called between `before_training` and the first pass of a resumed run."""
+
+
+class EarlyStopping(Callback):
+    """Stop when the score on an evaluation set has not risen for some iterations.
+
+    Parameters
+    ----------
+    patience : int
+        Iterations without a better score after which training stops.
+    evaluation_set : str
+        Which evaluation set to watch.
+    metric : str, optional
+        Which score; by default ``f1`` where there is one and the first otherwise, such as ``accuracy``.
+    min_delta : float
+        By how much a score must be higher to count as better.
+    restore_best : bool
+        Return to the state of the best iteration at the end.
+
+    Examples
+    --------
+    >>> EarlyStopping(patience=5).patience
+    5
+    """
+
+    stop_reason = "early"
+    _watched = ("evaluation_set", "metric", "min_delta", "restore_best")
+
+    def __init__(
+        self,
+        patience: int = 3,
+        *,
+        evaluation_set: str = "dev",
+        metric: str | None = None,
+        min_delta: float = 0.0,
+        restore_best: bool = True,
+    ) -> None:
+        self.patience: int = checked("patience", patience, "positive count")
+        self.evaluation_set = evaluation_set
+        self.metric = metric
+        self.min_delta = min_delta
+        self.restore_best = restore_best
+
+    def before_training(self, run: Run) -> None:
+        """Forget earlier runs and check that there is something to watch."""
+        if self.evaluation_set not in run.evaluation_sets:
+            raise InputError(
+                f"early stopping watches the evaluation set {self.evaluation_set!r}, and there is none; give one "
+                "with eval_set (in Python) or --dev (on the command line)"
+            )
+        self._best = -math.inf
+        self._best_iteration = 0
+        self._best_state: State | None = None
+
+    def after_iteration(self, run: Run, row: Row) -> bool:
+        """Compare the score with the best one so far."""
+        score = self._score(row["scores"][self.evaluation_set])
+        if score > self._best + self.min_delta:
+            self._best = score
+            self._best_iteration = row["iteration"]
+            self._best_state = run.state() if self.restore_best else None
+        return bool(row["iteration"] - self._best_iteration >= self.patience)
+
+    def after_training(self, run: Run) -> None:
+        """Return to the best state, if a later one was reached."""
+        if self._best_state is not None and self._best_iteration < run.iteration:
+            run.restore(self._best_state)
+        self._best_state = None
+
+    def state(self) -> dict[str, Any]:
+        """Return the best score and the state that had it, with what they depend on."""
+        return {
+            **{name: getattr(self, name) for name in self._watched},
+            "best": self._best,
+            "best_iteration": self._best_iteration,
+            "best_state": self._best_state,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on with the best score so far; the patience may be another one."""
+        for name in self._watched:
+            if state[name] != getattr(self, name):
+                raise InputError(
+                    f"the checkpoint is of a run whose early stopping had {name} = {state[name]!r}, and now it is "
+                    f"{getattr(self, name)!r}; resume with the same"
+                )
+        best, iteration, best_state = state["best"], state["best_iteration"], state["best_state"]
+        if not isinstance(best, float) or type(iteration) is not int or not isinstance(best_state, (State, type(None))):
+            raise InputError("the checkpoint does not hold the best score, its pass and its state of early stopping")
+        self._best, self._best_iteration, self._best_state = best, iteration, best_state
+
+    def _score(self, scores: dict[str, Any]) -> float:
+        metric = self.metric or ("f1" if "f1" in scores else next(iter(scores), ""))
+        if not isinstance(scores.get(metric), float):
+            raise InputError(f"there is no score {metric!r}; there are: {', '.join(scores)}")
+        return float(scores[metric])
+
+
+class _Forgiving:
+    """A stream to show progress on, which ends no run: its terminal may be closed, or its disk be full."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with suppress(OSError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+class ProgressBar(Callback):
+    """Show progress, the gap and an estimate of the time left on standard error.
+
+    On a terminal this is a bar; elsewhere it is a line every few seconds.
+
+    Examples
+    --------
+    >>> bar = ProgressBar()
+    """
+
+    seconds_between_lines = 2.0
+
+    def before_training(self, run: Run) -> None:
+        """Start the bar."""
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            Progress,
+            SpinnerColumn,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
+
+        self._first_gap: float | None = None
+        for row in run.trace.rows[:1]:  # of a resumed run
+            self._fraction(run, row)
+        self._next_line = time.monotonic() + self.seconds_between_lines
+        self._console = Console(file=cast(IO[str], _Forgiving(sys.stderr)))
+        self._progress: Progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=self._console,
+            transient=True,
+            disable=not self._console.is_terminal,
+        )
+        self._task: TaskID = self._progress.add_task(run.algorithm.name, total=1.0)
+        self._progress.start()
+
+    def after_iteration(self, run: Run, row: Row) -> None:
+        """Move the bar."""
+        text = f"{run.algorithm.name}  pass {row['iteration']}"
+        if row["gap"] is not None:
+            text += f"  gap {100 * row['gap']:.2f} %"
+        else:
+            text += f"  training loss {row['training_loss']:.4g}"
+        fraction = self._fraction(run, row)
+        self._progress.update(self._task, completed=fraction, description=text)
+        if not self._console.is_terminal and time.monotonic() >= self._next_line:
+            self._next_line = time.monotonic() + self.seconds_between_lines
+            left = row["seconds"] * (1 / fraction - 1)
+            said = f"{text}  {row['seconds']:.1f} s, about {left:.0f} s left"
+            print(said, file=cast(IO[str], _Forgiving(sys.stderr)), flush=True)
+
+    def after_training(self, run: Run) -> None:
+        """Remove the bar."""
+        self._progress.stop()
+
+    def _fraction(self, run: Run, row: Row) -> float:
+        """By passes, or by how far the gap has come on a logarithmic scale, whichever is further."""
+        by_passes = float(row["iteration"] / run.max_iter)
+        gap = row["gap"]
+        if gap is None or gap <= 0:
+            return by_passes
+        if self._first_gap is None:
+            self._first_gap = max(gap, 2 * run.tol)
+        by_gap = math.log(self._first_gap / gap) / math.log(self._first_gap / run.tol)
+        return min(max(by_passes, by_gap), 1.0)

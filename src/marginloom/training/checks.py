@@ -1,0 +1,112 @@
+"""What is checked before any work: needs against capabilities, the loss, and the weights of examples."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from marginloom.algorithms import ALGORITHMS, Algorithm
+from marginloom.errors import InputError
+from marginloom.learners import Learner
+from marginloom.learners.base import NEEDS
+from marginloom.tasks.base.task import Task
+from marginloom.threads import resolve_threads
+
+
+def check_needs(task: Task, algorithm: Algorithm) -> None:
+    """Raise `InputError`, naming both sides, if the algorithm needs something that the task does not have.
+
+    Examples
+    --------
+    >>> from marginloom.tasks.sequence.task import SequenceTask
+    >>> from marginloom.algorithms import find_algorithm
+    >>> task = SequenceTask.from_lists([[[0]]], None, feature_count=1, label_count=2)
+    >>> check_needs(task, find_algorithm("perceptron"))
+    Traceback (most recent call last):
+    marginloom.errors.InputError: perceptron needs examples with their right output, and the task sequence has none
+    """
+    has = set(task.core.capabilities)
+    for need in sorted(algorithm.learner.all_needs() | algorithm.engine.needs):
+        if need not in has:
+            raise InputError(f"{algorithm.name} needs {NEEDS[need]}, and the task {task.name} has none")
+
+
+def check_threads(algorithm: Algorithm, n_threads: int) -> int:
+    """Return the number of threads, all cores for -1; `InputError` that says what to do if the engine needs more.
+
+    Examples
+    --------
+    >>> from marginloom.algorithms import find_algorithm
+    >>> check_threads(find_algorithm("ms-dcd"), 4)
+    4
+    """
+    threads = resolve_threads(n_threads)
+    least = algorithm.engine.least_threads()
+    if threads >= least:
+        return threads
+    given = f"{threads} was given" if n_threads != -1 else f"this process may use only {threads} core"
+    with_fewer = [
+        name
+        for name, preset in ALGORITHMS.items()
+        if type(preset.learner) is type(algorithm.learner) and preset.engine.least_threads() <= threads
+    ]
+    instead = f", or use {with_fewer[0]}" if with_fewer else ""
+    raise InputError(
+        f"{algorithm.name} needs at least {least} threads for its engine {algorithm.engine.name}, and {given}; give "
+        f"--threads {least} (n_threads={least} in Python) or more{instead}"
+    )
+
+
+def check_loss(learner: Learner, loss: str | None) -> str | None:
+    """Return the loss that a learner will have, its own if none is asked for; `InputError` if it cannot have it.
+
+    Examples
+    --------
+    >>> from marginloom.learners import DCD
+    >>> check_loss(DCD(), None)
+    'squared_hinge'
+    """
+    if loss is not None and loss not in ("hinge", "squared_hinge"):
+        raise InputError(f"loss must be 'hinge' or 'squared_hinge', not {loss!r}")
+    if not learner.losses:
+        return None
+    if loss is not None and loss not in learner.losses:
+        raise InputError(f"the learner {learner.name} has the loss {' and '.join(learner.losses)}, not {loss}")
+    return loss or learner.losses[0]
+
+
+_COST_RANGE = (1e-100, 1e100)
+
+
+def checked_sample_weight(sample_weight: ArrayLike | None, size: int, C: float) -> NDArray[np.float64]:
+    """Return one finite weight per example, not all 0, whose product with C is within the range of numbers.
+
+    Examples
+    --------
+    >>> checked_sample_weight([1, 0], 2, C=0.1).tolist()
+    [1.0, 0.0]
+    """
+    weights = np.ones(size) if sample_weight is None else _as_weights(sample_weight, size)
+    with np.errstate(over="ignore", under="ignore"):
+        costs = C * weights[weights > 0]
+    if costs.size and not _COST_RANGE[0] <= costs.min() <= costs.max() <= _COST_RANGE[1]:
+        raise InputError(
+            f"C times the weight of an example must lie between {_COST_RANGE[0]} and {_COST_RANGE[1]}, "
+            f"and here it reaches from {costs.min()} to {costs.max()}"
+        )
+    return weights
+
+
+def _as_weights(sample_weight: ArrayLike, size: int) -> NDArray[np.float64]:
+    try:
+        weights = np.ascontiguousarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError("sample_weight must be a sequence of numbers") from error
+    if weights.shape != (size,):
+        raise InputError(f"sample_weight must have one number per example, {size}, not the shape {weights.shape}")
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if bad.size:
+        raise InputError(f"sample_weight[{bad[0]}] must be finite and not negative, not {weights[bad[0]]}")
+    if size and not weights.any():
+        raise InputError("sample_weight is zero for every example, which leaves nothing to learn from")
+    return weights

@@ -1,0 +1,288 @@
+"""The loop of passes of a training run, with its certificates and scores: what callbacks see."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marginloom.algorithms import Algorithm
+from marginloom.errors import InputError
+from marginloom.learners import Objective
+from marginloom.memory import MB
+from marginloom.tasks.base.task import Task
+from marginloom.training.callbacks import Callback
+from marginloom.training.certificate import Certificate, checked_certificate
+from marginloom.training.checkpoint import Saver, Snapshot
+from marginloom.training.interrupts import Interrupts
+from marginloom.training.memory import MemoryPlan
+from marginloom.training.objective import primal, relative_gap
+from marginloom.training.state import State
+from marginloom.training.trace import Row, Trace
+
+Evaluation = Callable[[NDArray[np.float64]], dict[str, Any]]
+
+#: The relative gap beyond which no run goes on for its own sake.
+CLOSEST = 1e-9
+
+
+class Run:
+    """A training run as callbacks see it."""
+
+    def __init__(
+        self,
+        task: Task,
+        algorithm: Algorithm,
+        engine: Any,
+        *,
+        max_iter: int,
+        tol: float,
+        least_inferences: int,
+        n_threads: int,
+        evaluations: Mapping[str, Evaluation],
+        trace: Trace,
+        memory: MemoryPlan,
+        interrupts: Interrupts,
+        objective: Objective,
+    ) -> None:
+        self.task = task
+        self.objective = objective
+        self.algorithm = algorithm
+        self.max_iter = max_iter
+        self.tol = tol
+        self.least_inferences = least_inferences
+        self.n_threads = n_threads
+        self.trace = trace
+        self.iteration = 0
+        self.weights_iteration: int | None = None
+        self.inferences = 0
+        self.updates = 0
+        self.active = 0
+        self.memory = memory
+        self.working_set_mb = 0.0
+        self.certificate: Certificate | None = None
+        self.primal: float | None = None
+        self.seconds = {"train": 0.0, "certify": 0.0}
+        self.exact = "exact" in task.core.capabilities
+        self.bounded = "bounded" in task.core.capabilities
+        self._reason_within_tolerance = "tolerance" if self.bounded else "estimate"
+        self._engine = engine
+        self._interrupts = interrupts
+        self._evaluations = dict(evaluations)
+        # Of a certified gap to the estimate of the same pass, which is made of the weights as they were visited, not
+        # of their average.
+        self._expected_ratio = 0.5 if getattr(algorithm.learner, "averaged", False) else 0.9
+
+    @property
+    def evaluation_sets(self) -> list[str]:
+        """Names of the evaluation sets."""
+        return list(self._evaluations)
+
+    def weights(self) -> NDArray[np.float64]:
+        """Return a copy of the weights that a model would have now."""
+        weights: NDArray[np.float64] = self._engine.final_weights()
+        return weights
+
+    def last_weights(self) -> NDArray[np.float64]:
+        """Return the weights without a copy where possible; training that goes on changes them."""
+        weights: NDArray[np.float64] = self._engine.weights if self._engine.weights_are_final else self.weights()
+        return weights
+
+    def finish(self) -> NDArray[np.float64]:
+        """Return the weights of the model, without a copy; the run cannot go on after this."""
+        self._engine.finish()
+        weights: NDArray[np.float64] = self._engine.weights
+        return weights
+
+    def state(self) -> State:
+        """Return the state after the last iteration."""
+        return State(
+            self.algorithm.learner.name,
+            self.task.fingerprint,
+            self.iteration,
+            self._engine.export_state(),
+            self._problem,
+        )
+
+    @functools.cached_property
+    def _problem(self) -> str:
+        """Identify everything that the objective depends on."""
+        digest = hashlib.sha256(self.task.identity.encode())
+        digest.update(f"{self.objective.loss} {self.objective.C!r}".encode())
+        digest.update(self.objective.instance_weights.tobytes())
+        return digest.hexdigest()
+
+    def restore(self, state: State) -> None:
+        """Go back, or on, to a state of this learner on these examples."""
+        state.check(self.algorithm.learner.name, self.task.fingerprint)
+        try:
+            self._engine.import_state(state.arrays)
+        except ValueError as error:
+            raise InputError(f"the state to start from does not fit: {error}") from error
+        if state.problem != self._problem:
+            self._engine.forget_averages()
+        self.certificate = None
+        row = self.trace.row(state.iteration) if state.problem == self._problem else None
+        self.weights_iteration = None if row is None else state.iteration
+        if row is not None:
+            self.active, self.working_set_mb = row["active"], row["working_set_mb"]
+
+    def progress(self) -> dict[str, Any]:
+        """Return the counters, as a checkpoint holds them."""
+        return {
+            "iteration": self.iteration,
+            "inferences": self.inferences,
+            "updates": self.updates,
+            "active": self.active,
+            "seconds": self.seconds["train"],
+            "expected_ratio": self._expected_ratio,
+        }
+
+    def resume(self, snapshot: Snapshot) -> None:
+        """Go on where a checkpoint was made."""
+        # Whether it is the same problem was found out before; checkpoints of earlier versions do not say it themselves.
+        self.restore(dataclasses.replace(snapshot.state, problem=self._problem))
+        self.iteration = snapshot.progress["iteration"]
+        self.inferences = snapshot.progress["inferences"]
+        self.updates = snapshot.progress["updates"]
+        self.active = snapshot.progress["active"]
+        self.seconds["train"] = snapshot.progress["seconds"]
+        self._expected_ratio = snapshot.progress["expected_ratio"]
+        self.trace.rows = list(snapshot.rows)
+        self.weights_iteration = self.iteration
+
+    def train(self, callbacks: Sequence[Callback], saver: Saver | None = None) -> str:
+        """Iterate until something says stop, and return what it was."""
+        try:
+            while self.iteration < self.max_iter:
+                if self._interrupts.requested:
+                    return "interrupted"
+                for callback in callbacks:
+                    callback.before_iteration(self)
+                row = self._iterate()
+                if row is None:
+                    return "interrupted"
+                stopping = [callback for callback in callbacks if callback.after_iteration(self, row)]
+                if self.within_tolerance() and self._has_done_enough():
+                    return self._reason_within_tolerance
+                if reason := self.algorithm.learner.converged(self.trace.rows):
+                    return reason
+                if stopping:
+                    return stopping[0].stop_reason
+                if saver is not None:  # never after the pass that ends the run: resuming would add another one
+                    saver.after_pass(self)
+        except KeyboardInterrupt:  # the second one, or one that a callback or task has raised
+            return "interrupted"
+        return "iterations"
+
+    def certify(self, objective: Objective) -> None:
+        """Make sure that there is a certificate for the current weights, or at least their primal, if there is one."""
+        learner = self.algorithm.learner
+        if learner.kind == "dual":
+            self.certificate = self.certificate or self._certify()
+        elif learner.losses:
+            with self._clock("certify"):
+                self.primal = primal(
+                    self.task,
+                    self.weights(),
+                    C=objective.C,
+                    loss=objective.loss,
+                    sample_weight=objective.instance_weights,
+                    n_threads=self.n_threads,
+                    stop=self._interrupts.stop,
+                )
+
+    def _iterate(self) -> Row | None:
+        """Do one pass and record it; None if it was interrupted."""
+        self.certificate = None
+        self.weights_iteration = None
+        with self._clock("train"):
+            report = self._engine.run_pass(self._interrupts.stop)
+        self.inferences += report["inferences"]
+        self.updates += report["updates"]
+        self.active = report["active"]
+        self.working_set_mb = report["working_set_bytes"] / MB
+        if report["stopped"]:
+            return None
+        self.iteration += 1
+        self.weights_iteration = self.iteration
+        row: Row = {
+            "iteration": self.iteration,
+            "seconds": self.seconds["train"],
+            "primal": report["primal"],
+            "dual": report["dual"],
+            "gap": relative_gap(report["primal"], report["dual"]),
+            "certified": False,
+            "wrong": report["wrong"],
+            "training_loss": report["training_loss"],
+            "inferences": self.inferences,
+            "updates": self.updates,
+            "active": self.active,
+            "working_set_mb": self.working_set_mb,
+            "candidates": report["candidates"],
+            "weights_age": report["weights_age"],
+            "threads": report["threads"],
+            "scores": {},
+        }
+        try:
+            if row["gap"] is not None and row["gap"] * self._expected_ratio <= self.tol:
+                self._certify_early(row)
+            if self._evaluations:
+                weights = self.last_weights()
+                row["scores"] = {name: evaluate(weights) for name, evaluate in self._evaluations.items()}
+        finally:  # the pass was made, whatever became of its certificate and scores
+            self.trace.append(row)
+        return row
+
+    def _certify_early(self, row: Row) -> None:
+        """Check a promising estimate, and learn from it when the next one is worth checking."""
+        estimate = row["gap"]
+        certificate = self._certify()
+        row.update(certificate.values())
+        if not self.within_tolerance():  # an ordinary part of training, then
+            self.seconds["train"] += self.seconds["certify"]
+            self.seconds["certify"] = 0.0
+            row["seconds"] = self.seconds["train"]
+            ratio = certificate.gap / estimate if estimate > 0 else 1.0
+            self._expected_ratio = min(max(ratio, 0.5), 1.0)  # one odd pass must not put off the next check for long
+
+    def _certify(self) -> Certificate:
+        self.seconds["certify"] = 0.0
+        with self._clock("certify"):
+            found = self._engine.certify(self.n_threads, self._interrupts.stop)
+        if not found["complete"]:
+            raise KeyboardInterrupt
+        self.certificate = checked_certificate(self.task, found)
+        return self.certificate
+
+    def within_tolerance(self) -> bool:
+        """Tell whether the current weights are close enough to the optimum, by all that is known of them."""
+        return self.certificate is not None and self.certificate.gap <= self.tol
+
+    def reason(self, stopped: str) -> str:
+        """Return why the run has ended, given why its passes have, once the certificate of its weights is known."""
+        if stopped == "iterations" and self.within_tolerance():
+            return self._reason_within_tolerance
+        if stopped == self._reason_within_tolerance and not self.within_tolerance():
+            return "early"  # a callback has gone back to an earlier pass
+        return stopped
+
+    def _has_done_enough(self) -> bool:
+        """Tell whether to stop within the tolerance, or to go on because that costs nothing."""
+        assert self.certificate is not None
+        return self.inferences >= self.least_inferences or self.certificate.gap <= CLOSEST
+
+    @contextmanager
+    def _clock(self, name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] += time.perf_counter() - start
