@@ -5,106 +5,70 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from marginloom.tasks.registry import public_homes
+
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from marginloom.algorithms import ALGORITHMS, find_algorithm
-    from marginloom.errors import InputError, MarginloomError, MemoryWarning, ModelFileError
-    from marginloom.io.crfsuite import read_crfsuite, write_crfsuite
-    from marginloom.io.libsvm import read_libsvm, write_libsvm
-    from marginloom.learners import DCD, MIRA, SGD, PassiveAggressive, Perceptron
-    from marginloom.tasks.custom.task import CustomTask
-    from marginloom.tasks.detection.digits import make_digit_detection, read_mnist
-    from marginloom.tasks.detection.estimator import ObjectDetector
-    from marginloom.tasks.detection.files import read_detections, write_detections
-    from marginloom.tasks.multiclass.estimator import MulticlassClassifier
-    from marginloom.tasks.multilabel.estimator import MultilabelClassifier
-    from marginloom.tasks.sequence.datasets import make_tagging
-    from marginloom.tasks.sequence.estimator import SequenceTagger
-    from marginloom.training.callbacks import Callback, EarlyStopping, ProgressBar
-    from marginloom.training.certificate import Certificate
-    from marginloom.training.checkpoint import Checkpoint
-    from marginloom.training.result import Result
-    from marginloom.training.state import State
-    from marginloom.training.train import train
+    from marginloom.algorithms import ALGORITHMS as ALGORITHMS
+    from marginloom.algorithms import find_algorithm as find_algorithm
+    from marginloom.errors import InputError as InputError
+    from marginloom.errors import MarginloomError as MarginloomError
+    from marginloom.errors import MemoryWarning as MemoryWarning
+    from marginloom.errors import ModelFileError as ModelFileError
+    from marginloom.io.crfsuite import read_crfsuite as read_crfsuite
+    from marginloom.io.crfsuite import write_crfsuite as write_crfsuite
+    from marginloom.io.libsvm import read_libsvm as read_libsvm
+    from marginloom.io.libsvm import write_libsvm as write_libsvm
+    from marginloom.learners import DCD as DCD
+    from marginloom.learners import MIRA as MIRA
+    from marginloom.learners import SGD as SGD
+    from marginloom.learners import PassiveAggressive as PassiveAggressive
+    from marginloom.learners import Perceptron as Perceptron
+    from marginloom.tasks.registry import *  # noqa: F403
+    from marginloom.training.callbacks import Callback as Callback
+    from marginloom.training.callbacks import EarlyStopping as EarlyStopping
+    from marginloom.training.callbacks import ProgressBar as ProgressBar
+    from marginloom.training.certificate import Certificate as Certificate
+    from marginloom.training.checkpoint import Checkpoint as Checkpoint
+    from marginloom.training.result import Result as Result
+    from marginloom.training.state import State as State
+    from marginloom.training.train import train as train
 
 _HOMES = {
-    "ALGORITHMS": "algorithms",
-    "Callback": "training.callbacks",
-    "Certificate": "training.certificate",
-    "Checkpoint": "training.checkpoint",
-    "CustomTask": "tasks.custom.task",
-    "DCD": "learners",
-    "EarlyStopping": "training.callbacks",
-    "InputError": "errors",
-    "MIRA": "learners",
-    "MarginloomError": "errors",
-    "MemoryWarning": "errors",
-    "ModelFileError": "errors",
-    "MulticlassClassifier": "tasks.multiclass.estimator",
-    "ObjectDetector": "tasks.detection.estimator",
-    "MultilabelClassifier": "tasks.multilabel.estimator",
-    "PassiveAggressive": "learners",
-    "Perceptron": "learners",
-    "ProgressBar": "training.callbacks",
-    "Result": "training.result",
-    "SGD": "learners",
-    "SequenceTagger": "tasks.sequence.estimator",
-    "State": "training.state",
-    "find_algorithm": "algorithms",
-    "make_digit_detection": "tasks.detection.digits",
-    "make_tagging": "tasks.sequence.datasets",
-    "read_crfsuite": "io.crfsuite",
-    "read_detections": "tasks.detection.files",
-    "read_libsvm": "io.libsvm",
-    "read_mnist": "tasks.detection.digits",
-    "train": "training.train",
-    "write_crfsuite": "io.crfsuite",
-    "write_detections": "tasks.detection.files",
-    "write_libsvm": "io.libsvm",
+    "ALGORITHMS": "marginloom.algorithms",
+    "Callback": "marginloom.training.callbacks",
+    "Certificate": "marginloom.training.certificate",
+    "Checkpoint": "marginloom.training.checkpoint",
+    "DCD": "marginloom.learners",
+    "EarlyStopping": "marginloom.training.callbacks",
+    "InputError": "marginloom.errors",
+    "MIRA": "marginloom.learners",
+    "MarginloomError": "marginloom.errors",
+    "MemoryWarning": "marginloom.errors",
+    "ModelFileError": "marginloom.errors",
+    "PassiveAggressive": "marginloom.learners",
+    "Perceptron": "marginloom.learners",
+    "ProgressBar": "marginloom.training.callbacks",
+    "Result": "marginloom.training.result",
+    "SGD": "marginloom.learners",
+    "State": "marginloom.training.state",
+    "find_algorithm": "marginloom.algorithms",
+    "read_crfsuite": "marginloom.io.crfsuite",
+    "read_libsvm": "marginloom.io.libsvm",
+    "train": "marginloom.training.train",
+    "write_crfsuite": "marginloom.io.crfsuite",
+    "write_libsvm": "marginloom.io.libsvm",
+    **public_homes(),
 }
 
-__all__ = [
-    "ALGORITHMS",
-    "DCD",
-    "MIRA",
-    "SGD",
-    "Callback",
-    "Certificate",
-    "Checkpoint",
-    "CustomTask",
-    "EarlyStopping",
-    "InputError",
-    "MarginloomError",
-    "MemoryWarning",
-    "ModelFileError",
-    "MulticlassClassifier",
-    "MultilabelClassifier",
-    "ObjectDetector",
-    "PassiveAggressive",
-    "Perceptron",
-    "ProgressBar",
-    "Result",
-    "SequenceTagger",
-    "State",
-    "find_algorithm",
-    "make_digit_detection",
-    "make_tagging",
-    "read_crfsuite",
-    "read_detections",
-    "read_libsvm",
-    "read_mnist",
-    "train",
-    "write_crfsuite",
-    "write_detections",
-    "write_libsvm",
-]
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'marginloom' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"marginloom.{_HOMES[name]}"), name)
+    value = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 

@@ -9,7 +9,7 @@ from support.recomputed import Enumeration, check_certificate
 
 from marginloom.tasks.sequence.constraints import forbidden_pairs
 from marginloom.tasks.sequence.datasets import write_conll
-from marginloom.tasks.sequence.model import Tagger
+from marginloom.tasks.sequence.model import SequenceModel
 from marginloom.training.train import train as train_task
 
 LABELS = ["B-X", "I-X", "O"]
@@ -64,7 +64,7 @@ def test_a_warm_start_into_other_constraints_is_certified_truly(tmp_path, algori
                 "--algorithm", algorithm, "--loss", loss, "--C", str(C), "--tol", "1e-6", "--features", "words",
                 "--constraints", constraints, *options)
         )  # fmt: skip
-        tagger = Tagger.load(tmp_path / constraints)
+        tagger = SequenceModel.load(tmp_path / constraints)
         assert tagger.labels.names == LABELS
         proof = tagger.certificate
         found, between = optimum(Sequences(SavedChains(tagger, constraints)), loss)

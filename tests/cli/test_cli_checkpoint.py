@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from marginloom import InputError
 from marginloom.cli.app import app
-from marginloom.tasks.sequence.model import Tagger
+from marginloom.tasks.sequence.model import SequenceModel
 from marginloom.training.checkpoint import FILE_NAME, Snapshot
 
 FOREVER = ["--max-iter", "1000000000", "--tol", "1e-300"]
@@ -112,7 +112,7 @@ def test_checkpoint_outlives_a_model_that_cannot_be_written(corpus, tmp_path, mo
 
     options = ["--max-iter", "3", "--checkpoint", tmp_path / "run", "--checkpoint-interval", "0", "--tol", "1e-300"]
     with monkeypatch.context() as patch:
-        patch.setattr(Tagger, "save", full)
+        patch.setattr(SequenceModel, "save", full)
         done = CliRunner().invoke(app, [str(argument) for argument in command(corpus, tmp_path / "m", *options)])
     assert isinstance(done.exception, InputError)
     assert names_in(tmp_path / "run") == [FILE_NAME]

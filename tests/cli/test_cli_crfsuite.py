@@ -11,7 +11,7 @@ from support.program import PROGRAM, TIMEOUT, environment, fails, last_json, nam
 
 from marginloom import SequenceTagger, read_crfsuite, write_crfsuite
 from marginloom.tasks.sequence.datasets import make_tagging
-from marginloom.tasks.sequence.model import Tagger
+from marginloom.tasks.sequence.model import SequenceModel
 
 OPTIONS = ("--tol", "0.05", "--quiet")
 
@@ -50,13 +50,13 @@ def labels_of(text):
 def test_the_same_bits_as_from_python(folder, tmp_path):
     X, y = made(0)
     SequenceTagger(tol=0.05).fit(X, y).save(tmp_path / "python")
-    from_file, from_python = Tagger.load(folder / "model"), Tagger.load(tmp_path / "python")
+    from_file, from_python = SequenceModel.load(folder / "model"), SequenceModel.load(tmp_path / "python")
     assert from_file.features.name == from_python.features.name == "named"
     np.testing.assert_array_equal(from_file.weights, from_python.weights)
     for name, tensor in from_python.features.tensors().items():
         np.testing.assert_array_equal(from_file.features.tensors()[name], tensor)
     SequenceTagger(tol=0.05).fit(*read_crfsuite(folder / "train.crfsuite")).save(tmp_path / "read")
-    np.testing.assert_array_equal(Tagger.load(tmp_path / "read").weights, from_file.weights)
+    np.testing.assert_array_equal(SequenceModel.load(tmp_path / "read").weights, from_file.weights)
 
 
 def test_predictions_are_labels_alone_and_those_of_python(folder):
@@ -83,7 +83,9 @@ def test_format_option_for_names_that_do_not_say(folder, tmp_path):
         shutil.copy(folder / f"{name}.crfsuite", tmp_path / f"{name}.txt")
     files = [tmp_path / "train.txt", "--dev", tmp_path / "dev.txt"]
     run("train", "tag", *files, "--format", "crfsuite", "--model", tmp_path / "m", *OPTIONS)
-    np.testing.assert_array_equal(Tagger.load(tmp_path / "m").weights, Tagger.load(folder / "model").weights)
+    np.testing.assert_array_equal(
+        SequenceModel.load(tmp_path / "m").weights, SequenceModel.load(folder / "model").weights
+    )
     expected = run("predict", folder / "model", folder / "dev.crfsuite").stdout
     assert run("predict", tmp_path / "m", tmp_path / "dev.txt").stdout == expected
     run("evaluate", tmp_path / "m", tmp_path / "dev.txt")
@@ -93,16 +95,18 @@ def test_compressed_files_by_their_names(folder, tmp_path):
     packed = tmp_path / "train.crfsuite.gz"
     packed.write_bytes(gzip.compress((folder / "train.crfsuite").read_bytes()))
     run("train", "tag", packed, "--model", tmp_path / "m", *OPTIONS)
-    np.testing.assert_array_equal(Tagger.load(tmp_path / "m").weights, Tagger.load(folder / "model").weights)
+    np.testing.assert_array_equal(
+        SequenceModel.load(tmp_path / "m").weights, SequenceModel.load(folder / "model").weights
+    )
 
 
 def test_min_count(folder, tmp_path):
     run("train", "tag", folder / "train.crfsuite", "--model", tmp_path / "m", "--min-count", "3", *OPTIONS)
     X, y = made(0)
     SequenceTagger(tol=0.05, min_count=3).fit(X, y).save(tmp_path / "python")
-    trained = Tagger.load(tmp_path / "m")
-    np.testing.assert_array_equal(trained.weights, Tagger.load(tmp_path / "python").weights)
-    assert trained.feature_count < Tagger.load(folder / "model").feature_count
+    trained = SequenceModel.load(tmp_path / "m")
+    np.testing.assert_array_equal(trained.weights, SequenceModel.load(tmp_path / "python").weights)
+    assert trained.feature_count < SequenceModel.load(folder / "model").feature_count
 
 
 def test_warm_start(folder, tmp_path):

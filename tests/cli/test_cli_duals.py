@@ -7,7 +7,7 @@ from support.program import json_lines, last_json, refuses, run
 
 from marginloom.algorithms import ALGORITHMS
 from marginloom.tasks.sequence.datasets import make_tagging, write_conll
-from marginloom.tasks.sequence.model import Tagger
+from marginloom.tasks.sequence.model import SequenceModel
 
 STOPPED = {"tolerance", "iterations", "early"}
 
@@ -40,7 +40,7 @@ def test_every_algorithm_ends_with_a_sensible_report(small, tmp_path, algorithm)
         assert math.isfinite(summary["gap"])
     else:
         assert (summary["dual"], summary["gap"]) == (None, None)
-    assert Tagger.load(tmp_path / "m").weights.any()
+    assert SequenceModel.load(tmp_path / "m").weights.any()
 
 
 OPTIONS = [
@@ -68,7 +68,7 @@ def plain(small):
     def weights(algorithm, common):
         if algorithm not in known:
             train(small, small.parent / algorithm, *common)
-            known[algorithm] = Tagger.load(small.parent / algorithm).weights.tobytes()
+            known[algorithm] = SequenceModel.load(small.parent / algorithm).weights.tobytes()
         return known[algorithm]
 
     return weights
@@ -84,7 +84,7 @@ def test_an_option_reaches_its_learner(small, plain, tmp_path, algorithm, option
     assert learner["name"] == ALGORITHMS[algorithm].learner.name
     assert str(learner[name]) == {None: "True"}.get(value, value)
     if (algorithm, option) != ("one-slack", "--inactive"):  # which may leave the same solution
-        assert Tagger.load(tmp_path / "set").weights.tobytes() != plain(algorithm, common)
+        assert SequenceModel.load(tmp_path / "set").weights.tobytes() != plain(algorithm, common)
 
 
 def test_stopping_rules_of_fsmo_are_reported(small, tmp_path):

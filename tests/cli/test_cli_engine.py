@@ -4,7 +4,7 @@ import pytest
 from support.program import json_lines, last_json, refuses, run
 
 from marginloom import InputError, find_algorithm
-from marginloom.tasks.sequence.model import Tagger
+from marginloom.tasks.sequence.model import SequenceModel
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_learner_runs_on_another_engine(corpus, tmp_path, algorithm, engine):
         "--threads", "2", "--max-iter", "2", "--json", "--trace", tmp_path / "trace", "--features", "words",
     )  # fmt: skip
     assert last_json(done)["engine"] == engine
-    assert Tagger.load(tmp_path / "m").settings["engine"]["name"] == engine
+    assert SequenceModel.load(tmp_path / "m").settings["engine"]["name"] == engine
     threads = 1 if engine in ("serial", "subsample") else 2
     assert [len(row["threads"]) for row in json_lines(tmp_path / "trace")[1:]] == [threads] * 2
 
@@ -36,7 +36,7 @@ def test_options_are_those_of_the_chosen_engine(corpus, tmp_path):
     arguments = ("train", "tag", corpus / "train.conll", "--model", tmp_path / "m", "--algorithm", "mira")
     chosen = ("--engine", "mixing", "--max-iter", "1", "--features", "words")
     run(*arguments, *chosen, "--shards", "3", "--mixing", "errors")
-    stored = Tagger.load(tmp_path / "m").settings["engine"]
+    stored = SequenceModel.load(tmp_path / "m").settings["engine"]
     assert (stored["shards"], stored["mixing"]) == (3, "errors")
     message = refuses(*arguments, *chosen, "--batch-size", "4")
     assert "--batch-size is not an option of mira on the engine mixing, which has" in message
@@ -104,10 +104,10 @@ def test_several_learners_and_shared_weights_by_their_options(corpus, tmp_path):
     arguments = ("train", "tag", corpus / "train.conll", "--features", "words", "--json", "--threads", "3")
     done = run(*arguments, "--model", tmp_path / "m", "--algorithm", "demi-dcd", "--learners", "2")
     assert last_json(done)["stopped"] == "tolerance"
-    assert Tagger.load(tmp_path / "m").settings["engine"]["learners"] == 2
+    assert SequenceModel.load(tmp_path / "m").settings["engine"]["learners"] == 2
     done = run(*arguments, "--model", tmp_path / "n", "--algorithm", "shared-dcd", "--sweeps", "2")
     assert last_json(done)["engine"] == "shared"
-    assert Tagger.load(tmp_path / "n").settings["learner"]["sweeps"] == 2
+    assert SequenceModel.load(tmp_path / "n").settings["learner"]["sweeps"] == 2
 
 
 def test_all_of_one_core_are_too_few_for_decoupled_training(corpus, tmp_path):

@@ -10,7 +10,7 @@ from support.program import last_json, run
 from marginloom.algorithms import ALGORITHMS
 from marginloom.tasks.sequence.datasets import make_tagging, write_conll
 from marginloom.tasks.sequence.metrics import sequence_scores
-from marginloom.tasks.sequence.model import Tagger
+from marginloom.tasks.sequence.model import SequenceModel
 
 
 @pytest.fixture(scope="module")
@@ -24,8 +24,8 @@ def span_model(tmp_path_factory):
 def test_scores_are_those_of_the_predictions(corpus, model):
     summary = last_json(run("evaluate", model, corpus / "dev.conll", "--json"))
     words, tags = make_tagging(40, seed=1)
-    tagger = Tagger.load(model)
-    offsets, numbers = tagger.tag(words)
+    tagger = SequenceModel.load(model)
+    offsets, numbers = tagger.predict(words)
     labels = tagger.labels.decode(numbers).tolist()
     predicted = [labels[a:b] for a, b in pairwise(offsets)]
     assert summary["scores"] == sequence_scores(tags, predicted)
@@ -73,7 +73,7 @@ def test_unseen_labels_in_the_development_set_do_not_stop_training(corpus, tmp_p
 
 def test_inspect_json_describes_the_model(corpus, model):
     summary = last_json(run("inspect", model, "--json", "--top", "3"))
-    tagger = Tagger.load(model)
+    tagger = SequenceModel.load(model)
     words, tags = make_tagging(120, seed=0)
     assert summary["task"] == "tag"
     assert summary["features"] == "words"

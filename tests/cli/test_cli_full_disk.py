@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from marginloom import InputError
 from marginloom.cli.app import app
 from marginloom.cli.common import warnings_as_notes
-from marginloom.tasks.sequence.model import Tagger
+from marginloom.tasks.sequence.model import SequenceModel
 from marginloom.training.checkpoint import FILE_NAME, Snapshot
 
 
@@ -29,14 +29,14 @@ def train_here(*arguments):
 def full_folders(monkeypatch):
     """Folders in which no model can be written; add to the list to fill one."""
     full = []
-    save = Tagger.save
+    save = SequenceModel.save
 
     def save_where_there_is_room(self, path):
         if any(folder.resolve() == type(folder)(path).resolve().parent for folder in full):
             raise OSError(errno.ENOSPC, "No space left on device", str(path))
         save(self, path)
 
-    monkeypatch.setattr(Tagger, "save", save_where_there_is_room)
+    monkeypatch.setattr(SequenceModel, "save", save_where_there_is_room)
     return full
 
 
@@ -46,7 +46,7 @@ def test_full_disk_under_the_trace_is_one_warning_and_the_model_is_written(corpu
     assert done.stderr.count("\n") == 1
     assert done.stderr.startswith("marginloom: warning: cannot write '/dev/full'")
     assert last_json(done)["iterations"] == 3
-    Tagger.load(tmp_path / "m")
+    SequenceModel.load(tmp_path / "m")
 
 
 def test_full_disk_under_the_checkpoint_is_one_warning_and_the_model_is_written(corpus, tmp_path, monkeypatch):
@@ -70,7 +70,7 @@ def test_full_disk_under_standard_error_does_not_cost_the_model(corpus, tmp_path
             stdout=subprocess.PIPE, stderr=nowhere, timeout=TIMEOUT, env=environment(), check=False,
         )  # fmt: skip
     assert done.returncode == 0
-    Tagger.load(tmp_path / "m")
+    SequenceModel.load(tmp_path / "m")
 
 
 @needs_full_device
@@ -78,7 +78,7 @@ def test_model_that_cannot_be_written_goes_into_the_working_folder(corpus, tmp_p
     said = fails(*command(corpus, FULL, "--quiet"), cwd=tmp_path)
     assert said.startswith("marginloom: cannot write '/dev/full'")
     assert repr(str(tmp_path / "full")) in said
-    assert Tagger.load(tmp_path / "full").settings["iterations"] == 3
+    assert SequenceModel.load(tmp_path / "full").settings["iterations"] == 3
     assert names_in(tmp_path) == ["full"]
 
 
@@ -92,7 +92,7 @@ def test_place_of_the_model_is_said_also_if_the_report_has_no_room(corpus, tmp_p
         )  # fmt: skip
     assert done.returncode == 1
     assert done.stderr.decode().endswith(f"the model is in {str(tmp_path / 'full')!r} instead\n")
-    Tagger.load(tmp_path / "full")
+    SequenceModel.load(tmp_path / "full")
 
 
 @needs_full_device
@@ -101,7 +101,7 @@ def test_model_that_cannot_be_written_goes_into_the_checkpoint_folder_first(corp
     done = run(*command(corpus, FULL, *options), code=1, cwd=tmp_path)
     assert "the model is in 'run/full' instead" in done.stderr.splitlines()[-1]
     assert last_json(done)["iterations"] == len(json_lines(tmp_path / "trace")) - 1 == 3
-    assert Tagger.load(tmp_path / "run" / "full").settings["iterations"] == 3
+    assert SequenceModel.load(tmp_path / "run" / "full").settings["iterations"] == 3
     assert names_in(tmp_path) == ["run", "trace"]
     assert names_in(tmp_path / "run") == [FILE_NAME, "full"]  # to try again with --resume
 
@@ -114,7 +114,7 @@ def test_full_checkpoint_folder_leaves_the_working_folder(corpus, tmp_path, full
     done = train_here(*command(corpus, tmp_path / "models" / "m", "--checkpoint", tmp_path / "run"))
     assert isinstance(done.exception, InputError)
     assert repr(str(tmp_path / "here" / "m")) in str(done.exception)
-    Tagger.load(tmp_path / "here" / "m")
+    SequenceModel.load(tmp_path / "here" / "m")
 
 
 def test_model_that_is_saved_elsewhere_replaces_nothing(corpus, tmp_path, full_folders, monkeypatch):

@@ -17,7 +17,7 @@ from support.full_disk import FULL, needs_full_device
 from support.program import PROGRAM, TIMEOUT, environment, json_lines, last_json, names_in, run, start
 
 from marginloom.tasks.sequence.datasets import make_tagging, write_conll
-from marginloom.tasks.sequence.model import Tagger
+from marginloom.tasks.sequence.model import SequenceModel
 from marginloom.training.checkpoint import FILE_NAME, Snapshot
 
 
@@ -70,7 +70,7 @@ def test_interrupted_training_saves_a_usable_model(large, tmp_path, algorithm):
     assert summary["gap"] is None
     assert summary["iterations"] == len(json_lines(trace)) - 1
     assert summary["iterations"] >= 2
-    tagger = Tagger.load(model)
+    tagger = SequenceModel.load(model)
     assert tagger.certificate is None
     assert tagger.settings["stopped"] == "interrupted"
     assert np.count_nonzero(tagger.weights) == summary["nonzero"] > 0
@@ -89,7 +89,7 @@ def test_every_signal_leaves_checkpoint_and_model_and_no_other_file(large, tmp_p
     assert "--resume goes on from the last whole pass" in done.stderr
     assert names_in(tmp_path) == ["m", "run", "trace"]
     assert names_in(tmp_path / "run") == [FILE_NAME]
-    assert Tagger.load(tmp_path / "m").settings["stopped"] == "interrupted"
+    assert SequenceModel.load(tmp_path / "m").settings["stopped"] == "interrupted"
     assert Snapshot.load(tmp_path / "run" / FILE_NAME).progress["iteration"] >= 3
 
 
@@ -102,7 +102,7 @@ def test_model_that_is_there_is_kept_by_an_interruption(large, tmp_path, by):
     assert "the model in m.interrupted is usable, but not certified; m is left as it was" in done.stderr
     assert "model  m.interrupted\n" in done.stdout
     assert (tmp_path / "m").read_text() == "of an earlier run"
-    assert Tagger.load(tmp_path / "m.interrupted").settings["stopped"] == "interrupted"
+    assert SequenceModel.load(tmp_path / "m.interrupted").settings["stopped"] == "interrupted"
     assert names_in(tmp_path) == ["m", "m.interrupted", "trace"]
 
 
@@ -116,7 +116,7 @@ def test_interrupted_model_that_cannot_be_written_goes_elsewhere(large, tmp_path
     done = interrupted("train", "tag", large, "--model", FULL, *FOREVER, trace=tmp_path / "trace", lines=3,
                        by=(signal.SIGTERM, 1), cwd=tmp_path)  # fmt: skip
     assert done.stderr.splitlines()[-1].endswith(f"the model is in '{tmp_path / 'full'}' instead")
-    assert Tagger.load(tmp_path / "full").settings["stopped"] == "interrupted"
+    assert SequenceModel.load(tmp_path / "full").settings["stopped"] == "interrupted"
 
 
 def test_ignored_hangup_stays_ignored(large, tmp_path):
@@ -133,7 +133,7 @@ def test_ignored_hangup_stays_ignored(large, tmp_path):
     finally:
         process.kill()
     assert process.returncode == 143
-    Tagger.load(tmp_path / "m")
+    SequenceModel.load(tmp_path / "m")
 
 
 def test_closed_terminal_does_not_cost_the_model(large, tmp_path):
@@ -157,7 +157,7 @@ def test_closed_terminal_does_not_cost_the_model(large, tmp_path):
     finally:
         process.kill()
     assert process.returncode == 129
-    assert Tagger.load(tmp_path / "m").settings["stopped"] == "interrupted"
+    assert SequenceModel.load(tmp_path / "m").settings["stopped"] == "interrupted"
     assert names_in(tmp_path) == ["m", "trace"]
 
 
@@ -206,9 +206,9 @@ def pressed(function, corpus, model, *options, **how):
         (".training:callbacks:ProgressBar.before_training", 0),
         (".training:callbacks:ProgressBar.after_iteration", 1),
         (".training:callbacks:ProgressBar.after_training", 3),
-        (".tasks.sequence:model:TaggingEvaluator.__call__", 1),
-        (".tasks.sequence:model:Tagger.save", 3),
-        (".tasks.sequence:model:Tagger.scores", 3),
+        (".tasks.sequence:model:SequenceEvaluator.__call__", 1),
+        (".tasks.sequence:model:SequenceModel.save", 3),
+        (".tasks.sequence:model:SequenceModel.scores", 3),
     ],
 )
 def test_model_is_saved_wherever_ctrl_c_falls(corpus, tmp_path, algorithm, function, passes):
@@ -216,7 +216,7 @@ def test_model_is_saved_wherever_ctrl_c_falls(corpus, tmp_path, algorithm, funct
     done = pressed(function, corpus, model, "--algorithm", algorithm, "--threads", "2")
     assert f"interrupted after {passes} passes; the model in {model} is usable" in done.stderr
     assert last_json(done)["iterations"] == passes
-    assert Tagger.load(model).settings["iterations"] == passes
+    assert SequenceModel.load(model).settings["iterations"] == passes
 
 
 @pytest.mark.parametrize("by", SIGNALS)
@@ -224,13 +224,13 @@ def test_first_signal_while_saving_lets_it_end(corpus, tmp_path, by):
     (tmp_path / "m").write_text("of an earlier run")
     done = pressed(".io:files:os.fsync", corpus, tmp_path / "m", by=by)
     assert f"the model in {tmp_path / 'm'} is usable" in done.stderr  # training had ended before
-    assert Tagger.load(tmp_path / "m").settings["stopped"] == "iterations"
+    assert SequenceModel.load(tmp_path / "m").settings["stopped"] == "iterations"
     assert names_in(tmp_path) == ["m"]
 
 
 @pytest.mark.parametrize(
     ("function", "by"),
-    [*((".tasks.sequence:model:Tagger.save", by) for by in SIGNALS), (".io:files:os.fsync", SIGNALS[1])],
+    [*((".tasks.sequence:model:SequenceModel.save", by) for by in SIGNALS), (".io:files:os.fsync", SIGNALS[1])],
 )
 def test_second_signal_while_saving_leaves_no_file(corpus, tmp_path, function, by):
     done = pressed(function, corpus, tmp_path / "m", presses=2, by=by)
@@ -240,9 +240,9 @@ def test_second_signal_while_saving_leaves_no_file(corpus, tmp_path, function, b
 
 @pytest.mark.parametrize("by", SIGNALS)
 def test_second_signal_while_training_still_saves_the_model(corpus, tmp_path, by):
-    done = pressed(".tasks.sequence:model:TaggingEvaluator.__call__", corpus, tmp_path / "m", presses=2, by=by)
+    done = pressed(".tasks.sequence:model:SequenceEvaluator.__call__", corpus, tmp_path / "m", presses=2, by=by)
     assert "interrupted after 1 passes" in done.stderr
-    assert Tagger.load(tmp_path / "m").settings["iterations"] == 1
+    assert SequenceModel.load(tmp_path / "m").settings["iterations"] == 1
 
 
 @pytest.mark.parametrize("by", SIGNALS)
@@ -257,7 +257,7 @@ def test_signal_before_training_ends_the_program_with_a_word(corpus, tmp_path, b
 @pytest.mark.parametrize(
     ("function", "presses", "by"),
     [
-        *((".tasks.sequence:model:Tagger.tag", 1, by) for by in SIGNALS),
+        *((".tasks.sequence:model:SequenceModel.predict", 1, by) for by in SIGNALS),
         (".io:files:os.fsync", 1, SIGNALS[1]),
         (".io:files:os.fsync", 2, SIGNALS[1]),
     ],
@@ -341,4 +341,4 @@ def test_second_interruption_does_no_harm(large, tmp_path):
     assert b"Traceback" not in err
     assert set(names_in(tmp_path)) <= {"m", "trace"}
     if model.exists():
-        Tagger.load(model)
+        SequenceModel.load(model)

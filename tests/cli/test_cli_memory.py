@@ -8,7 +8,7 @@ import sys
 import pytest
 from support.program import PROGRAM, environment, last_json, names_in, run
 
-from marginloom.tasks.sequence.model import Tagger
+from marginloom.tasks.sequence.model import SequenceModel
 
 NOTE = r"memory: features \d+\.\d MB, weights \d+\.\d MB"
 
@@ -30,7 +30,7 @@ def test_an_absurdly_small_budget_changes_nothing_but_says_that_it_was_exceeded(
     assert "working sets up to 1024.0 MB" in free.stderr
     assert "more than the memory that they were given" not in free.stdout
     assert "more than the memory that they were given" in tight.stdout
-    weights = [Tagger.load(tmp_path / name).weights.tobytes() for name in ("free", "tight")]
+    weights = [SequenceModel.load(tmp_path / name).weights.tobytes() for name in ("free", "tight")]
     assert weights[0] == weights[1]
 
 

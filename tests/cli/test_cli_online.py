@@ -4,7 +4,7 @@ import pytest
 from support.program import json_lines, last_json, refuses, run
 
 from marginloom import find_algorithm
-from marginloom.tasks.sequence.model import Tagger
+from marginloom.tasks.sequence.model import SequenceModel
 
 
 def train(corpus, model, *options):
@@ -30,7 +30,7 @@ def test_options_of_a_learner_change_the_model(corpus, tmp_path, algorithm, opti
     assert summary["stopped"] == "iterations"
     assert (summary["dual"], summary["gap"]) == (None, None)
     assert (summary["primal"] is None) == (algorithm != "sgd")
-    weights = [Tagger.load(tmp_path / name).weights.tobytes() for name in ("plain", "set")]
+    weights = [SequenceModel.load(tmp_path / name).weights.tobytes() for name in ("plain", "set")]
     assert (weights[0] == weights[1]) == ("--loss" in options)
 
 
@@ -51,7 +51,7 @@ def test_options_of_an_engine_change_the_model(corpus, tmp_path, algorithm, opti
     done = train(corpus, tmp_path / "set", *common, *options)
     assert "ignored" not in plain.stderr + done.stderr
     assert last_json(done)["engine"] == find_algorithm(algorithm).engine.name
-    weights = [Tagger.load(tmp_path / name).weights.tobytes() for name in ("plain", "set")]
+    weights = [SequenceModel.load(tmp_path / name).weights.tobytes() for name in ("plain", "set")]
     assert weights[0] != weights[1]
 
 

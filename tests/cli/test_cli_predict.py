@@ -12,7 +12,7 @@ import pytest
 from support.program import PROGRAM, TIMEOUT, column, conllu, last_json, names_in, run, start
 
 from marginloom.tasks.sequence.datasets import make_tagging, write_conll
-from marginloom.tasks.sequence.model import Tagger
+from marginloom.tasks.sequence.model import SequenceModel
 
 SENTENCE = b"the\tDET\ndog\tNOUN\n\n"
 
@@ -26,8 +26,8 @@ def conllu_model(tmp_path_factory):
 
 
 def predicted_by_python(model, words):
-    tagger = Tagger.load(model)
-    offsets, numbers = tagger.tag(words)
+    tagger = SequenceModel.load(model)
+    offsets, numbers = tagger.predict(words)
     labels = tagger.labels.decode(numbers).tolist()
     return [labels[a:b] for a, b in pairwise(offsets)]
 

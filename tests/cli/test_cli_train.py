@@ -11,7 +11,7 @@ from support.program import TRAINING_SENTENCES, conllu, json_lines, last_json, n
 
 from marginloom.io.model import load_model
 from marginloom.tasks.sequence.datasets import make_tagging, write_conll
-from marginloom.tasks.sequence.model import Tagger
+from marginloom.tasks.sequence.model import SequenceModel
 
 KEYS = {
     "algorithm": str,
@@ -43,7 +43,7 @@ def train(corpus, model, *options):
 
 
 def weights_of(path):
-    return Tagger.load(path).weights
+    return SequenceModel.load(path).weights
 
 
 def same_model(one, other):
@@ -92,7 +92,7 @@ def test_numbers_of_a_certified_run_agree_with_each_other(corpus, tmp_path, algo
     assert summary["inferences"] >= summary["iterations"] * TRAINING_SENTENCES
     assert summary["active"] > 0
     assert summary["updates"] >= summary["active"]
-    tagger = Tagger.load(model)
+    tagger = SequenceModel.load(model)
     assert summary["weights"] == tagger.weights.size
     assert summary["nonzero"] == np.count_nonzero(tagger.weights) > 0
     assert tagger.certificate.gap == summary["gap"]
@@ -108,7 +108,7 @@ def test_online_learner_has_no_certificate(corpus, tmp_path):
     assert summary["iterations"] == 3
     assert summary["inferences"] == 3 * TRAINING_SENTENCES
     assert 0 < summary["updates"] <= summary["inferences"]
-    assert Tagger.load(tmp_path / "m").certificate is None
+    assert SequenceModel.load(tmp_path / "m").certificate is None
 
 
 def test_iterations_used_up_are_reported_with_the_gap_that_was_reached(corpus, tmp_path):
@@ -190,7 +190,7 @@ def test_conllu_trains_on_forms_and_upos(corpus, tmp_path):
     (tmp_path / "train.conllu").write_text(text)
     run("train", "tag", tmp_path / "train.conllu", "--model", tmp_path / "u", "--max-iter", "3")
     train(corpus, tmp_path / "plain", "--max-iter", "3")
-    from_conllu, from_columns = Tagger.load(tmp_path / "u"), Tagger.load(tmp_path / "plain")
+    from_conllu, from_columns = SequenceModel.load(tmp_path / "u"), SequenceModel.load(tmp_path / "plain")
     assert from_conllu.labels.names == from_columns.labels.names
     assert np.array_equal(from_conllu.weights, from_columns.weights)
     assert from_conllu.settings["label_column"] == 4
@@ -200,7 +200,7 @@ def test_conllu_trains_on_forms_and_upos(corpus, tmp_path):
 def test_format_option_overrides_the_name(tmp_path):
     (tmp_path / "train.txt").write_text(conllu(*make_tagging(30)))
     run("train", "tag", tmp_path / "train.txt", "--format", "conllu", "--model", tmp_path / "m", "--max-iter", "1")
-    assert Tagger.load(tmp_path / "m").settings["format"] == "conllu"
+    assert SequenceModel.load(tmp_path / "m").settings["format"] == "conllu"
 
 
 def test_column_option_chooses_the_labels(tmp_path):
@@ -209,7 +209,7 @@ def test_column_option_chooses_the_labels(tmp_path):
     write_conll(tmp_path / "three.conll", words, upper, tags)
     run("train", "tag", tmp_path / "three.conll", "--model", tmp_path / "last", "--max-iter", "1")
     run("train", "tag", tmp_path / "three.conll", "--model", tmp_path / "second", "--column", "2", "--max-iter", "1")
-    last, second = Tagger.load(tmp_path / "last"), Tagger.load(tmp_path / "second")
+    last, second = SequenceModel.load(tmp_path / "last"), SequenceModel.load(tmp_path / "second")
     assert second.labels.names == [name.lower() for name in last.labels.names]
     assert np.array_equal(last.weights, second.weights)
 
@@ -249,7 +249,7 @@ def test_options_of_the_learner_and_engine_reach_it(corpus, tmp_path):
         "--max-iter",
         "2",
     )
-    settings = Tagger.load(tmp_path / "m").settings
+    settings = SequenceModel.load(tmp_path / "m").settings
     assert settings["learner"] == {
         "name": "dcd",
         "delta": 0.5,
@@ -274,13 +274,13 @@ def test_min_count_start_end_and_label_costs_change_the_model(corpus, tmp_path):
     train(corpus, tmp_path / "few", "--max-iter", "2", "--min-count", "3")
     train(corpus, tmp_path / "ends", "--max-iter", "2", "--start-end")
     train(corpus, tmp_path / "costs", "--max-iter", "2", "--label-cost", "NOUN=5", "--label-cost", "VERB=0.5")
-    plain = Tagger.load(tmp_path / "plain")
-    assert 0 < Tagger.load(tmp_path / "few").feature_count < plain.feature_count
-    assert Tagger.load(tmp_path / "ends").start_end is True
-    ends = Tagger.load(tmp_path / "ends").weights.reshape(-1, 16)[13:15]
+    plain = SequenceModel.load(tmp_path / "plain")
+    assert 0 < SequenceModel.load(tmp_path / "few").feature_count < plain.feature_count
+    assert SequenceModel.load(tmp_path / "ends").start_end is True
+    ends = SequenceModel.load(tmp_path / "ends").weights.reshape(-1, 16)[13:15]
     assert np.count_nonzero(ends[0]) > 0
     assert np.count_nonzero(ends[1]) > 0
-    costs = Tagger.load(tmp_path / "costs")
+    costs = SequenceModel.load(tmp_path / "costs")
     assert costs.settings["label_costs"] == [["NOUN", 5.0], ["VERB", 0.5]]
     assert not np.array_equal(costs.weights, plain.weights)
 
@@ -318,7 +318,7 @@ def test_document_marks_are_dropped_for_training(corpus, tmp_path):
 def test_hash_sign_is_a_token_in_columns_and_a_comment_in_conllu(tmp_path):
     (tmp_path / "t.conll").write_text("# SYM\n5 NUM\n\n# SYM\n6 NUM\n\n")
     run("train", "tag", tmp_path / "t.conll", "--model", tmp_path / "m", "--C", "10")
-    assert Tagger.load(tmp_path / "m").labels.names == ["NUM", "SYM"]
+    assert SequenceModel.load(tmp_path / "m").labels.names == ["NUM", "SYM"]
     done = run("predict", tmp_path / "m", "-", stdin=b"#\n5\n\n")
     assert done.stdout == "# SYM\n5 NUM\n\n"
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.program import names_in, refuses, run
 
-from marginloom.tasks.sequence.model import Tagger
+from marginloom.tasks.sequence.model import SequenceModel
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_common_options_that_the_algorithm_does_not_have_are_ignored_aloud(corpu
     assert "ignored" in done.stderr
     several = run(*arguments, tmp_path / "m", "--C", "3", "--tol", "0.1", "--loss", "hinge")
     assert several.stderr.count("\n") == 4
-    assert np.array_equal(Tagger.load(tmp_path / "plain").weights, Tagger.load(tmp_path / "m").weights)
+    assert np.array_equal(SequenceModel.load(tmp_path / "plain").weights, SequenceModel.load(tmp_path / "m").weights)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from support.program import fails, json_lines, last_json, names_in, run
 
 from marginloom.tasks.sequence.datasets import make_tagging, write_conll
-from marginloom.tasks.sequence.model import Tagger
+from marginloom.tasks.sequence.model import SequenceModel
 
 
 def train(path, model, *options):
@@ -26,7 +26,7 @@ def test_warm_start_needs_fewer_passes(corpus, tmp_path, model):
 
 
 def test_warm_start_does_not_begin_at_nothing(corpus, tmp_path, model):
-    certified = Tagger.load(model).certificate
+    certified = SequenceModel.load(model).certificate
     trace = tmp_path / "t"
     train(corpus / "train.conll", tmp_path / "m", "--warm-start", model, "--tol", "0.001", "--trace", trace)
     assert json_lines(trace)[1]["dual"] >= certified.dual * (1 - 1e-9)
@@ -39,7 +39,7 @@ def test_interrupted_halfway_and_continued_is_the_same_as_in_one_go(corpus, tmp_
     train(path, tmp_path / "whole", *common, "--max-iter", "6")
     train(path, tmp_path / "half", *common, "--max-iter", "3")
     train(path, tmp_path / "rest", *common, "--max-iter", "3", "--warm-start", tmp_path / "half")
-    whole, rest = Tagger.load(tmp_path / "whole"), Tagger.load(tmp_path / "rest")
+    whole, rest = SequenceModel.load(tmp_path / "whole"), SequenceModel.load(tmp_path / "rest")
     if algorithm.startswith("dcd"):
         # The first half ends with a certificate, which takes the rounding errors out of the weights.
         assert np.allclose(whole.weights, rest.weights, rtol=0, atol=1e-6)

@@ -69,9 +69,10 @@ def state(random, lab):
     """Warm start from a state that was changed and nothing else."""
     from fuzz.tampering import tampered_arrays
     from marginloom.io.model import load_model, save_model
+    from marginloom.tasks.registry import command_of
 
     sample = random.choice(SAMPLES)
-    task = sample.make().model_type.task
+    task = command_of(sample.make().model_type)
     header, arrays = load_model(lab.samples / f"{sample.name}.model", task)
     own = {name: array for name, array in arrays.items() if name.startswith("state.")}
     others = {name: array for name, array in arrays.items() if name not in own}

@@ -5,7 +5,7 @@ import pytest
 
 from marginloom import ModelFileError, MulticlassClassifier
 from marginloom.io.model import CHECKPOINT, load_model, save_model, task_of
-from marginloom.tasks.multiclass.model import Classifier
+from marginloom.tasks.multiclass.model import MulticlassModel
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def parts(tmp_path):
 
 def test_whole_file_is_accepted(tmp_path, parts):
     save_model(tmp_path / "m", "classify", *parts)
-    classifier = Classifier.load(tmp_path / "m")
+    classifier = MulticlassModel.load(tmp_path / "m")
     assert classifier.labels.names == [1, 2, 3]
     assert classifier.state is not None
     assert task_of(tmp_path / "m") == "classify"
@@ -46,7 +46,7 @@ def test_parts_that_do_not_fit_together_are_refused(tmp_path, parts, change, sai
     change(*parts)
     save_model(tmp_path / "m", "classify", *parts)
     with pytest.raises(ModelFileError, match=said):
-        Classifier.load(tmp_path / "m")
+        MulticlassModel.load(tmp_path / "m")
 
 
 def test_task_of_a_file_that_is_no_model(tmp_path):

@@ -19,7 +19,7 @@ from scipy import sparse
 from marginloom import ModelFileError, SequenceTagger, make_tagging
 from marginloom.io import files
 from marginloom.io.model import FORMAT_VERSION, load_model, save_model
-from marginloom.tasks.sequence.model import Tagger
+from marginloom.tasks.sequence.model import SequenceModel
 
 WORDS, TAGS = make_tagging(25, seed=0)
 DEV, _ = make_tagging(40, seed=1)
@@ -58,7 +58,7 @@ def parts(path):
 def is_refused_or_equal(path, expected):
     """Load a damaged file: an error that names it, or, where the damage has no meaning, the very same model."""
     try:
-        tagger = Tagger.load(path)
+        tagger = SequenceModel.load(path)
     except ModelFileError as error:
         assert str(path) in str(error)  # noqa: PT017
         return
@@ -104,7 +104,7 @@ def test_other_features_and_labels_reload_to_the_same_bits(tmp_path, kind):
 def test_state_reloads_to_the_same_bits(tmp_path):
     tagger = words_tagger(warm_start=True).tagger_
     tagger.save(tmp_path / "m")
-    loaded = Tagger.load(tmp_path / "m")
+    loaded = SequenceModel.load(tmp_path / "m")
     assert (loaded.state.learner, loaded.state.fingerprint) == (tagger.state.learner, tagger.state.fingerprint)
     assert loaded.state.iteration == tagger.state.iteration == 3
     assert loaded.state.arrays.keys() == tagger.state.arrays.keys()
@@ -115,7 +115,7 @@ def test_state_reloads_to_the_same_bits(tmp_path):
 
 def test_saving_what_was_loaded_gives_the_same_file(tmp_path):
     words_tagger(warm_start=True).save(tmp_path / "one")
-    Tagger.load(tmp_path / "one").save(tmp_path / "two")
+    SequenceModel.load(tmp_path / "one").save(tmp_path / "two")
     assert parts(tmp_path / "one") == parts(tmp_path / "two")
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
@@ -145,7 +145,7 @@ def test_file_cut_off_at_any_place_is_refused(tmp_path, content, header_size):
     for place in places:
         (tmp_path / "m").write_bytes(content[:place])
         with pytest.raises(ModelFileError) as caught:
-            Tagger.load(tmp_path / "m")
+            SequenceModel.load(tmp_path / "m")
         assert str(tmp_path / "m") in str(caught.value)
 
 
@@ -153,7 +153,7 @@ def test_file_with_more_at_the_end_is_refused(tmp_path, content):
     for extra in (b"\0", b"x" * 8, content):
         (tmp_path / "m").write_bytes(content + extra)
         with pytest.raises(ModelFileError):
-            Tagger.load(tmp_path / "m")
+            SequenceModel.load(tmp_path / "m")
 
 
 def test_flipped_bit_anywhere_in_the_data_is_found(tmp_path, content, header_size):
@@ -163,7 +163,7 @@ def test_flipped_bit_anywhere_in_the_data_is_found(tmp_path, content, header_siz
         damaged[place] ^= 1 << int(rng.integers(8))
         (tmp_path / "m").write_bytes(damaged)
         with pytest.raises(ModelFileError, match="damaged"):
-            Tagger.load(tmp_path / "m")
+            SequenceModel.load(tmp_path / "m")
 
 
 def test_flipped_bit_anywhere_in_the_header_is_found_or_has_no_meaning(tmp_path, content, header_size):
@@ -185,7 +185,7 @@ def test_changed_digit_in_the_certificate_or_the_settings_is_found(tmp_path, con
         damaged[place] ^= 1
         (tmp_path / "m").write_bytes(damaged)
         with pytest.raises(ModelFileError):
-            Tagger.load(tmp_path / "m")
+            SequenceModel.load(tmp_path / "m")
 
 
 @given(data=st.data())
@@ -205,20 +205,20 @@ def test_any_damage_is_an_error_or_has_no_meaning(tmp_path, content, data):
 def test_garbage_is_refused(tmp_path, garbage):
     (tmp_path / "m").write_bytes(garbage)
     with pytest.raises(ModelFileError, match="not a model file"):
-        Tagger.load(tmp_path / "m")
+        SequenceModel.load(tmp_path / "m")
 
 
 @pytest.mark.parametrize("start", [0, 1, 2**20, 2**62, 2**64 - 1])
 def test_header_of_absurd_size_is_refused(tmp_path, start):
     (tmp_path / "m").write_bytes(start.to_bytes(8, "little") + b'{"a": 1}' * 100)
     with pytest.raises(ModelFileError):
-        Tagger.load(tmp_path / "m")
+        SequenceModel.load(tmp_path / "m")
 
 
 def test_empty_file(tmp_path):
     (tmp_path / "m").write_bytes(b"")
     with pytest.raises(ModelFileError, match="not a model file"):
-        Tagger.load(tmp_path / "m")
+        SequenceModel.load(tmp_path / "m")
 
 
 def test_missing_file_and_folder(tmp_path):
@@ -231,10 +231,10 @@ def test_missing_file_and_folder(tmp_path):
 def test_foreign_safetensors_file(tmp_path):
     save_file({"weights": np.zeros(3)}, tmp_path / "m")
     with pytest.raises(ModelFileError, match="not a marginloom model"):
-        Tagger.load(tmp_path / "m")
+        SequenceModel.load(tmp_path / "m")
     save_file({"weights": np.zeros(3)}, tmp_path / "m", {"format": "pt"})
     with pytest.raises(ModelFileError, match="not a marginloom model"):
-        Tagger.load(tmp_path / "m")
+        SequenceModel.load(tmp_path / "m")
 
 
 @pytest.mark.parametrize("version", [FORMAT_VERSION + 1, FORMAT_VERSION + 1000])
@@ -243,7 +243,7 @@ def test_newer_version_is_named(tmp_path, monkeypatch, version):
     save_model(tmp_path / "m", "tag", {}, {})
     monkeypatch.undo()
     with pytest.raises(ModelFileError, match=f"version {version}.*newer marginloom"):
-        Tagger.load(tmp_path / "m")
+        SequenceModel.load(tmp_path / "m")
 
 
 @pytest.mark.parametrize("version", ["", "one", "-1", "1.5", "²", "0"])
@@ -252,7 +252,7 @@ def test_version_that_is_none(tmp_path, monkeypatch, version):
     save_model(tmp_path / "m", "tag", {}, {})
     monkeypatch.undo()
     with pytest.raises(ModelFileError):
-        Tagger.load(tmp_path / "m")
+        SequenceModel.load(tmp_path / "m")
 
 
 def test_model_of_another_task(tmp_path):

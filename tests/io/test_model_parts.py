@@ -10,7 +10,7 @@ from marginloom import InputError, ModelFileError, SequenceTagger
 from marginloom.io.model import load_model as map_model
 from marginloom.io.model import save_model
 from marginloom.tasks.sequence.datasets import write_conll
-from marginloom.tasks.sequence.model import Tagger
+from marginloom.tasks.sequence.model import SequenceModel
 
 
 def load_model(path, task):
@@ -44,7 +44,7 @@ def refused(tmp_path, parts, change):
     path = tmp_path / "changed"
     save_model(path, "tag", header, tensors)
     with pytest.raises(ModelFileError) as caught:
-        Tagger.load(path)
+        SequenceModel.load(path)
     assert str(path) in str(caught.value)
 
 
@@ -63,7 +63,7 @@ def with_header(name, value):
 def test_unchanged_parts_are_a_good_model(tmp_path, words_model, matrix_model):
     for parts in (words_model, matrix_model):
         save_model(tmp_path / "m", "tag", *parts)
-        assert Tagger.load(tmp_path / "m").tag([] if parts is matrix_model else [["the"]])
+        assert SequenceModel.load(tmp_path / "m").predict([] if parts is matrix_model else [["the"]])
 
 
 BROKEN = {
@@ -161,7 +161,7 @@ def test_header_nested_too_deeply(tmp_path, words_model, monkeypatch):
     save_model(tmp_path / "m", "tag", header, tensors)
     monkeypatch.undo()
     with pytest.raises(ModelFileError):
-        Tagger.load(tmp_path / "m")
+        SequenceModel.load(tmp_path / "m")
 
 
 STATES = {
@@ -211,7 +211,7 @@ def change_state(tensors, change):
 
 def warm_started(path, algorithm="dcd-ssvm"):
     tagger = SequenceTagger(algorithm, features="words", max_iter=5, warm_start=True)
-    tagger.tagger_ = Tagger.load(path)
+    tagger.tagger_ = SequenceModel.load(path)
     return tagger.fit(WORDS, TAGS)
 
 

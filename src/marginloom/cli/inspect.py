@@ -11,6 +11,7 @@ import typer
 from marginloom.cli.common import JsonOption, ModelArgument
 from marginloom.tasks.base.commands import commands_of
 from marginloom.tasks.base.model import Model
+from marginloom.tasks.registry import command_of
 
 
 def inspect(
@@ -25,7 +26,7 @@ def inspect(
     if as_json:
         print(json.dumps(summary))
         return
-    for name, text in [("task", loaded.task), *commands.describe(loaded), *_facts(loaded, summary)]:
+    for name, text in [("task", command_of(type(loaded))), *commands.describe(loaded), *_facts(loaded, summary)]:
         print(f"{name:<10} {text}")
     print("settings")
     for name, value in loaded.settings.items():
@@ -46,7 +47,7 @@ def _facts(model: Model, summary: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _summary(model: Model, top: int) -> dict[str, Any]:
     return {
-        "task": model.task,
+        "task": command_of(type(model)),
         **model.summary(),
         "weights": int(model.weights.size),
         "nonzero": int(np.count_nonzero(model.weights)),

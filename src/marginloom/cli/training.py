@@ -32,13 +32,14 @@ from marginloom.io.files import StrPath
 from marginloom.io.overwriting import named_files
 from marginloom.memory import MB, parse_size
 from marginloom.parameters import checked, option_name
-from marginloom.tasks.base.model import Model
+from marginloom.tasks.base.model import Model, Problem, fit_model
 from marginloom.training.callbacks import Callback, EarlyStopping, ProgressBar
 from marginloom.training.checkpoint import Checkpoint
 from marginloom.training.checks import check_loss, check_threads
 from marginloom.training.interrupts import watch_ctrl_c
 from marginloom.training.result import Result
 from marginloom.training.run import Run
+from marginloom.training.spec import RunParameters, RunSpec
 from marginloom.training.state import State
 
 MinCountOption = Annotated[
@@ -55,7 +56,7 @@ class TrainingOptions:
     dev: Annotated[str | None, typer.Option("--dev", metavar="F", help="Scored after every pass.")] = None
     test: Annotated[str | None, typer.Option("--test", metavar="F", help="Scored at the end.")] = None
     algorithm: Annotated[str, typer.Option("--algorithm", metavar="NAME", help="See 'marginloom algorithms'.")] = (
-        "dcd-ssvm"
+        RunParameters.algorithm
     )
     engine: Annotated[
         str | None,
@@ -142,13 +143,13 @@ class TrainingData:
 
     Attributes
     ----------
-    fit : callable
-        Trains on the training files; takes the options of `marginloom.tasks.base.model.fit_model`.
+    problem : Problem
+        The examples of the training files, and what to make of them.
     evaluation_sets : dict
         Examples with their right outputs, of every one of `TrainingOptions.evaluation_files`.
     """
 
-    fit: Callable[..., tuple[Model, Result]]
+    problem: Problem[Any]
     evaluation_sets: dict[str, Any]
 
 
@@ -156,8 +157,7 @@ class TrainingData:
 class _Plan:
     """The common options, checked."""
 
-    algorithm: Algorithm
-    common: dict[str, Any]
+    spec: RunSpec
     outputs: Outputs
 
 
@@ -199,7 +199,8 @@ def _train(
 ) -> None:
     checkpoint = plan.outputs.checkpoint
     with watch_ctrl_c() as interrupts:
-        model, result = _fit(options, plan, data, state)
+        scored_always = {name: given for name, given in data.evaluation_sets.items() if name == "dev"}
+        model, result = fit_model(data.problem, dataclasses.replace(plan.spec, warm_start=state), scored_always)
         saved = plan.outputs.save(model, result.stopped == "interrupted")
         if checkpoint is not None and result.stopped != "interrupted" and not saved.failure:
             checkpoint.remove()
@@ -222,25 +223,6 @@ def _train(
             raise OutputError(saved.failure)
 
 
-def _fit(options: TrainingOptions, plan: _Plan, data: TrainingData, state: State | None) -> tuple[Model, Result]:
-    return data.fit(
-        evaluation_sets={name: given for name, given in data.evaluation_sets.items() if name == "dev"},
-        algorithm=options.algorithm,
-        max_iter=options.max_iter,
-        n_threads=options.threads,
-        random_state=options.seed,
-        learner=plan.algorithm.learner,
-        engine=plan.algorithm.engine,
-        callbacks=_callbacks(options),
-        warm_start=state,
-        keep_state=options.save_state,
-        trace_path=options.trace,
-        checkpoint=plan.outputs.checkpoint,
-        resume=options.resume,
-        **plan.common,
-    )
-
-
 def _say_interrupted(options: TrainingOptions, saved: Saved, checkpoint: Checkpoint | None, result: Result) -> None:
     proof = "" if result.certificate else ", but not certified"
     kept = "" if saved.place == options.model or saved.failure else f"; {options.model} is left as it was"
@@ -255,8 +237,6 @@ def _checked(options: TrainingOptions) -> _Plan:
         name = options.algorithm
         chosen = choose(name, options.specific, lambda key: note(_ignored(name, key), options.quiet), options.engine)
         check_threads(chosen, options.threads)
-        given = {key: getattr(options, key) for key in ("C", "tol", "loss", "memory")}
-        common = _common_options(chosen, given, options.quiet)
         for key in ("max_iter", "patience"):
             if getattr(options, key) is not None:
                 checked(key, getattr(options, key), "positive count")
@@ -264,9 +244,45 @@ def _checked(options: TrainingOptions) -> _Plan:
         checkpoint = _checkpoint(options.checkpoint, options.checkpoint_interval, options.resume)
         outputs = Outputs(options.model, options.trace, checkpoint)
         outputs.check_distinct()
+        spec = _with_common_options(_spec(options, chosen, checkpoint), options, chosen)
     if options.patience is not None and options.dev is None:
         raise usage_error("--patience watches the score on --dev, which is not given")
-    return _Plan(chosen, common, outputs)
+    return _Plan(spec, outputs)
+
+
+def _spec(options: TrainingOptions, chosen: Algorithm, checkpoint: Checkpoint | None) -> RunSpec:
+    return RunSpec(
+        algorithm=options.algorithm,
+        learner=chosen.learner,
+        engine=chosen.engine,
+        max_iter=options.max_iter,
+        n_threads=options.threads,
+        random_state=options.seed,
+        callbacks=_callbacks(options),
+        keep_state=options.save_state,
+        trace_path=options.trace,
+        checkpoint=checkpoint,
+        resume=options.resume,
+    )
+
+
+def _with_common_options(spec: RunSpec, options: TrainingOptions, chosen: Algorithm) -> RunSpec:
+    """Check the common options that the algorithm uses and take them over, and say which ones it does not use."""
+
+    def uses(name: str, value: object) -> bool:
+        if value is not None and name not in chosen.learner.common:
+            note(_ignored(chosen.name, name), options.quiet)
+        return value is not None and name in chosen.learner.common
+
+    if uses("C", options.C):
+        spec.C = checked("C", options.C, "positive")
+    if uses("tol", options.tol):
+        spec.tol = checked("tol", options.tol, "positive")
+    if uses("loss", options.loss):
+        spec.loss = check_loss(chosen.learner, options.loss)
+    if uses("memory", options.memory):
+        spec.memory = parse_size("memory", options.memory)
+    return spec
 
 
 def _prepare(checkpoint: Checkpoint, options: TrainingOptions) -> None:
@@ -293,25 +309,6 @@ class _MemoryNote(Callback):
 
 def _ignored(algorithm: str, parameter: str) -> str:
     return f"{algorithm} has no {parameter}: {option_name(parameter)} is ignored"
-
-
-def _common_options(chosen: Algorithm, given: dict[str, Any], quiet: bool) -> dict[str, Any]:
-    """Check the common options that the algorithm uses, and say which ones it does not."""
-    used: dict[str, Any] = {}
-    for name, value in given.items():
-        if value is None:
-            continue
-        if name not in chosen.learner.common:
-            note(_ignored(chosen.name, name), quiet)
-            continue
-        if name == "loss":
-            check_loss(chosen.learner, value)
-        elif name == "memory":
-            parse_size(name, value)
-        else:
-            checked(name, value, "positive")
-        used[name] = value
-    return used
 
 
 def _checkpoint(folder: str | None, interval: float | None, resume: bool) -> Checkpoint | None:

@@ -26,7 +26,8 @@ from marginloom.training.trace import Row
 if TYPE_CHECKING:
     from marginloom.tasks.base.task import Task
     from marginloom.training.callbacks import Callback
-    from marginloom.training.run import Evaluation, Run
+    from marginloom.training.run import Run
+    from marginloom.training.spec import Evaluation
 
 FILE_NAME = "checkpoint.safetensors"
 LOCK_NAME = "checkpoint.lock"

@@ -6,28 +6,26 @@ import dataclasses
 import functools
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from marginloom.algorithms import Algorithm
+from marginloom import _core
 from marginloom.errors import InputError
-from marginloom.learners import Objective
 from marginloom.memory import MB
 from marginloom.tasks.base.task import Task
 from marginloom.training.callbacks import Callback
 from marginloom.training.certificate import Certificate, checked_certificate
 from marginloom.training.checkpoint import Saver, Snapshot
 from marginloom.training.interrupts import Interrupts
-from marginloom.training.memory import MemoryPlan
 from marginloom.training.objective import primal, relative_gap
+from marginloom.training.plan import Plan
+from marginloom.training.spec import Evaluation
 from marginloom.training.state import State
 from marginloom.training.trace import Row, Trace
-
-Evaluation = Callable[[NDArray[np.float64]], dict[str, Any]]
 
 #: The relative gap beyond which no run goes on for its own sake.
 CLOSEST = 1e-9
@@ -39,33 +37,26 @@ class Run:
     def __init__(
         self,
         task: Task,
-        algorithm: Algorithm,
-        engine: Any,
-        *,
-        max_iter: int,
-        tol: float,
-        least_inferences: int,
-        n_threads: int,
+        plan: Plan,
+        engine: _core.Engine,
         evaluations: Mapping[str, Evaluation],
         trace: Trace,
-        memory: MemoryPlan,
         interrupts: Interrupts,
-        objective: Objective,
     ) -> None:
         self.task = task
-        self.objective = objective
-        self.algorithm = algorithm
-        self.max_iter = max_iter
-        self.tol = tol
-        self.least_inferences = least_inferences
-        self.n_threads = n_threads
+        self.objective = plan.objective
+        self.algorithm = plan.algorithm
+        self.max_iter = plan.max_iter
+        self.tol = plan.tol
+        self.least_inferences = plan.least_inferences
+        self.n_threads = plan.n_threads
+        self.memory = plan.memory
         self.trace = trace
         self.iteration = 0
         self.weights_iteration: int | None = None
         self.inferences = 0
         self.updates = 0
         self.active = 0
-        self.memory = memory
         self.working_set_mb = 0.0
         self.certificate: Certificate | None = None
         self.primal: float | None = None
@@ -78,7 +69,7 @@ class Run:
         self._evaluations = dict(evaluations)
         # Of a certified gap to the estimate of the same pass, which is made of the weights as they were visited, not
         # of their average.
-        self._expected_ratio = 0.5 if getattr(algorithm.learner, "averaged", False) else 0.9
+        self._expected_ratio = 0.5 if getattr(plan.algorithm.learner, "averaged", False) else 0.9
 
     @property
     def evaluation_sets(self) -> list[str]:
@@ -87,19 +78,16 @@ class Run:
 
     def weights(self) -> NDArray[np.float64]:
         """Return a copy of the weights that a model would have now."""
-        weights: NDArray[np.float64] = self._engine.final_weights()
-        return weights
+        return self._engine.final_weights()
 
     def last_weights(self) -> NDArray[np.float64]:
         """Return the weights without a copy where possible; training that goes on changes them."""
-        weights: NDArray[np.float64] = self._engine.weights if self._engine.weights_are_final else self.weights()
-        return weights
+        return self._engine.weights if self._engine.weights_are_final else self.weights()
 
     def finish(self) -> NDArray[np.float64]:
         """Return the weights of the model, without a copy; the run cannot go on after this."""
         self._engine.finish()
-        weights: NDArray[np.float64] = self._engine.weights
-        return weights
+        return self._engine.weights
 
     def state(self) -> State:
         """Return the state after the last iteration."""
@@ -182,7 +170,7 @@ class Run:
             return "interrupted"
         return "iterations"
 
-    def certify(self, objective: Objective) -> None:
+    def certify(self) -> None:
         """Make sure that there is a certificate for the current weights, or at least their primal, if there is one."""
         learner = self.algorithm.learner
         if learner.kind == "dual":
@@ -192,9 +180,9 @@ class Run:
                 self.primal = primal(
                     self.task,
                     self.weights(),
-                    C=objective.C,
-                    loss=objective.loss,
-                    sample_weight=objective.instance_weights,
+                    C=self.objective.C,
+                    loss=self.objective.loss,
+                    sample_weight=self.objective.instance_weights,
                     n_threads=self.n_threads,
                     stop=self._interrupts.stop,
                 )
@@ -257,6 +245,7 @@ class Run:
         self.seconds["certify"] = 0.0
         with self._clock("certify"):
             found = self._engine.certify(self.n_threads, self._interrupts.stop)
+        assert found is not None  # learners with a dual have one
         if not found["complete"]:
             raise KeyboardInterrupt
         self.certificate = checked_certificate(self.task, found)

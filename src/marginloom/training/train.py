@@ -2,87 +2,62 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping, Sequence
+import functools
+import inspect
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
-from typing import Any
+from typing import Concatenate, ParamSpec
 
-import numpy as np
-from numpy.typing import ArrayLike
-
-from marginloom.algorithms import find_algorithm
-from marginloom.engines import Engine, Job
+from marginloom.documentation import with_shared_texts
+from marginloom.engines import Job
 from marginloom.errors import InputError
 from marginloom.io.files import StrPath
 from marginloom.io.overwriting import refuse_same_outputs
-from marginloom.learners import Learner, Objective
-from marginloom.parameters import checked
 from marginloom.tasks.base.task import Task
 from marginloom.training.callbacks import Callback
-from marginloom.training.checkpoint import Checkpoint, Identity, Saver, Snapshot, as_checkpoint
-from marginloom.training.checks import check_loss, check_needs, check_threads, checked_sample_weight
+from marginloom.training.checkpoint import Identity, Saver, Snapshot, as_checkpoint
 from marginloom.training.interrupts import watch_ctrl_c
-from marginloom.training.memory import plan_memory
+from marginloom.training.plan import Plan, make_plan
 from marginloom.training.result import Result
-from marginloom.training.run import Evaluation, Run
-from marginloom.training.state import State
+from marginloom.training.run import Run
+from marginloom.training.spec import PARAMETER_TEXT, RunSpec
 from marginloom.training.trace import Trace
 
+Fields = ParamSpec("Fields")
 
-def train(
-    task: Task,
-    *,
-    algorithm: str = "dcd-ssvm",
-    C: float = 0.1,
-    loss: str | None = None,
-    tol: float = 0.01,
-    least_inferences: int = 0,
-    max_iter: int | None = None,
-    n_threads: int = 1,
-    memory: int | str | None = None,
-    random_state: int = 0,
-    sample_weight: ArrayLike | None = None,
-    learner: Mapping[str, Any] | Learner | None = None,
-    engine: str | Mapping[str, Any] | Engine | None = None,
-    evaluations: Mapping[str, Evaluation] | None = None,
-    callbacks: Sequence[Callback] = (),
-    warm_start: State | None = None,
-    keep_state: bool = False,
-    trace_path: StrPath | None = None,
-    checkpoint: StrPath | Checkpoint | None = None,
-    resume: bool = False,
-) -> Result:
+
+def _taking_fields(
+    spec_type: Callable[Fields, RunSpec],
+) -> Callable[[Callable[[Task, RunSpec], Result]], Callable[Concatenate[Task, Fields], Result]]:
+    """Let a function of a task and a spec take the fields of the spec as arguments instead."""
+
+    def decorate(function: Callable[[Task, RunSpec], Result]) -> Callable[Concatenate[Task, Fields], Result]:
+        @functools.wraps(function)
+        def with_fields(task: Task, *args: Fields.args, **fields: Fields.kwargs) -> Result:
+            return function(task, spec_type(*args, **fields))
+
+        task, fields = inspect.signature(function).parameters["task"], inspect.signature(spec_type).parameters
+        with_fields.__signature__ = inspect.Signature([task, *fields.values()])  # type: ignore[attr-defined]
+        with_fields.__doc__ = with_shared_texts(function.__doc__ or "", {"run parameters": PARAMETER_TEXT})
+        return with_fields  # type: ignore[return-value]  # no field is called task
+
+    return decorate
+
+
+@_taking_fields(RunSpec)
+def train(task: Task, spec: RunSpec) -> Result:
     """Train on a task.
 
     Parameters
     ----------
     task : Task
         What to learn.
-    algorithm : str
-        A preset; `marginloom.algorithms.ALGORITHMS` lists them.
-    C : float
-        Cost of slack per example, in 1/2 |w|^2 + sum_i C_i loss(slack_i).
-    loss : {"squared_hinge", "hinge"}, optional
-        Loss of the slack; by default the learner's own.
-    tol : float
-        Certified relative gap at which a learner with a dual stops; an estimated one where inference is inexact and
-        without bounds.
+    {run parameters}
     least_inferences : int
         Before so many it stops at a gap of 1e-9 only: in a small problem that takes no time, and the solution then
         hardly depends on the order of the examples.
-    max_iter : int, optional
-        Passes at most; by default 100 for learners with a dual and 10 for the others.
-    n_threads : int
-        Threads for what the algorithm can share out; -1 for all cores.
-    memory : int or str, optional
-        For the candidates that a dual learner keeps: bytes, or a text such as ``"500M"``. It changes the time and not
-        the result. By default half of what is free.
-    random_state : int
-        Seed; the same one gives the same bits.
     sample_weight : array, optional
         Factor of C for every example; 0 drops it.
-    learner, engine : mapping or ready object, optional
-        Their own parameters, or the name of another engine that the learner has; see `find_algorithm`.
     evaluations : mapping, optional
         Functions from weights to scores, called after every pass.
     callbacks : sequence of Callback
@@ -112,97 +87,69 @@ def train(
     >>> train(task, C=1.0, tol=0.001).certificate.gap <= 0.001
     True
     """
-    chosen = find_algorithm(algorithm, learner, engine)
-    loss = check_loss(chosen.learner, loss)
-    C = checked("C", C, "positive")
-    tol = checked("tol", tol, "positive")
-    least_inferences = checked("least_inferences", least_inferences, "count")
-    passes = checked("max_iter", chosen.learner.default_max_iter if max_iter is None else max_iter, "positive count")
-    seed = checked("random_state", random_state, "seed")
-    threads = check_threads(chosen, n_threads)
-    check_needs(task, chosen)
-    plan = plan_memory(task, chosen, threads, memory, keeps_state=keep_state or checkpoint is not None)
-    instance_weights = checked_sample_weight(task.example_weights(sample_weight), task.core.size, C)
-    objective = Objective(C, loss or "", instance_weights, plan.working_sets)
-    native_learner = chosen.learner.build(task.core, objective)
-    examples = np.flatnonzero(instance_weights).astype(np.uint64)
-    native_engine = chosen.engine.build(Job(task.core, native_learner, examples, threads, seed))
-    settings = {
-        "algorithm": algorithm,
-        "learner": {"name": chosen.learner.name, **dataclasses.asdict(chosen.learner)},
-        "engine": {"name": chosen.engine.name, **dataclasses.asdict(chosen.engine)},
-        "loss": loss,
-        "C": C,
-        "tol": tol,
-        "max_iter": passes,
-        "threads": threads,
-        "seed": seed,
-        "examples": int(examples.size),
-        "weights": task.core.dimension,
-    }
-    evaluations = evaluations or {}
-    saver = None
-    if checkpoint is not None:
-        place = as_checkpoint(checkpoint)
-        if trace_path is not None:
-            refuse_same_outputs([("trace_path", trace_path), *(("checkpoint", path) for path in place.files)])
-        saver = Saver(place, Identity.of_run(task, settings, instance_weights, evaluations), callbacks)
-    elif resume:
-        raise InputError("resume goes on from a checkpoint, and there is no folder for one; give checkpoint=")
+    return train_as(task, spec)
+
+
+def train_as(task: Task, spec: RunSpec) -> Result:
+    """Train on a task as a spec says, see `train`."""
+    plan = make_plan(task, spec)
+    learner = plan.algorithm.learner.build(task.core, plan.objective)
+    engine = plan.algorithm.engine.build(Job(task.core, learner, plan.examples, plan.n_threads, plan.seed))
+    saver = _saver(task, spec, plan)
     folder_in_use = nullcontext() if saver is None else saver.folder_in_use()
-    with watch_ctrl_c() as interrupts, folder_in_use, Trace(settings) as trace:
-        snapshot = saver.find(resume) if saver is not None else None
-        run = Run(
-            task,
-            chosen,
-            native_engine,
-            max_iter=passes,
-            tol=tol,
-            least_inferences=least_inferences,
-            n_threads=threads,
-            evaluations=evaluations,
-            trace=trace,
-            memory=plan,
-            interrupts=interrupts,
-            objective=objective,
-        )
+    with watch_ctrl_c() as interrupts, folder_in_use, Trace(plan.settings(task)) as trace:
+        snapshot = saver.find(spec.resume) if saver is not None else None
+        run = Run(task, plan, engine, spec.evaluations or {}, trace, interrupts)
         if snapshot is not None:
             run.resume(snapshot)
-        elif warm_start is not None:
-            run.restore(warm_start)
+        elif spec.warm_start is not None:
+            run.restore(spec.warm_start)
         interrupts.defer()
-        stopped = _run_with_callbacks(run, callbacks, trace_path, saver, snapshot)
+        stopped = _run_with_callbacks(run, spec.callbacks, spec.trace_path, saver, snapshot)
         if stopped != "interrupted":
-            stopped = _certified_end(run, objective, stopped)
+            stopped = _certified_end(run, stopped)
         if stopped == "interrupted" and saver is not None:
             with suppress(KeyboardInterrupt):  # a second one: the last checkpoint must do
                 saver.flush()
-        state = run.state() if keep_state else None
+        state = run.state() if spec.keep_state else None
         weights = run.finish()
         if interrupts.answer():
             stopped = "interrupted"
         return Result(
-            algorithm=chosen,
-            loss=loss,
+            algorithm=plan.algorithm,
+            loss=plan.loss,
             weights=weights,
             certificate=run.certificate,
             trace=trace,
             stopped=stopped,
             iterations=run.iteration,
             weights_iteration=run.weights_iteration,
-            n_threads=threads,
+            n_threads=plan.n_threads,
             seconds=run.seconds,
             inferences=run.inferences,
             updates=run.updates,
             active=run.active,
             state=state,
-            memory=plan,
+            memory=plan.memory,
             working_set_mb=run.working_set_mb,
             primal=run.certificate.primal if run.certificate else run.primal,
             exact=run.exact,
             bounded=run.bounded,
-            chosen=chosen.learner.chosen(native_learner),
+            chosen=plan.algorithm.learner.chosen(learner),
         )
+
+
+def _saver(task: Task, spec: RunSpec, plan: Plan) -> Saver | None:
+    """Return what saves the run, if there is a folder for that."""
+    if spec.checkpoint is None:
+        if spec.resume:
+            raise InputError("resume goes on from a checkpoint, and there is no folder for one; give checkpoint=")
+        return None
+    place = as_checkpoint(spec.checkpoint)
+    if spec.trace_path is not None:
+        refuse_same_outputs([("trace_path", spec.trace_path), *(("checkpoint", path) for path in place.files)])
+    weights = plan.objective.instance_weights
+    return Saver(place, Identity.of_run(task, plan.settings(task), weights, spec.evaluations or {}), spec.callbacks)
 
 
 def _run_with_callbacks(
@@ -227,9 +174,9 @@ def _run_with_callbacks(
             callback.after_training(run)
 
 
-def _certified_end(run: Run, objective: Objective, stopped: str) -> str:
+def _certified_end(run: Run, stopped: str) -> str:
     try:
-        run.certify(objective)
+        run.certify()
     except KeyboardInterrupt:
         return "interrupted"
     if run.weights_iteration is not None:

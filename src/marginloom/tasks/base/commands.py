@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -27,6 +26,7 @@ from marginloom.io.files import atomic_write, open_binary
 from marginloom.io.model import task_of
 from marginloom.io.overwriting import named_files, refuse_overwriting, refuse_same_outputs
 from marginloom.tasks.base.model import Model
+from marginloom.tasks.registry import all_tasks, command_of, find_command
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -73,8 +73,12 @@ SomeModel = TypeVar("SomeModel", bound=Model)
 
 
 class TaskCommands(ABC, Generic[SomeModel]):
-    """How the commands work for the models of one task."""
+    """How the commands work for one task; an object of it is ``COMMANDS`` of the task's part `commands`.
 
+    `train` is what `marginloom train` does for it: a function made by `marginloom.cli.training.training_command`.
+    """
+
+    train: ClassVar[Callable[..., None]]
     model_type: type[SomeModel]
     #: Fields of `PredictOptions` and of `EvaluateOptions` that only some tasks have, and this one has.
     predict_options: ClassVar[frozenset[str]] = frozenset()
@@ -93,23 +97,14 @@ class TaskCommands(ABC, Generic[SomeModel]):
         """Return the lines of `inspect` on the task's own parts: a word of at most ten letters, and a text."""
 
 
-#: Where the commands of each task are: a module, and a class in it.
-_HOMES = {
-    "tag": ("marginloom.tasks.sequence.commands", "TagCommands"),
-    "classify": ("marginloom.tasks.multiclass.commands", "ClassifyCommands"),
-    "detect": ("marginloom.tasks.detection.commands", "DetectCommands"),
-    "multilabel": ("marginloom.tasks.multilabel.commands", "MultilabelCommands"),
-}
-
-
 def commands_of(path: str) -> TaskCommands[Any]:
     """Return the commands of the task that a model file belongs to."""
-    task = task_of(path)
-    if task not in _HOMES:
-        known = " or ".join(map(repr, _HOMES))
-        raise ModelFileError(f"{path}: this is a model of the task {task!r}, expected {known}")
-    module, name = _HOMES[task]
-    commands: TaskCommands[Any] = getattr(importlib.import_module(module), name)()
+    name = task_of(path)
+    task = find_command(name)
+    if task is None:
+        known = " or ".join(repr(other.command) for other in all_tasks() if other.command is not None)
+        raise ModelFileError(f"{path}: this is a model of the task {name!r}, expected {known}")
+    commands: TaskCommands[Any] = task.part("commands").COMMANDS
     return commands
 
 
@@ -119,7 +114,7 @@ def refuse_options_of_others(
     """Refuse the options that a task does not have."""
     names = {field.name for field in dataclasses.fields(declaration)} - _FOR_ALL - own
     with usage_errors():
-        refuse(context, sorted(names), f"the task {commands.model_type.task!r} of this model does not have it")
+        refuse(context, sorted(names), f"the task {command_of(commands.model_type)!r} of this model does not have it")
 
 
 @contextmanager

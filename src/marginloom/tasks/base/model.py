@@ -6,8 +6,8 @@ import dataclasses
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Protocol, Self, TypeVar
+from collections.abc import Mapping
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,12 @@ from marginloom.errors import ModelFileError
 from marginloom.io.files import StrPath
 from marginloom.io.model import MISFITS, Tensors, load_model, misfit, save_model
 from marginloom.tasks.base.task import Task
+from marginloom.tasks.registry import command_of
 from marginloom.training.certificate import Certificate
 from marginloom.training.result import Result
+from marginloom.training.spec import RunSpec
 from marginloom.training.state import State
-from marginloom.training.train import train
+from marginloom.training.train import train_as
 
 #: Weights that are looked at together, so that neither memory nor Ctrl-C suffers from how many there are.
 _PART = 1 << 22
@@ -60,9 +62,6 @@ class Model(ABC):
     state : State or None
         Where training can go on, if it was kept.
     """
-
-    #: The task's name on the command line and in files.
-    task: ClassVar[str]
 
     weights: NDArray[np.float64] = dataclasses.field(default_factory=lambda: np.zeros(0))
     settings: dict[str, Any] = dataclasses.field(default_factory=dict)
@@ -105,12 +104,12 @@ class Model(ABC):
 
     def save(self, path: StrPath) -> None:
         """Write the model to one file."""
-        save_model(path, self.task, *self._parts())
+        save_model(path, command_of(type(self)), *self._parts())
 
     @classmethod
     def load(cls, path: StrPath) -> Self:
         """Read a model that `save` wrote."""
-        parts = load_model(path, cls.task)
+        parts = load_model(path, command_of(cls))
         try:
             return cls._from_parts(*parts)
         except ModelFileError:
@@ -189,26 +188,44 @@ def _all_finite(weights: NDArray[np.float64]) -> bool:
 AnyModel = TypeVar("AnyModel", bound=Model)
 
 
+class Prepared(NamedTuple, Generic[AnyModel]):
+    """A model without weights, the task to train it on, and the run: as it was asked for, with what the task adds."""
+
+    model: AnyModel
+    task: Task
+    spec: RunSpec
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Problem(ABC, Generic[AnyModel]):
+    """Training examples, and what a task is to make of them; a task's own problem adds both as fields.
+
+    Attributes
+    ----------
+    settings : mapping
+        More to store in the model.
+    """
+
+    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    @abstractmethod
+    def prepare(self, spec: RunSpec) -> Prepared[AnyModel]:
+        """Encode the examples. What this puts into the model's settings stays there."""
+
+
 def fit_model(
-    prepare: Callable[[], tuple[AnyModel, Task]],
-    *,
-    evaluation_sets: Mapping[str, Any] | None = None,
-    settings: Mapping[str, Any] | None = None,
-    **options: Any,
+    problem: Problem[AnyModel], spec: RunSpec, evaluation_sets: Mapping[str, Any] | None = None
 ) -> tuple[AnyModel, Result]:
     """Train a model.
 
     Parameters
     ----------
-    prepare : callable
-        Encodes the training examples, and returns a model without weights and the task to train it on. What it puts
-        into the model's settings stays there.
+    problem : Problem
+        What to learn.
+    spec : RunSpec
+        How.
     evaluation_sets : mapping, optional
         Examples with their right outputs on which every iteration is scored, by `Model.evaluator`.
-    settings : mapping, optional
-        More to store in the model.
-    **options
-        Of `marginloom.training.run.train`.
 
     Returns
     -------
@@ -216,12 +233,11 @@ def fit_model(
         The model and the training run's result; its ``seconds`` also have ``features``, the time to encode.
     """
     start = time.perf_counter()
-    model, task = prepare()
-    n_threads = options.get("n_threads", 1)
-    evaluations = {name: model.evaluator(labelled, n_threads) for name, labelled in (evaluation_sets or {}).items()}
+    model, task, run = problem.prepare(spec)
+    evaluations = {name: model.evaluator(labelled, run.n_threads) for name, labelled in (evaluation_sets or {}).items()}
     _core.give_back_memory()
     feature_seconds = time.perf_counter() - start
-    result = train(task, evaluations=evaluations, **options)
+    result = train_as(task, dataclasses.replace(run, evaluations=evaluations))
     result.seconds["features"] = feature_seconds
     model.weights = result.weights
     model.certificate = result.certificate
@@ -231,7 +247,7 @@ def fit_model(
         **model.settings,
         "iterations": result.iterations,
         "stopped": result.stopped,
-        **(settings or {}),
+        **problem.settings,
     }
     return model, result
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 from collections.abc import Iterator
@@ -22,12 +21,12 @@ from marginloom.tasks.detection.boxes import LOSSES
 from marginloom.tasks.detection.drawing import draw_boxes
 from marginloom.tasks.detection.files import DetectionFile, read_detections
 from marginloom.tasks.detection.images import ImageSet, checked_boxes
-from marginloom.tasks.detection.model import Detection, Detector, LabelledImages, train_detector
+from marginloom.tasks.detection.model import Detection, DetectionModel, DetectionProblem, LabelledImages
 from marginloom.tasks.detection.png import write_png
 
 
 @training_command
-def train_detect(
+def train(
     *,
     context: typer.Context,
     options: TrainingOptions,
@@ -72,9 +71,8 @@ def train_detect(
         raise usage_error(f"--box-loss must be {' or '.join(LOSSES)}, not {box_loss!r}")
 
     def read() -> TrainingData:
-        fit = functools.partial(
-            train_detector,
-            _joined([read_detections(path) for path in options.training], stride),
+        problem = DetectionProblem(
+            training=_joined([read_detections(path) for path in options.training], stride),
             window_sizes=sizes,
             stride=stride,
             box_loss=box_loss,
@@ -82,24 +80,25 @@ def train_detect(
             overlap=overlap,
         )
         sets = {name: _joined([read_detections(path)], stride) for name, path in options.evaluation_files.items()}
-        return TrainingData(fit, sets)
+        return TrainingData(problem, sets)
 
-    run_training(options, Detector, read)
+    run_training(options, DetectionModel, read)
 
 
-class DetectCommands(TaskCommands[Detector]):
+class DetectionCommands(TaskCommands[DetectionModel]):
     """Predict, evaluate and inspect for detectors."""
 
-    model_type = Detector
+    train = staticmethod(train)
+    model_type = DetectionModel
     predict_options = frozenset({"k_best", "draw"})
 
-    def predict(self, model: Detector, options: PredictOptions) -> None:
+    def predict(self, model: DetectionModel, options: PredictOptions) -> None:
         """Write a line of JSON for every image, and pictures if they are asked for."""
         given = read_detections(options.input, labelled=False)
         if options.draw is not None:
             _make_folder(options.draw)
         with _errors_named(given.name):
-            detections = model.detect(ImageSet.pack(given.images), options.k_best, options.threads)
+            detections = model.predict_k_best(ImageSet.pack(given.images), options.k_best, options.threads)
         pictures = [] if options.draw is None else _picture_paths(Path(options.draw), detections)
         options.check_outputs(pictures)
         with open_output(options.output) as out:
@@ -108,11 +107,11 @@ class DetectCommands(TaskCommands[Detector]):
                 if pictures:
                     _draw(pictures[i], i, given, found, model.stride)
 
-    def read_labelled(self, model: Detector, options: EvaluateOptions) -> LabelledImages:
+    def read_labelled(self, model: DetectionModel, options: EvaluateOptions) -> LabelledImages:
         """Read images with their right labels and boxes."""
         return _joined([read_detections(options.input)], model.stride)
 
-    def describe(self, model: Detector) -> list[tuple[str, str]]:
+    def describe(self, model: DetectionModel) -> list[tuple[str, str]]:
         """Return the lines of `inspect` on windows and labels."""
         sizes = ", ".join(f"{height} x {width}" for height, width in model.summary()["window_sizes"])
         return [
@@ -172,3 +171,6 @@ def _draw(path: Path, i: int, given: DetectionFile, found: list[Detection], stri
         top, left, height, width = given.boxes[i].tolist()
         right = (top, left, height, width)
     write_png(path, draw_boxes(given.images[i], [one.box for one in found], right, stride))
+
+
+COMMANDS = DetectionCommands()

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import functools
+import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marginloom.engines import Engine
 from marginloom.errors import InputError
 from marginloom.io.files import StrPath
-from marginloom.learners import Learner
 from marginloom.parameters import checked
 from marginloom.tasks.base.estimator import Estimator
 from marginloom.tasks.base.model import Model
 from marginloom.tasks.detection.boxes import Box, LossFunction
 from marginloom.tasks.detection.images import ImageSet, checked_boxes
-from marginloom.tasks.detection.model import Detector, LabelledImages, train_detector
+from marginloom.tasks.detection.model import DetectionModel, DetectionProblem, LabelledImages
 from marginloom.training.callbacks import Callback
 from marginloom.training.checkpoint import Checkpoint
 
 
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class ObjectDetector(Estimator):
     """Finds one object in every image: a window of one of a few sizes, at any place, and its label.
 
@@ -67,46 +66,13 @@ class ObjectDetector(Estimator):
     [True, True, True]
     """
 
-    model_type = Detector
+    window_sizes: Sequence[tuple[int, int]] | None = None
+    stride: int = 1
+    box_loss: str | LossFunction = "iou"
+    fit_intercept: bool = False
+    overlap: float = 0.5
 
-    def __init__(
-        self,
-        algorithm: str = "dcd-ssvm",
-        *,
-        C: float = 0.1,
-        tol: float = 0.01,
-        max_iter: int | None = None,
-        loss: str | None = None,
-        window_sizes: Sequence[tuple[int, int]] | None = None,
-        stride: int = 1,
-        box_loss: str | LossFunction = "iou",
-        fit_intercept: bool = False,
-        overlap: float = 0.5,
-        n_threads: int = 1,
-        memory: int | str | None = None,
-        random_state: int | None = 0,
-        learner: Mapping[str, Any] | Learner | None = None,
-        engine: Mapping[str, Any] | Engine | None = None,
-        warm_start: bool = False,
-        verbose: bool = False,
-    ) -> None:
-        self.algorithm = algorithm
-        self.C = C
-        self.tol = tol
-        self.max_iter = max_iter
-        self.loss = loss
-        self.window_sizes = window_sizes
-        self.stride = stride
-        self.box_loss = box_loss
-        self.fit_intercept = fit_intercept
-        self.overlap = overlap
-        self.n_threads = n_threads
-        self.memory = memory
-        self.random_state = random_state
-        self.learner = learner
-        self.engine = engine
-        self.warm_start = warm_start
-        self.verbose = verbose
+    model_type = DetectionModel
 
     def fit(
         self,
@@ -142,9 +108,8 @@ class ObjectDetector(Estimator):
         overlap = checked("overlap", self.overlap, "not negative")
         if overlap > 1:
             raise InputError(f"overlap must be between 0 and 1, not {overlap}")
-        train_this = functools.partial(
-            train_detector,
-            labelled_images(X, y, stride),
+        problem = DetectionProblem(
+            training=labelled_images(X, y, stride),
             window_sizes=self.window_sizes,
             stride=stride,
             box_loss=self.box_loss,
@@ -152,7 +117,7 @@ class ObjectDetector(Estimator):
             overlap=overlap,
         )
         return self._fit(
-            train_this,
+            problem,
             sample_weight=sample_weight,
             evaluation_sets={} if eval_set is None else {"dev": _evaluation_set(eval_set, stride)},
             callbacks=callbacks,
@@ -170,7 +135,7 @@ class ObjectDetector(Estimator):
     def coef_(self) -> list[NDArray[np.float64]]:
         """For every window size the weights of the labels: labels x rows x columns x channels."""
         self._check_fitted()
-        model: Detector = self.model_
+        model: DetectionModel = self.model_
         labels = model.weights.reshape(len(model.labels.names), -1)
         templates = []
         start = 0
@@ -184,7 +149,9 @@ class ObjectDetector(Estimator):
     def predict(self, X: Any) -> list[tuple[Any, Box]]:
         """Return the best (label, box) of every image."""
         self._check_fitted()
-        return [(best[0].label, best[0].box) for best in self.model_.detect(ImageSet.pack(X), 1, self.n_threads)]
+        return [
+            (best[0].label, best[0].box) for best in self.model_.predict_k_best(ImageSet.pack(X), 1, self.n_threads)
+        ]
 
     def predict_k_best(self, X: Any, k: int = 3) -> list[list[tuple[tuple[Any, Box], float]]]:
         """Return for every image its k best (label, box) with their scores, best first, without those that overlap.
@@ -194,10 +161,10 @@ class ObjectDetector(Estimator):
         """
         self._check_fitted()
         k = checked("k", k, "positive count")
-        model: Detector = self.model_
+        model: DetectionModel = self.model_
         return [
             [((found.label, found.box), found.score) for found in detections]
-            for detections in model.detect(ImageSet.pack(X), k, self.n_threads)
+            for detections in model.predict_k_best(ImageSet.pack(X), k, self.n_threads)
         ]
 
     def score(self, X: Any, y: Any) -> float:
@@ -207,11 +174,11 @@ class ObjectDetector(Estimator):
     def evaluate(self, X: Any, y: Any) -> dict[str, Any]:
         """Return all scores: detection_accuracy and mean_iou."""
         self._check_fitted()
-        model: Detector = self.model_
+        model: DetectionModel = self.model_
         return model.scores({"given": labelled_images(X, y, model.stride)}, self.n_threads)["given"]
 
     @classmethod
-    def _own_parameters(cls, model: Detector) -> dict[str, Any]:
+    def _own_parameters(cls, model: DetectionModel) -> dict[str, Any]:
         return {
             "window_sizes": [(height * model.stride, width * model.stride) for height, width in model.sizes],
             "stride": model.stride,

@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import itertools
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from marginloom.errors import InputError
 from marginloom.io.model import Tensors
 from marginloom.tasks.base.labels import LabelSet
-from marginloom.tasks.base.model import Evaluator, Model, fit_model, strongest_places
+from marginloom.tasks.base.model import Evaluator, Model, Prepared, Problem, strongest_places
 from marginloom.tasks.detection.boxes import Box, LossFunction, detection_scores, loss_tables
 from marginloom.tasks.detection.images import ImageSet
 from marginloom.tasks.detection.task import DetectionTask
 from marginloom.threads import resolve_threads
-from marginloom.training.result import Result
+from marginloom.training.spec import RunSpec
 
 #: More sizes than this are taken for boxes drawn by hand, each with a size of its own.
 MOST_SIZES_LEARNT = 20
@@ -44,7 +44,7 @@ class Detection:
 
 
 @dataclasses.dataclass(kw_only=True)
-class Detector(Model):
+class DetectionModel(Model):
     """A trained detector.
 
     Attributes
@@ -63,8 +63,6 @@ class Detector(Model):
         Of several detections, none overlaps a better one of its label by more than this (intersection over union).
     """
 
-    task: ClassVar[str] = "detect"
-
     labels: LabelSet
     sizes: list[tuple[int, int]]
     channels: int
@@ -72,11 +70,9 @@ class Detector(Model):
     bias: bool = False
     overlap: float = 0.5
 
-    def detect(self, images: ImageSet, k: int = 1, n_threads: int = 1) -> list[list[Detection]]:
+    def predict_k_best(self, images: ImageSet, k: int = 1, n_threads: int = 1) -> list[list[Detection]]:
         """Return the k best windows of every image, best first."""
-        windows, scores, offsets = self.detection_task(images).predict_k_best(
-            self.weights, k, resolve_threads(n_threads)
-        )
+        windows, scores, offsets = self.task_of(images).predict_k_best(self.weights, k, resolve_threads(n_threads))
         boxes = self.boxes(windows).tolist()
         labels = self.labels.decode(windows[:, 0].astype(np.uint16)).tolist()
         found = [
@@ -85,7 +81,7 @@ class Detector(Model):
         ]
         return [found[start:end] for start, end in itertools.pairwise(offsets.tolist())]
 
-    def detection_task(self, images: ImageSet) -> DetectionTask:
+    def task_of(self, images: ImageSet) -> DetectionTask:
         """Return the task of finding a window in each of the images."""
         if images.channels != self.channels:
             raise InputError(
@@ -157,7 +153,7 @@ class Detector(Model):
         return header, self.labels.tensors()
 
     @classmethod
-    def from_own_parts(cls, header: dict[str, Any], tensors: Tensors) -> Detector:
+    def from_own_parts(cls, header: dict[str, Any], tensors: Tensors) -> DetectionModel:
         """Put together what `own_parts` returned."""
         sizes = [(height, width) for height, width in header["sizes"]]
         counts = [header["channels"], header["stride"], *itertools.chain.from_iterable(sizes)]
@@ -176,19 +172,11 @@ class Detector(Model):
         )
 
 
-def train_detector(
-    training: LabelledImages,
-    *,
-    window_sizes: Sequence[tuple[int, int]] | None = None,
-    stride: int = 1,
-    box_loss: str | LossFunction = "iou",
-    fit_intercept: bool = False,
-    overlap: float = 0.5,
-    **options: Any,
-) -> tuple[Detector, Result]:
-    """Train a detector.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DetectionProblem(Problem[DetectionModel]):
+    """Labelled images, and what to make of them.
 
-    Parameters
+    Attributes
     ----------
     training : LabelledImages
         What to learn from.
@@ -201,37 +189,37 @@ def train_detector(
     fit_intercept : bool
         Give every label and size a weight beside those of the pixels.
     overlap : float
-        See `Detector`.
-    **options
-        Of `marginloom.tasks.base.model.fit_model`.
-
-    Returns
-    -------
-    tuple
-        The detector and the training run's result.
+        See `DetectionModel`.
     """
 
-    def prepare() -> tuple[Detector, DetectionTask]:
-        if len(training.images) == 0:
+    training: LabelledImages
+    window_sizes: Sequence[tuple[int, int]] | None = None
+    stride: int = 1
+    box_loss: str | LossFunction = "iou"
+    fit_intercept: bool = False
+    overlap: float = 0.5
+
+    def prepare(self, spec: RunSpec) -> Prepared[DetectionModel]:
+        """Give labels and windows numbers, and tabulate the losses of these."""
+        images, box_loss = self.training.images, self.box_loss
+        if len(images) == 0:
             raise InputError("there is no image to train on")
-        sizes = _window_sizes(training.boxes, window_sizes, stride)
-        check_image_sizes(training.images, sizes, stride)
-        labels, numbers = LabelSet.learn(training.labels)
-        gold = np.column_stack([numbers, _gold_windows(training, sizes, stride)]).astype(np.uint32)
-        detector = Detector(
+        sizes = _window_sizes(self.training.boxes, self.window_sizes, self.stride)
+        check_image_sizes(images, sizes, self.stride)
+        labels, numbers = LabelSet.learn(self.training.labels)
+        gold = np.column_stack([numbers, _gold_windows(self.training, sizes, self.stride)]).astype(np.uint32)
+        model = DetectionModel(
             labels=labels,
             sizes=sizes,
-            channels=training.images.channels,
-            stride=stride,
-            bias=fit_intercept,
-            overlap=overlap,
+            channels=images.channels,
+            stride=self.stride,
+            bias=self.fit_intercept,
+            overlap=self.overlap,
             settings={"box_loss": box_loss if isinstance(box_loss, str) else "function"},
         )
-        losses = loss_tables(box_loss, labels.names, sizes, stride)
-        task = DetectionTask(training.images, gold, len(labels.names), sizes, bias=fit_intercept, losses=losses)
-        return detector, task
-
-    return fit_model(prepare, **options)
+        losses = loss_tables(box_loss, labels.names, sizes, self.stride)
+        task = DetectionTask(images, gold, len(labels.names), sizes, bias=self.fit_intercept, losses=losses)
+        return Prepared(model, task, spec)
 
 
 def check_image_sizes(images: ImageSet, sizes: Sequence[tuple[int, int]], stride: int) -> None:
@@ -285,10 +273,10 @@ def _gold_windows(training: LabelledImages, sizes: list[tuple[int, int]], stride
 class DetectionEvaluator:
     """Scores weights of a detector on labelled images."""
 
-    def __init__(self, detector: Detector, labelled: LabelledImages, n_threads: int = 1) -> None:
+    def __init__(self, detector: DetectionModel, labelled: LabelledImages, n_threads: int = 1) -> None:
         self._detector = detector
         self._n_threads = resolve_threads(n_threads)
-        self._task = detector.detection_task(labelled.images)
+        self._task = detector.task_of(labelled.images)
         self._boxes = labelled.boxes
         self._labels = detector.labels.encode(labelled.labels)
         #: Labels that training did not see, with how often they occur.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Callable
 from typing import Annotated, Any
@@ -25,11 +24,11 @@ from marginloom.tasks.base.rows import (
     predict_rows,
     rows_to_score,
 )
-from marginloom.tasks.multiclass.model import Classifier, ClassWeight, LabelledRows, train_classifier
+from marginloom.tasks.multiclass.model import ClassWeight, LabelledRows, MulticlassModel, MulticlassProblem
 
 
 @training_command
-def train_classify(
+def train(
     *,
     options: TrainingOptions,
     min_count: MinCountOption = 1,
@@ -63,9 +62,8 @@ def train_classify(
         rows = TrainingRows.read(options.training, min_count)
         labels = [label for part in rows.files for label in part.single_labels(rows.strings).tolist()]
         weights: ClassWeight = "balanced" if balanced else {rows.label(name): x for name, x in given.items()}
-        fit = functools.partial(
-            train_classifier,
-            LabelledRows(rows.X, labels),
+        problem = MulticlassProblem(
+            training=LabelledRows(rows.X, labels),
             bias=bias,
             class_weight=weights or None,
             cost_matrix=None if cost_matrix is None else _read_costs(cost_matrix, rows.label),
@@ -75,32 +73,33 @@ def train_classify(
             name: _labelled(path, rows.X.shape[1], rows.strings, options.quiet)
             for name, path in options.evaluation_files.items()
         }
-        return TrainingData(fit, sets)
+        return TrainingData(problem, sets)
 
-    run_training(options, Classifier, read, [] if cost_matrix is None else [("--cost-matrix", cost_matrix)])
+    run_training(options, MulticlassModel, read, [] if cost_matrix is None else [("--cost-matrix", cost_matrix)])
 
 
-class ClassifyCommands(TaskCommands[Classifier]):
+class MulticlassCommands(TaskCommands[MulticlassModel]):
     """Predict, evaluate and inspect for classifiers."""
 
-    model_type = Classifier
+    train = staticmethod(train)
+    model_type = MulticlassModel
     predict_options = frozenset({"k_best"})
 
-    def predict(self, model: Classifier, options: PredictOptions) -> None:
+    def predict(self, model: MulticlassModel, options: PredictOptions) -> None:
         """Write the class of every example, or its k best classes with their scores."""
         names = [str(name) for name in model.labels.names]
 
         def lines(X: Any) -> str:
-            numbers, scores = model.classify_k_best(X, options.k_best, options.threads)
+            numbers, scores = model.predict_k_best(X, options.k_best, options.threads)
             return _prediction_lines(names, numbers.tolist(), scores.tolist(), options.k_best > 1)
 
         predict_rows(options, model.n_features, lines)
 
-    def read_labelled(self, model: Classifier, options: EvaluateOptions) -> LabelledRows:
+    def read_labelled(self, model: MulticlassModel, options: EvaluateOptions) -> LabelledRows:
         """Read examples with their right classes."""
         return _labelled(options.input, model.n_features, model.labels.strings)
 
-    def describe(self, model: Classifier) -> list[tuple[str, str]]:
+    def describe(self, model: MulticlassModel) -> list[tuple[str, str]]:
         """Return the lines of `inspect` on features and classes."""
         return [
             describe_features(model.n_features, model.bias),
@@ -146,3 +145,6 @@ def _read_costs(path: str, label: Callable[[str], Any]) -> dict[tuple[Any, Any],
             raise InputError(f"{name}, line {number}: {predicted} where {right} is right stands there twice")
         costs[pair] = cost
     return costs
+
+
+COMMANDS = MulticlassCommands()

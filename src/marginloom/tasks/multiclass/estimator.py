@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,21 +13,20 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from marginloom.engines import Engine
 from marginloom.errors import InputError
 from marginloom.io.files import StrPath
-from marginloom.learners import Learner
 from marginloom.parameters import checked
 from marginloom.tasks.base.estimator import Estimator
 from marginloom.tasks.base.label_arrays import label_array, plain_labels, whole_floats
 from marginloom.tasks.base.labels import UNSEEN, LabelSet
 from marginloom.tasks.base.model import Model
 from marginloom.tasks.base.validation import validated_rows
-from marginloom.tasks.multiclass.model import Classifier, ClassWeight, CostMatrix, LabelledRows, train_classifier
+from marginloom.tasks.multiclass.model import ClassWeight, CostMatrix, LabelledRows, MulticlassModel, MulticlassProblem
 from marginloom.training.callbacks import Callback
 from marginloom.training.checkpoint import Checkpoint
 
 
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class MulticlassClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
     """Assigns one of several classes to every example: the multiclass SVM of Crammer and Singer.
 
@@ -66,44 +65,12 @@ class MulticlassClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
     ['a', 'b']
     """
 
-    model_type = Classifier
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    class_weight: ClassWeight = None
+    cost_matrix: CostMatrix = None
 
-    def __init__(
-        self,
-        algorithm: str = "dcd-ssvm",
-        *,
-        C: float = 0.1,
-        tol: float = 0.01,
-        max_iter: int | None = None,
-        loss: str | None = None,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        class_weight: ClassWeight = None,
-        cost_matrix: CostMatrix = None,
-        n_threads: int = 1,
-        memory: int | str | None = None,
-        random_state: int | None = 0,
-        learner: Mapping[str, Any] | Learner | None = None,
-        engine: str | Mapping[str, Any] | Engine | None = None,
-        warm_start: bool = False,
-        verbose: bool = False,
-    ) -> None:
-        self.algorithm = algorithm
-        self.C = C
-        self.tol = tol
-        self.max_iter = max_iter
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.cost_matrix = cost_matrix
-        self.n_threads = n_threads
-        self.memory = memory
-        self.random_state = random_state
-        self.learner = learner
-        self.engine = engine
-        self.warm_start = warm_start
-        self.verbose = verbose
+    model_type = MulticlassModel
 
     def fit(
         self,
@@ -145,15 +112,14 @@ class MulticlassClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
             if not isinstance(eval_set, (tuple, list)) or len(eval_set) != 2:
                 raise InputError("eval_set must be a tuple (X, y)")
             evaluation_sets["dev"] = self._known(self._labelled(*eval_set), LabelSet(names.tolist()))
-        train_this = functools.partial(
-            train_classifier,
-            LabelledRows(X, names[numbers]),
+        problem = MulticlassProblem(
+            training=LabelledRows(X, names[numbers]),
             bias=checked("intercept_scaling", self.intercept_scaling, "positive") if self.fit_intercept else 0.0,
             class_weight=self.class_weight,
             cost_matrix=self.cost_matrix,
         )
         return self._fit(
-            train_this,
+            problem,
             sample_weight=sample_weight,
             evaluation_sets=evaluation_sets,
             callbacks=callbacks,
@@ -188,14 +154,14 @@ class MulticlassClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the best class of every example."""
         self._check_fitted()
-        labels: NDArray[Any] = self.classes_[self.model_.classify(validated_rows(self, X), self.n_threads)]
+        labels: NDArray[Any] = self.classes_[self.model_.predict(validated_rows(self, X), self.n_threads)]
         return labels
 
     def predict_k_best(self, X: Any, k: int = 3) -> list[list[tuple[Any, float]]]:
         """Return for every example its k best classes with their scores, best first (fewer if there are fewer)."""
         self._check_fitted()
         k = checked("k", k, "positive count")
-        numbers, scores = self.model_.classify_k_best(validated_rows(self, X), k, self.n_threads)
+        numbers, scores = self.model_.predict_k_best(validated_rows(self, X), k, self.n_threads)
         labels = self.classes_[numbers].tolist()
         return [list(zip(*best, strict=True)) for best in zip(labels, scores.tolist(), strict=True)]
 
@@ -204,7 +170,7 @@ class MulticlassClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         self._check_fitted()
         labelled = self._labelled(X, y)
         right = self.model_.labels.encode(labelled.labels)
-        found = self.model_.classify(labelled.X, self.n_threads)
+        found = self.model_.predict(labelled.X, self.n_threads)
         return float(accuracy_score(right, found, sample_weight=sample_weight))
 
     def evaluate(self, X: Any, y: Any) -> dict[str, Any]:
@@ -213,7 +179,7 @@ class MulticlassClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         A class that training did not see raises `InputError`; `score`, as scikit-learn has it, counts it as an error.
         """
         self._check_fitted()
-        model: Classifier = self.model_
+        model: MulticlassModel = self.model_
         return model.report(model.evaluator(self._known(self._labelled(X, y), model.labels), self.n_threads))
 
     def _labelled(self, X: Any, y: Any) -> LabelledRows:
@@ -234,7 +200,7 @@ class MulticlassClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         return labelled
 
     @classmethod
-    def _own_parameters(cls, model: Classifier) -> dict[str, Any]:
+    def _own_parameters(cls, model: MulticlassModel) -> dict[str, Any]:
         class_weight = model.settings.get("class_weight")
         return {
             "fit_intercept": model.bias != 0,

@@ -15,11 +15,11 @@ from marginloom.io.model import Tensors
 from marginloom.parameters import checked
 from marginloom.tasks.base.dense import require_costs
 from marginloom.tasks.base.labels import UNSEEN, LabelSet
-from marginloom.tasks.base.model import Evaluator, Model, fit_model
+from marginloom.tasks.base.model import Evaluator, Model, Prepared, Problem
 from marginloom.tasks.multiclass.metrics import class_scores
 from marginloom.tasks.multiclass.task import MulticlassTask
 from marginloom.threads import resolve_threads
-from marginloom.training.result import Result
+from marginloom.training.spec import RunSpec
 
 #: An inference takes a microsecond or so; training on a handful of examples makes as many in no time.
 LEAST_INFERENCES = 2_000
@@ -37,7 +37,7 @@ class LabelledRows:
 
 
 @dataclasses.dataclass(kw_only=True)
-class Classifier(Model):
+class MulticlassModel(Model):
     """A trained classifier.
 
     Attributes
@@ -52,28 +52,26 @@ class Classifier(Model):
         What predicting a class (column) costs where another is right (row); None for 1 everywhere.
     """
 
-    task = "classify"
-
     labels: LabelSet
     n_features: int
     bias: float
     costs: NDArray[np.float64] | None = None
 
-    def multiclass_task(self, X: Any) -> MulticlassTask:
+    def task_of(self, X: Any) -> MulticlassTask:
         """Return the task of classifying examples."""
         return MulticlassTask(X, None, len(self.labels.names), bias=self.bias)
 
-    def classify(self, X: Any, n_threads: int = 1) -> NDArray[np.uint32]:
+    def predict(self, X: Any, n_threads: int = 1) -> NDArray[np.uint32]:
         """Return the number of the best class of every example."""
-        return self.multiclass_task(X).predict(self.weights, resolve_threads(n_threads))
+        return self.task_of(X).predict(self.weights, resolve_threads(n_threads))
 
-    def classify_k_best(self, X: Any, k: int, n_threads: int = 1) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
+    def predict_k_best(self, X: Any, k: int, n_threads: int = 1) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
         """Return the numbers of the k best classes of every example, or of all if there are fewer, and their scores."""
-        return self.multiclass_task(X).predict_k_best(self.weights, k, resolve_threads(n_threads))
+        return self.task_of(X).predict_k_best(self.weights, k, resolve_threads(n_threads))
 
     def class_scores(self, X: Any, n_threads: int = 1) -> NDArray[np.float64]:
         """Return the scores of all classes, one row per example."""
-        return self.multiclass_task(X).scores(self.weights, resolve_threads(n_threads))
+        return self.task_of(X).scores(self.weights, resolve_threads(n_threads))
 
     def coefficients(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return coefficients, classes by features, and intercepts."""
@@ -83,13 +81,13 @@ class Classifier(Model):
         """Return the intercepts of the classes."""
         return self._empty_task().intercepts(self.weights)
 
-    def evaluator(self, labelled: LabelledRows, n_threads: int = 1) -> ClassificationEvaluator:
+    def evaluator(self, labelled: LabelledRows, n_threads: int = 1) -> MulticlassEvaluator:
         """Return what scores weights of this classifier on examples with their right classes."""
-        return ClassificationEvaluator(self, labelled, n_threads)
+        return MulticlassEvaluator(self, labelled, n_threads)
 
     def report(self, evaluator: Evaluator) -> dict[str, Any]:
         """Return the scores, with those of every class."""
-        assert isinstance(evaluator, ClassificationEvaluator)
+        assert isinstance(evaluator, MulticlassEvaluator)
         return evaluator.report(self.weights)
 
     def summary(self) -> dict[str, Any]:
@@ -115,7 +113,7 @@ class Classifier(Model):
         return self._empty_task().core.dimension
 
     def _empty_task(self) -> MulticlassTask:
-        return self.multiclass_task(np.zeros((0, self.n_features)))
+        return self.task_of(np.zeros((0, self.n_features)))
 
     def own_parts(self) -> tuple[dict[str, Any], Tensors]:
         """Return classes, costs and sizes as a file has them."""
@@ -125,7 +123,7 @@ class Classifier(Model):
         return {"n_features": self.n_features, "bias": self.bias}, tensors
 
     @classmethod
-    def from_own_parts(cls, header: dict[str, Any], tensors: Tensors) -> Classifier:
+    def from_own_parts(cls, header: dict[str, Any], tensors: Tensors) -> MulticlassModel:
         """Put together what `own_parts` returned."""
         labels = LabelSet.load(tensors)
         costs = tensors.get("costs")
@@ -139,18 +137,11 @@ class Classifier(Model):
         )
 
 
-def train_classifier(
-    training: LabelledRows,
-    *,
-    bias: float = 1.0,
-    class_weight: ClassWeight = None,
-    cost_matrix: CostMatrix = None,
-    sample_weight: ArrayLike | None = None,
-    **options: Any,
-) -> tuple[Classifier, Result]:
-    """Train a classifier.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class MulticlassProblem(Problem[MulticlassModel]):
+    """Examples with their classes, and what to make of them.
 
-    Parameters
+    Attributes
     ----------
     training : LabelledRows
         Examples and classes to learn from.
@@ -161,30 +152,27 @@ def train_classifier(
     cost_matrix : array or mapping, optional
         What predicting the second class costs where the first is right: an array in the order of the sorted classes,
         or a mapping from pairs, in which 1 is left out.
-    sample_weight : array, optional
-        Factor of C for every example; 0 drops it.
-    **options
-        Of `marginloom.tasks.base.model.fit_model`.
-
-    Returns
-    -------
-    tuple
-        The classifier and the training run's result.
     """
-    labels, gold = LabelSet.learn(training.labels)
-    if len(labels.names) < 2:
-        raise InputError(f"there is only one class, {labels.names[0]!r}; give examples of two classes or more")
-    factors = _class_factors(labels, gold, class_weight)
-    weights = _instance_weights(factors, gold, sample_weight)
-    costs = _costs(labels, cost_matrix)
 
-    def prepare() -> tuple[Classifier, MulticlassTask]:
-        settings = {"class_weight": _stored_class_weight(labels, factors, class_weight)}
-        task = MulticlassTask(training.X, gold, len(labels.names), cost_matrix=costs, bias=bias)
-        n_features = int(np.shape(training.X)[1])
-        return Classifier(labels=labels, n_features=n_features, bias=bias, costs=costs, settings=settings), task
+    training: LabelledRows
+    bias: float = 1.0
+    class_weight: ClassWeight = None
+    cost_matrix: CostMatrix = None
 
-    return fit_model(prepare, sample_weight=weights, least_inferences=LEAST_INFERENCES, **options)
+    def prepare(self, spec: RunSpec) -> Prepared[MulticlassModel]:
+        """Give the classes numbers; their weights become weights of examples."""
+        labels, gold = LabelSet.learn(self.training.labels)
+        if len(labels.names) < 2:
+            raise InputError(f"there is only one class, {labels.names[0]!r}; give examples of two classes or more")
+        factors = _class_factors(labels, gold, self.class_weight)
+        weights = _instance_weights(factors, gold, spec.sample_weight)
+        costs = _costs(labels, self.cost_matrix)
+        task = MulticlassTask(self.training.X, gold, len(labels.names), cost_matrix=costs, bias=self.bias)
+        n_features = int(np.shape(self.training.X)[1])
+        model = MulticlassModel(labels=labels, n_features=n_features, bias=self.bias, costs=costs)
+        model.settings = {"class_weight": _stored_class_weight(labels, factors, self.class_weight)}
+        run = dataclasses.replace(spec, sample_weight=weights, least_inferences=LEAST_INFERENCES)
+        return Prepared(model, task, run)
 
 
 def _class_factors(labels: LabelSet, gold: NDArray[np.uint16], given: ClassWeight) -> NDArray[np.float64] | None:
@@ -236,14 +224,14 @@ def _costs(labels: LabelSet, given: CostMatrix) -> NDArray[np.float64] | None:
     return costs
 
 
-class ClassificationEvaluator:
+class MulticlassEvaluator:
     """Scores weights of a classifier on examples with their right classes."""
 
-    def __init__(self, classifier: Classifier, labelled: LabelledRows, n_threads: int = 1) -> None:
+    def __init__(self, classifier: MulticlassModel, labelled: LabelledRows, n_threads: int = 1) -> None:
         self._names = classifier.labels.names
         self._costs = classifier.costs
         self._n_threads = resolve_threads(n_threads)
-        self._task = classifier.multiclass_task(labelled.X)
+        self._task = classifier.task_of(labelled.X)
         self._gold = classifier.labels.encode(labelled.labels)
         if self._gold.size != self._task.core.size:
             raise InputError(f"there are {self._gold.size} labels for {self._task.core.size} examples")

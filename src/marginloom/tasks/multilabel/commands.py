@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Annotated, Any
 
 import numpy as np
@@ -22,11 +21,11 @@ from marginloom.tasks.base.rows import (
     predict_rows,
     rows_to_score,
 )
-from marginloom.tasks.multilabel.model import LabelledRows, MultilabelModel, train_multilabel
+from marginloom.tasks.multilabel.model import LabelledRows, MultilabelModel, MultilabelProblem
 
 
 @training_command
-def train_multilabel_command(
+def train(
     *,
     options: TrainingOptions,
     interactions: Annotated[
@@ -87,9 +86,8 @@ def train_multilabel_command(
         rows = TrainingRows.read(options.training, min_count)
         labels = [members for file in rows.files for members in file.label_lists(rows.strings or None)]
         pairs = [tuple(rows.label(name) for name in names.split()) for names in pair or []]
-        fit = functools.partial(
-            train_multilabel,
-            LabelledRows(rows.X, labels),
+        problem = MultilabelProblem(
+            training=LabelledRows(rows.X, labels),
             bias=bias,
             label_costs=_label_costs(labels, {rows.label(name): cost for name, cost in costs.items()}, missing_cost),
             interactions=pairs or (None if interactions == "none" else interactions),
@@ -99,7 +97,7 @@ def train_multilabel_command(
         sets = {
             name: _labelled(path, width, rows.strings, options.quiet) for name, path in options.evaluation_files.items()
         }
-        return TrainingData(fit, sets)
+        return TrainingData(problem, sets)
 
     run_training(options, MultilabelModel, read)
 
@@ -107,6 +105,7 @@ def train_multilabel_command(
 class MultilabelCommands(TaskCommands[MultilabelModel]):
     """Predict, evaluate and inspect for multilabel classifiers."""
 
+    train = staticmethod(train)
     model_type = MultilabelModel
     predict_options = frozenset({"k_best"})
 
@@ -156,3 +155,6 @@ def _prediction_line(names: list[str], found: list[tuple[Any, float]], with_scor
         labels = ",".join(names[label] for label in np.flatnonzero(indicators))
         fields += [labels, f"{score:.6g}"] if with_scores else [labels]
     return "\t".join(fields) + "\n"
+
+
+COMMANDS = MultilabelCommands()

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marginloom.engines import Engine
 from marginloom.errors import InputError
 from marginloom.io.files import StrPath
-from marginloom.learners import Learner
 from marginloom.parameters import checked
 from marginloom.tasks.base.estimator import Estimator
 from marginloom.tasks.base.model import Model
@@ -22,8 +20,8 @@ from marginloom.tasks.multilabel.model import (
     LabelCosts,
     LabelledRows,
     MultilabelModel,
+    MultilabelProblem,
     is_matrix,
-    train_multilabel,
 )
 from marginloom.training.callbacks import Callback
 from marginloom.training.checkpoint import Checkpoint
@@ -32,6 +30,7 @@ from marginloom.training.checkpoint import Checkpoint
 _LISTS, _ARRAY, _SPARSE = "lists", "array", "sparse"
 
 
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class MultilabelClassifier(Estimator):
     """Assigns a set of labels, which may be empty, to every row of a matrix.
 
@@ -75,46 +74,14 @@ class MultilabelClassifier(Estimator):
     [['red', 'round'], []]
     """
 
-    model_type = MultilabelModel
+    loss: str | None = "hinge"
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    label_costs: LabelCosts = None
+    interactions: Interactions = None
+    labels_per_slack: int | None = None
 
-    def __init__(
-        self,
-        algorithm: str = "dcd-ssvm",
-        *,
-        C: float = 0.1,
-        tol: float = 0.01,
-        max_iter: int | None = None,
-        loss: str | None = "hinge",
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        label_costs: LabelCosts = None,
-        interactions: Interactions = None,
-        labels_per_slack: int | None = None,
-        n_threads: int = 1,
-        memory: int | str | None = None,
-        random_state: int | None = 0,
-        learner: Mapping[str, Any] | Learner | None = None,
-        engine: Mapping[str, Any] | Engine | None = None,
-        warm_start: bool = False,
-        verbose: bool = False,
-    ) -> None:
-        self.algorithm = algorithm
-        self.C = C
-        self.tol = tol
-        self.max_iter = max_iter
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.label_costs = label_costs
-        self.interactions = interactions
-        self.labels_per_slack = labels_per_slack
-        self.n_threads = n_threads
-        self.memory = memory
-        self.random_state = random_state
-        self.learner = learner
-        self.engine = engine
-        self.warm_start = warm_start
-        self.verbose = verbose
+    model_type = MultilabelModel
 
     def fit(
         self,
@@ -149,17 +116,16 @@ class MultilabelClassifier(Estimator):
         """
         kind = (_SPARSE if hasattr(y, "tocsr") else _ARRAY) if is_matrix(y) else _LISTS
         rows = validated_rows(self, X, reset=True)
-        train_this = functools.partial(
-            train_multilabel,
-            LabelledRows(rows, y),
+        problem = MultilabelProblem(
+            training=LabelledRows(rows, y),
             bias=checked("intercept_scaling", self.intercept_scaling, "positive") if self.fit_intercept else 0.0,
             label_costs=self.label_costs,
             interactions=self.interactions,
             labels_per_slack=self.labels_per_slack,
+            settings={"output": kind},
         )
         return self._fit(
-            train_this,
-            settings={"output": kind},
+            problem,
             sample_weight=sample_weight,
             evaluation_sets={} if eval_set is None else {"dev": self._evaluation_set(eval_set)},
             callbacks=callbacks,

@@ -11,19 +11,19 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from marginloom.algorithms import find_algorithm
+from marginloom.algorithms import Algorithm, find_algorithm
 from marginloom.errors import InputError
 from marginloom.io.model import Tensors
 from marginloom.parameters import checked
 from marginloom.tasks.base.dense import require_coefficients, require_scores
 from marginloom.tasks.base.labels import UNSEEN, LabelSet
-from marginloom.tasks.base.model import Model, fit_model
+from marginloom.tasks.base.model import Model, Prepared, Problem
 from marginloom.tasks.multilabel.label_sets import pack_indicators, pack_lists, unpack
 from marginloom.tasks.multilabel.metrics import multilabel_scores
 from marginloom.tasks.multilabel.task import MultilabelTask
 from marginloom.threads import resolve_threads
 from marginloom.training.checks import check_loss
-from marginloom.training.result import Result
+from marginloom.training.spec import RunSpec
 
 LabelCosts: TypeAlias = "Mapping[Any, float | tuple[float, float]] | tuple[float, float] | None"
 Interactions: TypeAlias = "str | Iterable[tuple[Any, Any]] | None"
@@ -56,14 +56,12 @@ class MultilabelModel(Model):
         Numbers of labels that interact.
     """
 
-    task = "multilabel"
-
     labels: LabelSet
     n_features: int
     bias: float
     pairs: list[tuple[int, int]] = dataclasses.field(default_factory=list)
 
-    def multilabel_task(self, X: Any) -> MultilabelTask:
+    def task_of(self, X: Any) -> MultilabelTask:
         """Return the task of labelling examples."""
         task = MultilabelTask(X, None, len(self.labels.names), pairs=self.pairs, bias=self.bias)
         if task.n_features != self.n_features:
@@ -72,12 +70,12 @@ class MultilabelModel(Model):
 
     def predict(self, X: Any, n_threads: int = 1) -> NDArray[np.uint8]:
         """Return the best set of labels of every example as a 0/1 matrix."""
-        packed = self.multilabel_task(X).predict(self.weights, resolve_threads(n_threads))
+        packed = self.task_of(X).predict(self.weights, resolve_threads(n_threads))
         return unpack(packed, len(self.labels.names))
 
     def predict_k_best(self, X: Any, k: int, n_threads: int = 1) -> list[list[tuple[NDArray[np.uint8], float]]]:
         """Return for every example its k best sets, as 0/1 arrays with their score, best first."""
-        packed, scores, bounds = self.multilabel_task(X).predict_k_best(self.weights, k, resolve_threads(n_threads))
+        packed, scores, bounds = self.task_of(X).predict_k_best(self.weights, k, resolve_threads(n_threads))
         found = list(zip(unpack(packed, len(self.labels.names)), scores.tolist(), strict=True))
         return [found[start:end] for start, end in itertools.pairwise(bounds.tolist())]
 
@@ -146,7 +144,7 @@ class MultilabelModel(Model):
         return self._empty_task().core.dimension
 
     def _empty_task(self) -> MultilabelTask:
-        return self.multilabel_task(np.zeros((0, self.n_features)))
+        return self.task_of(np.zeros((0, self.n_features)))
 
     def own_parts(self) -> tuple[dict[str, Any], Tensors]:
         """Return labels, pairs and sizes as a file has them."""
@@ -167,22 +165,13 @@ class MultilabelModel(Model):
         )
 
 
-def train_multilabel(
-    training: LabelledRows,
-    *,
-    bias: float = 1.0,
-    label_costs: LabelCosts = None,
-    interactions: Interactions = None,
-    labels_per_slack: int | None = None,
-    algorithm: str = "dcd-ssvm",
-    loss: str | None = None,
-    learner: Any = None,
-    engine: Any = None,
-    **options: Any,
-) -> tuple[MultilabelModel, Result]:
-    """Train a multilabel classifier.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class MultilabelProblem(Problem[MultilabelModel]):
+    """Examples with their sets of labels, and what to make of them.
 
-    Parameters
+    The examples of a run are those of the native task: so many labels of a row as share a slack are one.
+
+    Attributes
     ----------
     training : LabelledRows
         Examples and labels to learn from.
@@ -197,50 +186,43 @@ def train_multilabel(
         Labels that share a slack, see `MultilabelTask`; by default all. It matters to the squared hinge; with the hinge
         the objective is the same whatever it is, and learners with a dual take `LABELS_PER_SLACK` by default, where
         labels do not interact and the engine does not need all labels of a row together, as `pipelined` does.
-    algorithm, learner, engine
-        Of `marginloom.training.run.train`.
-    loss : {"hinge", "squared_hinge"}, optional
-        Loss of the slack; by default hinge, where the algorithm has a loss.
-    **options
-        Of `marginloom.tasks.base.model.fit_model`.
-
-    Returns
-    -------
-    tuple
-        The classifier and the training run's result, which counts examples of the native task: so many labels of a
-        row are one.
     """
-    found = find_algorithm(algorithm, learner, engine)
-    chosen, whole_rows = found.learner, "factored" in found.engine.needs
-    loss = check_loss(chosen, "hinge" if loss is None and "hinge" in chosen.losses else loss)
 
-    def prepare() -> tuple[MultilabelModel, MultilabelTask]:
-        labels, gold = learn_labels(training.labels)
-        costs = _costs(labels, label_costs)
-        pairs = _pairs(labels, interactions)
-        together = labels_per_slack
-        if together is None and interactions is None and chosen.kind == "dual" and loss == "hinge" and not whole_rows:
-            together = LABELS_PER_SLACK
+    training: LabelledRows
+    bias: float = 1.0
+    label_costs: LabelCosts = None
+    interactions: Interactions = None
+    labels_per_slack: int | None = None
+
+    def prepare(self, spec: RunSpec) -> Prepared[MultilabelModel]:
+        """Give the labels numbers; the loss is the hinge by default, where the algorithm has one."""
+        algorithm = find_algorithm(spec.algorithm, spec.learner, spec.engine)
+        losses = algorithm.learner.losses
+        loss = check_loss(algorithm.learner, "hinge" if spec.loss is None and "hinge" in losses else spec.loss)
+        labels, gold = learn_labels(self.training.labels)
+        costs = _costs(labels, self.label_costs)
+        pairs = _pairs(labels, self.interactions)
         task = MultilabelTask(
-            training.X,
+            self.training.X,
             gold,
             len(labels.names),
             label_costs=costs,
             pairs=pairs,
-            labels_per_slack=together,
-            bias=checked("bias", bias, "not negative"),
+            labels_per_slack=self._labels_per_slack(algorithm, loss),
+            bias=checked("bias", self.bias, "not negative"),
         )
-        settings = {
+        model = MultilabelModel(labels=labels, n_features=task.n_features, bias=float(self.bias), pairs=task.pairs)
+        model.settings = {
             "label_costs": _stored_costs(labels, costs),
             "interactions": _stored_interactions(labels, pairs),
-            "labels_per_slack": labels_per_slack,
+            "labels_per_slack": self.labels_per_slack,
         }
-        model = MultilabelModel(
-            labels=labels, n_features=task.n_features, bias=float(bias), pairs=task.pairs, settings=settings
-        )
-        return model, task
+        return Prepared(model, task, dataclasses.replace(spec, loss=loss))
 
-    return fit_model(prepare, algorithm=algorithm, loss=loss, learner=learner, engine=engine, **options)
+    def _labels_per_slack(self, algorithm: Algorithm, loss: str | None) -> int | None:
+        whole_rows = "factored" in algorithm.engine.needs
+        free = self.interactions is None and algorithm.learner.kind == "dual" and loss == "hinge" and not whole_rows
+        return LABELS_PER_SLACK if self.labels_per_slack is None and free else self.labels_per_slack
 
 
 def is_matrix(labels: Any) -> bool:
@@ -347,7 +329,7 @@ class MultilabelEvaluator:
     def __init__(self, model: MultilabelModel, labelled: LabelledRows, n_threads: int = 1) -> None:
         self._n_labels = len(model.labels.names)
         self._n_threads = resolve_threads(n_threads)
-        self._task = model.multilabel_task(labelled.X)
+        self._task = model.task_of(labelled.X)
         self._gold, unseen = _encoded(model.labels, labelled.labels)
         if self._gold.shape[0] != self._task.core.size:
             raise InputError(f"there are {self._gold.shape[0]} sets of labels for {self._task.core.size} examples")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Annotated
 
 import numpy as np
@@ -20,7 +19,7 @@ from marginloom.io.formats import CRFSUITE, FORMATS, format_of
 from marginloom.parameters import checked
 from marginloom.tasks.base.commands import EvaluateOptions, PredictOptions, TaskCommands, streams
 from marginloom.tasks.base.labels import UNSEEN
-from marginloom.tasks.sequence.model import Labelled, Tagger, train_tagger
+from marginloom.tasks.sequence.model import Labelled, SequenceModel, SequenceProblem
 from marginloom.threads import resolve_threads
 
 #: What to do with columns, and so of no use where a file holds ready features.
@@ -28,7 +27,7 @@ COLUMN_OPTIONS = ("features", "column", "pos_column", "gazetteer", "clusters", "
 
 
 @training_command
-def train_tag(
+def train(
     *,
     context: typer.Context,
     options: TrainingOptions,
@@ -108,31 +107,31 @@ def train_tag(
         corpus = read_corpus(options.training, format)
         label_column = corpus.label_column(column)
         parts = {name: read_corpus([path], format, corpus.format) for name, path in options.evaluation_files.items()}
-        fit = functools.partial(
-            train_tagger,
-            Labelled.from_corpus(corpus, label_column),
-            feature_set,
+        problem = SequenceProblem(
+            training=Labelled.from_corpus(corpus, label_column),
+            features=feature_set,
             start_end=start_end,
             label_costs=costs,
             constraints=[(pair.split()[0], pair.split()[1]) for pair in forbid] if forbid else constraints,
             settings={"format": corpus.format, "label_column": label_column + 1},
         )
         return TrainingData(
-            fit,
+            problem,
             {name: Labelled.from_corpus(part, part.label_column(label_column + 1)) for name, part in parts.items()},
         )
 
-    run_training(options, Tagger, read, _files_of_features(None if ready else features, clusters, gazetteers))
+    run_training(options, SequenceModel, read, _files_of_features(None if ready else features, clusters, gazetteers))
 
 
-class TagCommands(TaskCommands[Tagger]):
+class SequenceCommands(TaskCommands[SequenceModel]):
     """Predict, evaluate and inspect for taggers."""
 
-    model_type = Tagger
+    train = staticmethod(train)
+    model_type = SequenceModel
     predict_options = frozenset({"k_best", "format"})
     evaluate_options = frozenset({"column", "format"})
 
-    def predict(self, model: Tagger, options: PredictOptions) -> None:
+    def predict(self, model: SequenceModel, options: PredictOptions) -> None:
         """Write the sentences with their labels, in the format they come in."""
         chosen, column = _file_settings(model, options.model, options.input, options.format)
         k = options.k_best
@@ -147,7 +146,7 @@ class TagCommands(TaskCommands[Tagger]):
                 out.flush()
                 advance(corpus.byte_count)
 
-    def read_labelled(self, model: Tagger, options: EvaluateOptions) -> Labelled:
+    def read_labelled(self, model: SequenceModel, options: EvaluateOptions) -> Labelled:
         """Read sentences with their right labels, by default in the column that the model was trained on."""
         chosen, trained_column = _file_settings(model, options.model, options.input, options.format)
         if chosen == CRFSUITE and options.column is not None:
@@ -156,7 +155,7 @@ class TagCommands(TaskCommands[Tagger]):
         column = corpus.label_column(trained_column if options.column is None else options.column)
         return Labelled.from_corpus(corpus, column)
 
-    def describe(self, model: Tagger) -> list[tuple[str, str]]:
+    def describe(self, model: SequenceModel) -> list[tuple[str, str]]:
         """Return the lines of `inspect` on features and labels."""
         return [
             ("features", f"{model.features.name} ({model.feature_count})"),
@@ -164,18 +163,20 @@ class TagCommands(TaskCommands[Tagger]):
         ]
 
 
-def _labels(tagger: Tagger, corpus: Corpus, k: int, threads: int) -> NDArray[np.uint16]:
+def _labels(tagger: SequenceModel, corpus: Corpus, k: int, threads: int) -> NDArray[np.uint16]:
     """Return the numbers of the k best labels of every token, `UNSEEN` where a sentence has fewer labellings."""
     if k == 1:
-        return tagger.tag(corpus, threads)[1]
+        return tagger.predict(corpus, threads)[1]
     columns = np.full((int(corpus.sentences[-1]), k), UNSEEN)
-    for start, labellings in zip(corpus.sentences[:-1].tolist(), tagger.tag_k_best(corpus, k, threads), strict=True):
+    for start, labellings in zip(
+        corpus.sentences[:-1].tolist(), tagger.predict_k_best(corpus, k, threads), strict=True
+    ):
         for rank, (numbers, _) in enumerate(labellings):
             columns[start : start + numbers.size, rank] = numbers
     return columns.reshape(-1)
 
 
-def _file_settings(tagger: Tagger, model: str, input: str, format: str | None) -> tuple[str, int | None]:
+def _file_settings(tagger: SequenceModel, model: str, input: str, format: str | None) -> tuple[str, int | None]:
     """Return an input's format, and its label's column from 1 (None: the last)."""
     trained, column = tagger.settings.get("format"), tagger.settings.get("label_column")
     if trained is None and tagger.features.name == "named" and format_of(input, format) == CRFSUITE:
@@ -214,3 +215,6 @@ def _gazetteers(given: list[str]) -> dict[str, str]:
             raise InputError(f"--gazetteer must look like NAME=FILE, every name once, not {item!r}")
         files[name] = path
     return files
+
+
+COMMANDS = SequenceCommands()

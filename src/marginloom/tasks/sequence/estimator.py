@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import functools
+import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -10,21 +10,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marginloom.engines import Engine
 from marginloom.errors import InputError
 from marginloom.features import ExtractedFeatures, FeatureSet, Lists, MatrixFeatures, NamedFeatures
 from marginloom.io.files import StrPath
-from marginloom.learners import Learner
 from marginloom.parameters import checked
 from marginloom.tasks.base.estimator import Estimator
 from marginloom.tasks.base.model import Model
 from marginloom.tasks.sequence.constraints import Pair
-from marginloom.tasks.sequence.model import Labelled, Tagger, train_tagger
+from marginloom.tasks.sequence.model import Labelled, SequenceModel, SequenceProblem
 from marginloom.threads import resolve_threads
 from marginloom.training.callbacks import Callback
 from marginloom.training.checkpoint import Checkpoint
 
 
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class SequenceTagger(Estimator):
     """Assigns a label to every token of a sentence.
 
@@ -67,54 +66,17 @@ class SequenceTagger(Estimator):
     [['D', 'N']]
     """
 
-    model_type = Tagger
+    features: str | None = None
+    min_count: int = 1
+    hash_bits: int | None = None
+    pos_column: int | None = None
+    clusters: StrPath | None = None
+    gazetteers: Mapping[str, StrPath] | None = None
+    start_end: bool = False
+    label_costs: Mapping[Any, float] | None = None
+    constraints: str | Iterable[Pair] | None = None
 
-    def __init__(
-        self,
-        algorithm: str = "dcd-ssvm",
-        *,
-        C: float = 0.1,
-        tol: float = 0.01,
-        max_iter: int | None = None,
-        loss: str | None = None,
-        features: str | None = None,
-        min_count: int = 1,
-        hash_bits: int | None = None,
-        pos_column: int | None = None,
-        clusters: StrPath | None = None,
-        gazetteers: Mapping[str, StrPath] | None = None,
-        start_end: bool = False,
-        label_costs: Mapping[Any, float] | None = None,
-        constraints: str | Iterable[Pair] | None = None,
-        n_threads: int = 1,
-        memory: int | str | None = None,
-        random_state: int | None = 0,
-        learner: Mapping[str, Any] | Learner | None = None,
-        engine: str | Mapping[str, Any] | Engine | None = None,
-        warm_start: bool = False,
-        verbose: bool = False,
-    ) -> None:
-        self.algorithm = algorithm
-        self.C = C
-        self.tol = tol
-        self.max_iter = max_iter
-        self.loss = loss
-        self.features = features
-        self.min_count = min_count
-        self.hash_bits = hash_bits
-        self.pos_column = pos_column
-        self.clusters = clusters
-        self.gazetteers = gazetteers
-        self.start_end = start_end
-        self.label_costs = label_costs
-        self.constraints = constraints
-        self.n_threads = n_threads
-        self.memory = memory
-        self.random_state = random_state
-        self.learner = learner
-        self.engine = engine
-        self.warm_start = warm_start
-        self.verbose = verbose
+    model_type = SequenceModel
 
     def fit(
         self,
@@ -155,16 +117,15 @@ class SequenceTagger(Estimator):
         else:
             training = _labelled(X, y, lengths)
         evaluation_sets = {} if eval_set is None else {"dev": _evaluation_set(eval_set)}
-        train_this = functools.partial(
-            train_tagger,
-            training,
-            self._new_features(training.source),
+        problem = SequenceProblem(
+            training=training,
+            features=self._new_features(training.source),
             start_end=self.start_end,
             label_costs=self.label_costs,
             constraints=self.constraints,
         )
         return self._fit(
-            train_this,
+            problem,
             sample_weight=sample_weight,
             evaluation_sets=evaluation_sets,
             callbacks=callbacks,
@@ -173,13 +134,13 @@ class SequenceTagger(Estimator):
         )
 
     @property
-    def tagger_(self) -> Tagger:
+    def tagger_(self) -> SequenceModel:
         """The trained tagger; the same as `model_`."""
-        tagger: Tagger = self.model_
+        tagger: SequenceModel = self.model_
         return tagger
 
     @tagger_.setter
-    def tagger_(self, tagger: Tagger) -> None:
+    def tagger_(self, tagger: SequenceModel) -> None:
         self.model_ = tagger
 
     def _adopt(self, model: Model) -> None:
@@ -190,7 +151,7 @@ class SequenceTagger(Estimator):
         """Return the best labels: a list of lists, or a flat array if `lengths` is given."""
         self._check_fitted()
         source = _source(X, lengths)
-        offsets, numbers = self.tagger_.tag(source, self.n_threads)
+        offsets, numbers = self.tagger_.predict(source, self.n_threads)
         labels = self.tagger_.labels.decode(numbers)
         if lengths is not None:
             return labels
@@ -207,7 +168,7 @@ class SequenceTagger(Estimator):
         decode = self.tagger_.labels.decode
         return [
             [(decode(numbers).tolist(), score) for numbers, score in labellings]
-            for labellings in self.tagger_.tag_k_best(_source(X, lengths), k, self.n_threads)
+            for labellings in self.tagger_.predict_k_best(_source(X, lengths), k, self.n_threads)
         ]
 
     def score(self, X: Any, y: Any, lengths: ArrayLike | None = None) -> float:
@@ -220,7 +181,7 @@ class SequenceTagger(Estimator):
         return self.tagger_.scores({"given": _labelled(X, y, lengths)}, self.n_threads)["given"]
 
     @classmethod
-    def _own_parameters(cls, model: Tagger) -> dict[str, Any]:
+    def _own_parameters(cls, model: SequenceModel) -> dict[str, Any]:
         settings = model.settings
         return {
             "features": model.features.name if model.features.kind == "extracted" else None,

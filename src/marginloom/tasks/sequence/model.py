@@ -20,12 +20,12 @@ from marginloom.memory import require_memory
 from marginloom.parameters import checked
 from marginloom.tasks.base.label_arrays import plain_labels
 from marginloom.tasks.base.labels import LabelSet
-from marginloom.tasks.base.model import Model, fit_model, strongest_places
+from marginloom.tasks.base.model import Model, Prepared, Problem, strongest_places
 from marginloom.tasks.sequence.constraints import BOUNDARY, START, Pair, forbidden_pairs, named_pairs
 from marginloom.tasks.sequence.metrics import sequence_scores
 from marginloom.tasks.sequence.task import SequenceTask
 from marginloom.threads import resolve_threads
-from marginloom.training.result import Result
+from marginloom.training.spec import RunSpec
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Labelled:
 
 
 @dataclasses.dataclass(kw_only=True)
-class Tagger(Model):
+class SequenceModel(Model):
     """A trained tagger.
 
     Attributes
@@ -60,22 +60,20 @@ class Tagger(Model):
         Numbers of labels that must not follow each other.
     """
 
-    task = "tag"
-
     features: FeatureSet
     labels: LabelSet
     start_end: bool
     forbidden: list[tuple[int, int]] = dataclasses.field(default_factory=list)
 
-    def tag(self, source: Any, n_threads: int = 1) -> tuple[NDArray[np.uint64], NDArray[np.uint16]]:
+    def predict(self, source: Any, n_threads: int = 1) -> tuple[NDArray[np.uint64], NDArray[np.uint16]]:
         """Return sentence offsets and the number of the best label of every token."""
         encoded = self.features.transform(source)
-        return encoded.sentences, self.sequence_task(encoded).predict(self.weights, resolve_threads(n_threads))
+        return encoded.sentences, self.task_of(encoded).predict(self.weights, resolve_threads(n_threads))
 
-    def tag_k_best(self, source: Any, k: int, n_threads: int = 1) -> list[list[tuple[NDArray[np.uint16], float]]]:
+    def predict_k_best(self, source: Any, k: int, n_threads: int = 1) -> list[list[tuple[NDArray[np.uint16], float]]]:
         """Return for every sentence its k best labellings, as numbers of labels with their score, best first."""
         encoded = self.features.transform(source)
-        task = self.sequence_task(encoded)
+        task = self.task_of(encoded)
         labels, scores, labellings = task.predict_k_best(self.weights, k, resolve_threads(n_threads))
         lengths = np.diff(encoded.sentences.astype(np.int64))
         counts = labellings[1:].astype(np.int64) - labellings[:-1].astype(np.int64)
@@ -83,9 +81,9 @@ class Tagger(Model):
         found = list(zip(parts, scores.tolist(), strict=True))
         return [found[start:end] for start, end in itertools.pairwise(labellings.tolist())]
 
-    def evaluator(self, labelled: Labelled, n_threads: int = 1) -> TaggingEvaluator:
+    def evaluator(self, labelled: Labelled, n_threads: int = 1) -> SequenceEvaluator:
         """Return what scores weights of this tagger on labelled sentences."""
-        return TaggingEvaluator(self, labelled, n_threads)
+        return SequenceEvaluator(self, labelled, n_threads)
 
     @property
     def feature_count(self) -> int:
@@ -124,7 +122,7 @@ class Tagger(Model):
         empty = SequenceTask.from_lists([], None, feature_count=0, label_count=len(self.labels.names))
         return empty.core.stride
 
-    def sequence_task(self, encoded: Encoded) -> SequenceTask:
+    def task_of(self, encoded: Encoded) -> SequenceTask:
         """Return the task of labelling encoded sentences."""
         return SequenceTask(encoded, None, len(self.labels.names), start_end=self.start_end, forbidden=self.forbidden)
 
@@ -134,7 +132,7 @@ class Tagger(Model):
         empty = Encoded(
             np.zeros(1, np.uint64), np.zeros(1, np.uint64), np.zeros(0, np.uint32), None, self.feature_count
         )
-        return self.sequence_task(empty).core.dimension
+        return self.task_of(empty).core.dimension
 
     def own_parts(self) -> tuple[dict[str, Any], Tensors]:
         """Return features and labels as a file has them."""
@@ -142,7 +140,7 @@ class Tagger(Model):
         return header, {**self.features.tensors(), **self.labels.tensors()}
 
     @classmethod
-    def from_own_parts(cls, header: dict[str, Any], tensors: Tensors) -> Tagger:
+    def from_own_parts(cls, header: dict[str, Any], tensors: Tensors) -> SequenceModel:
         """Put together what `own_parts` returned."""
         if not isinstance(header["start_end"], bool):
             raise ValueError("start_end is neither true nor false")
@@ -160,18 +158,11 @@ def _label_number(stored: Any) -> int:
     return stored
 
 
-def train_tagger(
-    training: Labelled,
-    features: FeatureSet,
-    *,
-    start_end: bool = False,
-    label_costs: Mapping[Any, float] | None = None,
-    constraints: str | Iterable[Pair] | None = None,
-    **options: Any,
-) -> tuple[Tagger, Result]:
-    """Train a tagger.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SequenceProblem(Problem[SequenceModel]):
+    """Labelled sentences, and what to make of them.
 
-    Parameters
+    Attributes
     ----------
     training : Labelled
         Sentences and labels to learn from.
@@ -183,37 +174,36 @@ def train_tagger(
         From a label to what a wrong prediction costs where it is right; 1 for labels that are not named.
     constraints : {"none", "bio", "bioes"} or iterable of pairs, optional
         Labels that must not follow each other, see `marginloom.tasks.sequence.constraints.forbidden_pairs`.
-    **options
-        Of `marginloom.tasks.base.model.fit_model`.
-
-    Returns
-    -------
-    tuple
-        The tagger and the training run's result; its ``seconds`` also have ``features``.
     """
 
-    def prepare() -> tuple[Tagger, SequenceTask]:
+    training: Labelled
+    features: FeatureSet
+    start_end: bool = False
+    label_costs: Mapping[Any, float] | None = None
+    constraints: str | Iterable[Pair] | None = None
+
+    def prepare(self, spec: RunSpec) -> Prepared[SequenceModel]:
+        """Extract features, number labels, and check that these keep to the constraints."""
+        training, features, constraints = self.training, self.features, self.constraints
         encoded = features.fit(training.source)  # first: the labels of a stream are known when it has been read
         labels, gold = LabelSet.learn(training.labels)
         if encoded.sentences[-1] != gold.size:
             raise InputError(f"there are {gold.size} labels for {encoded.sentences[-1]} tokens")
-        costs = _label_costs(labels, label_costs)
+        costs = _label_costs(labels, self.label_costs)
         forbidden = forbidden_pairs(constraints, labels.names)
         _check_gold(training, encoded, gold, labels, forbidden)
-        settings = {
+        model = SequenceModel(features=features, labels=labels, start_end=self.start_end, forbidden=forbidden)
+        model.settings = {
             "label_costs": [[label, cost] for label, cost in zip(labels.names, costs, strict=False) if cost != 1],
             "min_count": getattr(features, "min_count", 1),
             "constraints": constraints
             if constraints is None or isinstance(constraints, str)
             else named_pairs(forbidden, labels.names),
         }
-        tagger = Tagger(features=features, labels=labels, start_end=start_end, forbidden=forbidden, settings=settings)
         task = SequenceTask(
-            encoded, gold, len(labels.names), start_end=start_end, label_costs=costs, forbidden=forbidden
+            encoded, gold, len(labels.names), start_end=self.start_end, label_costs=costs, forbidden=forbidden
         )
-        return tagger, task
-
-    return fit_model(prepare, **options)
+        return Prepared(model, task, spec)
 
 
 def _check_gold(
@@ -274,21 +264,21 @@ def _label_costs(labels: LabelSet, given: Mapping[Any, float] | None) -> list[fl
     return costs
 
 
-class TaggingEvaluator:
+class SequenceEvaluator:
     """Scores weights of a tagger on labelled sentences, which are encoded once."""
 
-    def __init__(self, tagger: Tagger, labelled: Labelled, n_threads: int = 1) -> None:
-        self._labels = tagger.labels
+    def __init__(self, model: SequenceModel, labelled: Labelled, n_threads: int = 1) -> None:
+        self._labels = model.labels
         self._n_threads = resolve_threads(n_threads)
-        encoded = tagger.features.transform(labelled.source)
+        encoded = model.features.transform(labelled.source)
         if encoded.sentences[-1] != len(labelled.labels):
             raise InputError(f"there are {len(labelled.labels)} labels for {encoded.sentences[-1]} tokens")
-        self._task = tagger.sequence_task(encoded)
+        self._task = model.task_of(encoded)
         self._bounds = encoded.sentences.astype(np.int64)
         gold = plain_labels(labelled.labels)
         self._gold = self._split(gold)
         #: Labels that training did not see, with how often they occur.
-        self.unseen: dict[str, int] = tagger.labels.count_unseen(gold, tagger.labels.encode(gold))
+        self.unseen: dict[str, int] = model.labels.count_unseen(gold, model.labels.encode(gold))
 
     @property
     def counts(self) -> dict[str, int]:

@@ -1,0 +1,95 @@
+"""What a run will do: its description, checked against the task, with everything filled in that was left open."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marginloom.algorithms import Algorithm, find_algorithm
+from marginloom.learners import Objective
+from marginloom.parameters import checked
+from marginloom.tasks.base.task import Task
+from marginloom.training.checks import check_loss, check_needs, check_threads, checked_sample_weight
+from marginloom.training.memory import MemoryPlan, plan_memory
+from marginloom.training.spec import RunSpec
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """A run of an algorithm on the examples of a task that have a weight."""
+
+    algorithm: Algorithm
+    objective: Objective
+    examples: NDArray[np.uint64]
+    tol: float
+    least_inferences: int
+    max_iter: int
+    n_threads: int
+    seed: int
+    memory: MemoryPlan
+
+    @property
+    def loss(self) -> str | None:
+        """The loss of the slack; None where the learner has no objective."""
+        return self.objective.loss or None
+
+    def settings(self, task: Task) -> dict[str, Any]:
+        """Return what models and traces remember of it."""
+        learner, engine = self.algorithm.learner, self.algorithm.engine
+        return {
+            "algorithm": self.algorithm.name,
+            "learner": {"name": learner.name, **dataclasses.asdict(learner)},
+            "engine": {"name": engine.name, **dataclasses.asdict(engine)},
+            "loss": self.loss,
+            "C": self.objective.C,
+            "tol": self.tol,
+            "max_iter": self.max_iter,
+            "threads": self.n_threads,
+            "seed": self.seed,
+            "examples": int(self.examples.size),
+            "weights": task.core.dimension,
+        }
+
+
+def make_plan(task: Task, spec: RunSpec) -> Plan:
+    """Return what a run will do; `InputError` in one sentence if a value, a need or the memory forbids it.
+
+    Examples
+    --------
+    >>> from marginloom.tasks.sequence.task import SequenceTask
+    >>> task = SequenceTask.from_lists([[[0], [1]]], [[0, 1]], feature_count=2, label_count=2)
+    >>> make_plan(task, RunSpec(algorithm="sgd")).max_iter
+    10
+    """
+    algorithm = find_algorithm(spec.algorithm, spec.learner, spec.engine)
+    learner = algorithm.learner
+    loss = check_loss(learner, spec.loss)
+    C = checked("C", spec.C, "positive")
+    tol = checked("tol", spec.tol, "positive")
+    least_inferences = checked("least_inferences", spec.least_inferences, "count")
+    passes = learner.default_max_iter if spec.max_iter is None else spec.max_iter
+    max_iter = checked("max_iter", passes, "positive count")
+    seed = _drawn_seed() if spec.random_state is None else checked("random_state", spec.random_state, "seed")
+    n_threads = check_threads(algorithm, spec.n_threads)
+    check_needs(task, algorithm)
+    keeps_state = spec.keep_state or spec.checkpoint is not None
+    memory = plan_memory(task, algorithm, n_threads, spec.memory, keeps_state=keeps_state)
+    weights = checked_sample_weight(task.example_weights(spec.sample_weight), task.core.size, C)
+    return Plan(
+        algorithm,
+        Objective(C, loss or "", weights, memory.working_sets),
+        np.flatnonzero(weights).astype(np.uint64),
+        tol,
+        least_inferences,
+        max_iter,
+        n_threads,
+        seed,
+        memory,
+    )
+
+
+def _drawn_seed() -> int:
+    return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])

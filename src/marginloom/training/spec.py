@@ -1,0 +1,85 @@
+"""What a training run is asked to do, from the command line and the estimators down to `train`: one description."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from marginloom.engines import Engine
+from marginloom.io.files import StrPath
+from marginloom.learners import Learner
+from marginloom.training.callbacks import Callback
+from marginloom.training.checkpoint import Checkpoint
+from marginloom.training.state import State
+
+Evaluation: TypeAlias = Callable[[NDArray[np.float64]], dict[str, Any]]
+
+#: What is said of the fields of `RunParameters`, wherever they are parameters.
+PARAMETER_TEXT = """
+algorithm : str
+    How to train; ``marginloom algorithms`` lists the choices.
+C : float
+    Cost of slack per example, in 1/2 |w|^2 + sum_i C_i loss(slack_i).
+tol : float
+    Certified relative gap at which a learner with a dual stops.
+max_iter : int, optional
+    Passes at most; by default 100 for learners with a dual and 10 for the others.
+loss : {"squared_hinge", "hinge"}, optional
+    Loss of the slack; by default the learner's own.
+n_threads : int
+    Threads for what the algorithm can share out, for evaluation and prediction; -1 for all cores.
+memory : int or str, optional
+    For the candidates that a learner with a dual keeps: bytes, or a text such as ``"500M"``. It changes the time
+    and not the result. By default half of what is free.
+random_state : int, optional
+    Seed; the same one gives the same bits. None draws one.
+learner, engine : mapping or ready object, optional
+    Parameters of the learner and of the engine; or the name of another engine that the learner has, such as
+    ``"master-worker"``, alone or as ``"name"`` among the parameters.
+"""
+
+
+@dataclasses.dataclass(kw_only=True, eq=False)
+class RunParameters:
+    """The part of a run that is chosen in advance and can be used again: estimators have it as their parameters."""
+
+    algorithm: str = "dcd-ssvm"
+    C: float = 0.1
+    tol: float = 0.01
+    max_iter: int | None = None
+    loss: str | None = None
+    n_threads: int = 1
+    memory: int | str | None = None
+    random_state: int | None = 0
+    learner: Mapping[str, Any] | Learner | None = None
+    engine: str | Mapping[str, Any] | Engine | None = None
+
+
+@dataclasses.dataclass(kw_only=True, eq=False)
+class RunSpec(RunParameters):
+    """A run as a whole; its fields are the named arguments of `marginloom.train`, where they are explained."""
+
+    least_inferences: int = 0
+    sample_weight: ArrayLike | None = None
+    evaluations: Mapping[str, Evaluation] | None = None
+    callbacks: Sequence[Callback] = ()
+    warm_start: State | None = None
+    keep_state: bool = False
+    trace_path: StrPath | None = None
+    checkpoint: StrPath | Checkpoint | None = None
+    resume: bool = False
+
+    @classmethod
+    def of(cls, parameters: RunParameters) -> RunSpec:
+        """Return the run that has these parameters.
+
+        Examples
+        --------
+        >>> RunSpec.of(RunParameters(algorithm="sgd")).algorithm
+        'sgd'
+        """
+        return cls(**{field.name: getattr(parameters, field.name) for field in dataclasses.fields(RunParameters)})
