@@ -19,7 +19,7 @@ from marginloom import (
     read_detections,
     write_detections,
 )
-from marginloom.tasks.base.labels import UNSEEN, LabelSet
+from marginloom.labels.label_set import UNSEEN, LabelSet
 
 LARGE = 2**63 + 5
 LABELS = {

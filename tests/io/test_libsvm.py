@@ -43,7 +43,7 @@ def test_files_may_be_compressed(tmp_path, ending, pack):
 def test_ways_to_write_the_same(text):
     rows = parse(text, "f")
     assert rows.matrix(3).toarray().tolist() == [[0.5, 0, 1], [0, -0.4, 0], [0, 0, 0]]
-    assert rows.single_labels().tolist() == [2, 1, 2]
+    assert rows.single_labels().values().tolist() == [2, 1, 2]
 
 
 def test_multilabel_lines_have_any_number_of_labels(tmp_path):
@@ -55,10 +55,10 @@ def test_multilabel_lines_have_any_number_of_labels(tmp_path):
 
 
 def test_labels_are_names_if_not_all_are_whole_numbers():
-    assert parse(b"cat 1:1\n7 1:1\n", "f").single_labels().tolist() == ["cat", "7"]
-    assert parse(b"-1 1:1\n+1 1:1\n3e0 1:1\n", "f").single_labels().tolist() == [-1, 1, 3]
-    assert parse("naïve 1:1\n".encode(), "f").single_labels().tolist() == ["naïve"]
-    assert parse(b"7 1:1\n", "f").single_labels(strings=True).tolist() == ["7"]
+    assert parse(b"cat 1:1\n7 1:1\n", "f").single_labels().values().tolist() == ["cat", "7"]
+    assert parse(b"-1 1:1\n+1 1:1\n3e0 1:1\n", "f").single_labels().values().tolist() == [-1, 1, 3]
+    assert parse("naïve 1:1\n".encode(), "f").single_labels().values().tolist() == ["naïve"]
+    assert parse(b"7 1:1\n", "f").single_labels(strings=True).values().tolist() == ["7"]
     with pytest.raises(InputError, match="f, line 2: found the label 'cat', expected a whole number"):
         parse(b"1 1:1\ncat 1:1\n", "f").single_labels(strings=False)
 
@@ -221,7 +221,7 @@ def test_files_are_compressed_as_their_names_say(tmp_path, ending):
 
 
 def test_labels_are_whole_numbers_of_64_bits_to_the_last_digit():
-    assert parse(b"9007199254740995 1:1\n9007199254740996 1:1\n", "f").single_labels().tolist() == [
+    assert parse(b"9007199254740995 1:1\n9007199254740996 1:1\n", "f").single_labels().values().tolist() == [
         9007199254740995,
         9007199254740996,
     ]
@@ -231,18 +231,18 @@ def test_labels_are_whole_numbers_of_64_bits_to_the_last_digit():
         (b"-1", b"18446744073709551615"): object,
     }
     for labels, dtype in found.items():
-        read = parse(b"".join(label + b" 1:1\n" for label in labels), "f").single_labels()
+        read = parse(b"".join(label + b" 1:1\n" for label in labels), "f").single_labels().values()
         assert read.tolist() == [int(label) for label in labels]
         assert read.dtype == dtype
 
 
 def test_numbers_may_be_written_in_other_ways_and_are_exact():
     text = b"+1 1:1\n1.0 1:1\n1e3 1:1\n-0 1:1\n007 1:1\n9007199254740993.0 1:1\n.5e1 1:1\n0e999999999 1:1\n"
-    assert parse(text, "f").single_labels().tolist() == [1, 1, 1000, 0, 7, 9007199254740993, 5, 0]
+    assert parse(text, "f").single_labels().values().tolist() == [1, 1, 1000, 0, 7, 9007199254740993, 5, 0]
 
 
 def test_names_that_python_would_take_for_numbers_are_names():
-    assert parse("1_0 1:1\n10 1:1\n٣ 1:1\n".encode(), "f").single_labels().tolist() == ["1_0", "10", "٣"]
+    assert parse("1_0 1:1\n10 1:1\n٣ 1:1\n".encode(), "f").single_labels().values().tolist() == ["1_0", "10", "٣"]
 
 
 @pytest.mark.parametrize(

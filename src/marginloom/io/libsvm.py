@@ -22,8 +22,9 @@ from marginloom import _core
 from marginloom.errors import InputError
 from marginloom.io.compression import compressing_write
 from marginloom.io.files import StrPath, decode_utf8, read_bytes, stream_pieces
+from marginloom.labels.arrays import label_array, plain_labels
+from marginloom.labels.numbered import NumberedLabels, NumberedSets
 from marginloom.memory import require_memory
-from marginloom.tasks.base.label_arrays import label_array, plain_labels
 
 __all__ = ["LibsvmRows", "parse", "read_libsvm", "read_rows", "stream_rows", "whole_number", "write_libsvm"]
 
@@ -92,7 +93,7 @@ class LibsvmRows:
         matrix.has_canonical_format = True
         return matrix
 
-    def label_values(self, strings: bool | None = None) -> NDArray[Any]:
+    def labels(self, strings: bool | None = None) -> NumberedLabels:
         """Return the labels of all examples in a row: whole numbers if all are, or names.
 
         Parameters
@@ -102,27 +103,27 @@ class LibsvmRows:
         """
         numbers = None if strings else self._whole_numbers(required=strings is False)
         if numbers is None:
-            return np.array(self.label_names, dtype=object)[self.label_numbers]
-        return numbers[self.label_numbers]
+            return NumberedLabels(np.array(self.label_names, dtype=object), self.label_numbers)
+        together = NumberedLabels.of(numbers)  # 1 and +1 are written differently and the same
+        return NumberedLabels(together.names, together.numbers[self.label_numbers])
 
     @property
     def has_names(self) -> bool:
         """Whether a label is a name and not a whole number, so that all of them are taken as names."""
         return self._whole_numbers(required=False) is None
 
-    def single_labels(self, strings: bool | None = None) -> NDArray[Any]:
+    def single_labels(self, strings: bool | None = None) -> NumberedLabels:
         """Return the one label of every example; `InputError`, with the line, where there is not one."""
         counts = np.diff(self.label_offsets.astype(np.int64))
         wrong = np.flatnonzero(counts != 1)
         if wrong.size:
             found = "no label" if counts[wrong[0]] == 0 else f"{counts[wrong[0]]} labels"
             raise InputError(f"{self._place(int(wrong[0]))}: found {found}, expected one before the first index:value")
-        return self.label_values(strings)
+        return self.labels(strings)
 
-    def label_lists(self, strings: bool | None = None) -> list[list[Any]]:
+    def label_sets(self, strings: bool | None = None) -> NumberedSets:
         """Return the labels of every example, of which there may be none."""
-        values = self.label_values(strings).tolist()
-        return [values[start:end] for start, end in itertools.pairwise(self.label_offsets.tolist())]
+        return NumberedSets(self.labels(strings), self.label_offsets)
 
     def _whole_numbers(self, required: bool) -> NDArray[Any] | None:
         numbers = []
@@ -178,7 +179,7 @@ def parse(data: bytes, name: str, first_line: int = 1) -> LibsvmRows:
     Examples
     --------
     >>> rows = parse(b"2 1:0.5 3:1\n1,2 2:4\n", "example")
-    >>> rows.label_lists(), rows.matrix().toarray().tolist()
+    >>> rows.label_sets().lists(), rows.matrix().toarray().tolist()
     ([[2], [1, 2]], [[0.5, 0.0, 1.0], [0.0, 4.0, 0.0]])
     """
     if not data.isascii():
@@ -247,7 +248,7 @@ def read_libsvm(path: StrPath, *, n_features: int | None = None, multilabel: boo
     beyond = 0 if n_features is None else rows.count_beyond(n_features)
     if beyond:
         warnings.warn(f"{rows.name}: {beyond_text(beyond, n_features)}", stacklevel=2)
-    return rows.matrix(n_features), rows.label_lists() if multilabel else rows.single_labels()
+    return rows.matrix(n_features), rows.label_sets().lists() if multilabel else rows.single_labels().values()
 
 
 def beyond_text(count: int, n_features: int | None) -> str:

@@ -19,9 +19,10 @@ from marginloom.parameters import checked
 from marginloom.tasks.base.commands import EvaluateOptions, PredictOptions, TaskCommands, open_output
 from marginloom.tasks.detection.boxes import LOSSES
 from marginloom.tasks.detection.drawing import draw_boxes
+from marginloom.tasks.detection.features import LabelledImages
 from marginloom.tasks.detection.files import DetectionFile, read_detections
 from marginloom.tasks.detection.images import ImageSet, checked_boxes
-from marginloom.tasks.detection.model import Detection, DetectionModel, DetectionProblem, LabelledImages
+from marginloom.tasks.detection.model import Detection, DetectionModel, DetectionProblem
 from marginloom.tasks.detection.png import write_png
 
 

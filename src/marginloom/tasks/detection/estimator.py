@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,9 @@ from marginloom.parameters import checked
 from marginloom.tasks.base.estimator import Estimator
 from marginloom.tasks.base.model import Model
 from marginloom.tasks.detection.boxes import Box, LossFunction
-from marginloom.tasks.detection.images import ImageSet, checked_boxes
-from marginloom.tasks.detection.model import DetectionModel, DetectionProblem, LabelledImages
+from marginloom.tasks.detection.features import evaluation_set, labelled_images
+from marginloom.tasks.detection.images import ImageSet
+from marginloom.tasks.detection.model import DetectionModel, DetectionProblem
 from marginloom.training.callbacks import Callback
 from marginloom.training.checkpoint import Checkpoint
 
@@ -119,7 +120,7 @@ class ObjectDetector(Estimator):
         return self._fit(
             problem,
             sample_weight=sample_weight,
-            evaluation_sets={} if eval_set is None else {"dev": _evaluation_set(eval_set, stride)},
+            evaluation_sets={} if eval_set is None else {"dev": evaluation_set(eval_set, stride)},
             callbacks=callbacks,
             checkpoint=checkpoint,
             resume=resume,
@@ -186,27 +187,6 @@ class ObjectDetector(Estimator):
             "fit_intercept": model.bias,
             "overlap": model.overlap,
         }
-
-
-def labelled_images(X: Any, y: Any, stride: int = 1) -> LabelledImages:
-    """Check and pack images with the label and box of each."""
-    images = ImageSet.pack(X)
-    if isinstance(y, (str, bytes, Mapping)) or not isinstance(y, Iterable):
-        raise InputError(f"y must be a list with (label, box) of every image, not {type(y).__name__}")
-    pairs = list(y)
-    if len(pairs) != len(images):
-        raise InputError(f"X has {len(images)} images, and y has {len(pairs)} labels with boxes")
-    for i, pair in enumerate(pairs):
-        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            raise InputError(f"y[{i}] is {pair!r}; it must be (label, (top, left, height, width))"[:300])
-    boxes = checked_boxes([box for _, box in pairs], images, stride)
-    return LabelledImages(images, [label for label, _ in pairs], boxes)
-
-
-def _evaluation_set(given: Any, stride: int) -> LabelledImages:
-    if not isinstance(given, (tuple, list)) or len(given) != 2:
-        raise InputError("eval_set must be a tuple (X, y)")
-    return labelled_images(given[0], given[1], stride)
 
 
 __all__ = ["ObjectDetector"]

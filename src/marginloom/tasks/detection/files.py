@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from marginloom.errors import InputError
 from marginloom.io.files import StrPath, atomic_write, open_binary, read_bytes
-from marginloom.tasks.base.label_arrays import label_array
+from marginloom.labels.arrays import label_array
 
 __all__ = ["DetectionFile", "read_detections", "write_detections"]
 

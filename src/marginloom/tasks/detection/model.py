@@ -13,25 +13,18 @@ from numpy.typing import NDArray
 
 from marginloom.errors import InputError
 from marginloom.io.model import Tensors
-from marginloom.tasks.base.labels import LabelSet
+from marginloom.labels.label_set import LabelSet
 from marginloom.tasks.base.model import Evaluator, Model, Prepared, Problem, strongest_places
-from marginloom.tasks.detection.boxes import Box, LossFunction, detection_scores, loss_tables
+from marginloom.tasks.detection.boxes import Box, LossFunction, loss_tables
+from marginloom.tasks.detection.features import LabelledImages
 from marginloom.tasks.detection.images import ImageSet
+from marginloom.tasks.detection.metrics import detection_scores
 from marginloom.tasks.detection.task import DetectionTask
 from marginloom.threads import resolve_threads
 from marginloom.training.spec import RunSpec
 
 #: More sizes than this are taken for boxes drawn by hand, each with a size of its own.
 MOST_SIZES_LEARNT = 20
-
-
-@dataclasses.dataclass(frozen=True)
-class LabelledImages:
-    """Images with the right label and box of each; `boxes` has rows of top, left, height and width, in pixels."""
-
-    images: ImageSet
-    labels: Sequence[Any] | NDArray[Any]
-    boxes: NDArray[np.int64]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -280,7 +273,7 @@ class DetectionEvaluator:
         self._boxes = labelled.boxes
         self._labels = detector.labels.encode(labelled.labels)
         #: Labels that training did not see, with how often they occur.
-        self.unseen: dict[str, int] = detector.labels.count_unseen(labelled.labels, self._labels)
+        self.unseen: dict[str, int] = detector.labels.count_unseen(labelled.labels)
 
     @property
     def counts(self) -> dict[str, int]:

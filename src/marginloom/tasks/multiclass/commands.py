@@ -12,7 +12,7 @@ from marginloom.cli.common import numbers_of_labels, usage_errors
 from marginloom.cli.training import MinCountOption, TrainingData, TrainingOptions, run_training, training_command
 from marginloom.errors import InputError
 from marginloom.io.files import decode_utf8, read_bytes
-from marginloom.io.libsvm import read_rows
+from marginloom.labels.numbered import NumberedLabels
 from marginloom.parameters import checked
 from marginloom.tasks.base.commands import EvaluateOptions, PredictOptions, TaskCommands
 from marginloom.tasks.base.rows import (
@@ -22,9 +22,9 @@ from marginloom.tasks.base.rows import (
     bias_of,
     describe_features,
     predict_rows,
-    rows_to_score,
 )
-from marginloom.tasks.multiclass.model import ClassWeight, LabelledRows, MulticlassModel, MulticlassProblem
+from marginloom.tasks.multiclass.features import LabelledRows, read_labelled
+from marginloom.tasks.multiclass.model import ClassWeight, MulticlassModel, MulticlassProblem
 
 
 @training_command
@@ -60,7 +60,7 @@ def train(
 
     def read() -> TrainingData:
         rows = TrainingRows.read(options.training, min_count)
-        labels = [label for part in rows.files for label in part.single_labels(rows.strings).tolist()]
+        labels = NumberedLabels.join([part.single_labels(rows.strings) for part in rows.files])
         weights: ClassWeight = "balanced" if balanced else {rows.label(name): x for name, x in given.items()}
         problem = MulticlassProblem(
             training=LabelledRows(rows.X, labels),
@@ -70,7 +70,7 @@ def train(
             settings={"min_count": min_count},
         )
         sets = {
-            name: _labelled(path, rows.X.shape[1], rows.strings, options.quiet)
+            name: read_labelled(path, rows.X.shape[1], rows.strings, options.quiet)
             for name, path in options.evaluation_files.items()
         }
         return TrainingData(problem, sets)
@@ -97,7 +97,7 @@ class MulticlassCommands(TaskCommands[MulticlassModel]):
 
     def read_labelled(self, model: MulticlassModel, options: EvaluateOptions) -> LabelledRows:
         """Read examples with their right classes."""
-        return _labelled(options.input, model.n_features, model.labels.strings)
+        return read_labelled(options.input, model.n_features, model.labels.strings)
 
     def describe(self, model: MulticlassModel) -> list[tuple[str, str]]:
         """Return the lines of `inspect` on features and classes."""
@@ -105,12 +105,6 @@ class MulticlassCommands(TaskCommands[MulticlassModel]):
             describe_features(model.n_features, model.bias),
             ("classes", f"{len(model.labels.names)}: {model.labels.summary()}"),
         ]
-
-
-def _labelled(path: str, n_features: int, strings: bool, quiet: bool = False) -> LabelledRows:
-    """Read examples to score a model on, which has so many features, and names or numbers as labels."""
-    rows = read_rows(path)
-    return LabelledRows(rows_to_score(rows, n_features, quiet), rows.single_labels(strings))
 
 
 def _prediction_lines(names: list[str], numbers: list[list[int]], scores: list[list[float]], with_scores: bool) -> str:

@@ -15,13 +15,15 @@ from sklearn.utils.validation import column_or_1d
 
 from marginloom.errors import InputError
 from marginloom.io.files import StrPath
+from marginloom.labels.arrays import label_array
+from marginloom.labels.label_set import LabelSet
+from marginloom.labels.numbered import NumberedLabels
 from marginloom.parameters import checked
 from marginloom.tasks.base.estimator import Estimator
-from marginloom.tasks.base.label_arrays import label_array, plain_labels, whole_floats
-from marginloom.tasks.base.labels import UNSEEN, LabelSet
 from marginloom.tasks.base.model import Model
 from marginloom.tasks.base.validation import validated_rows
-from marginloom.tasks.multiclass.model import ClassWeight, CostMatrix, LabelledRows, MulticlassModel, MulticlassProblem
+from marginloom.tasks.multiclass.features import LabelledRows, as_label_array, one_type, stored_labels
+from marginloom.tasks.multiclass.model import ClassWeight, CostMatrix, MulticlassModel, MulticlassProblem
 from marginloom.training.callbacks import Callback
 from marginloom.training.checkpoint import Checkpoint
 
@@ -102,18 +104,18 @@ class MulticlassClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         MulticlassClassifier
             The estimator itself.
         """
-        X, y = validated_rows(self, X, _as_array(y), reset=True)
-        y = _checked(y)
+        X, y = validated_rows(self, X, as_label_array(y), reset=True)
+        y = one_type(y)
         classes, numbers = np.unique(y, return_inverse=True)
         check_classification_targets(numbers if y.dtype == object else y)  # of objects it knows strings alone
-        names = _stored(classes)
+        names = stored_labels(classes)
         evaluation_sets = {}
         if eval_set is not None:
             if not isinstance(eval_set, (tuple, list)) or len(eval_set) != 2:
                 raise InputError("eval_set must be a tuple (X, y)")
             evaluation_sets["dev"] = self._known(self._labelled(*eval_set), LabelSet(names.tolist()))
         problem = MulticlassProblem(
-            training=LabelledRows(X, names[numbers]),
+            training=LabelledRows(X, NumberedLabels(names, numbers.astype(np.uint32))),
             bias=checked("intercept_scaling", self.intercept_scaling, "positive") if self.fit_intercept else 0.0,
             class_weight=self.class_weight,
             cost_matrix=self.cost_matrix,
@@ -185,7 +187,7 @@ class MulticlassClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
     def _labelled(self, X: Any, y: Any) -> LabelledRows:
         """Return checked examples to score on."""
         X = validated_rows(self, X)
-        y = _stored(_checked(column_or_1d(_as_array(y))))
+        y = stored_labels(one_type(column_or_1d(as_label_array(y))))
         if X.shape[0] != y.size:
             raise InputError(f"X has {X.shape[0]} examples, and y has {y.size}")
         return LabelledRows(X, y)
@@ -193,9 +195,9 @@ class MulticlassClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
     @staticmethod
     def _known(labelled: LabelledRows, labels: LabelSet) -> LabelledRows:
         """Return the same examples; `InputError` if one has a class that is not among these."""
-        unseen = np.asarray(labelled.labels)[labels.encode(labelled.labels) == UNSEEN]
-        if unseen.size:
-            shown = ", ".join(repr(label) for label in sorted(set(unseen.tolist()))[:5])
+        unseen = labels.unseen(labelled.labels)
+        if unseen:
+            shown = ", ".join(map(repr, unseen[:5]))
             raise InputError(f"y has classes that training did not see: {shown}; leave their examples out")
         return labelled
 
@@ -217,22 +219,3 @@ class MulticlassClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
 
     def _more_tags(self) -> dict[str, Any]:  # the same before scikit-learn 1.6, where X_types lists what is welcome
         return {"X_types": ["2darray", "sparse"]}
-
-
-def _as_array(y: Any) -> Any:
-    """Return a list of labels as an array that does not change them; everything else is left to scikit-learn."""
-    is_list = isinstance(y, (list, tuple)) and not any(isinstance(label, (list, tuple, np.ndarray)) for label in y)
-    return label_array(y) if is_list or (isinstance(y, np.ndarray) and y.dtype.kind == "T") else y
-
-
-def _checked(y: NDArray[Any]) -> NDArray[Any]:
-    """Return labels in an array of one type, or of objects if they are strings or if no type holds them."""
-    if y.dtype != object:
-        return y
-    labels = label_array(y)
-    return labels.astype(object) if labels.dtype.kind == "U" else labels
-
-
-def _stored(labels: NDArray[Any]) -> NDArray[Any]:
-    """Return labels as a model stores them: strings, or whole numbers, which truth values and 1.0 become too."""
-    return plain_labels(whole_floats(labels.tolist()) if labels.dtype.kind == "f" else labels)

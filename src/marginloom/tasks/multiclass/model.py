@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from marginloom.errors import InputError
 from marginloom.io.model import Tensors
+from marginloom.labels.label_set import UNSEEN, LabelSet
 from marginloom.parameters import checked
 from marginloom.tasks.base.dense import require_costs
-from marginloom.tasks.base.labels import UNSEEN, LabelSet
 from marginloom.tasks.base.model import Evaluator, Model, Prepared, Problem
+from marginloom.tasks.multiclass.features import LabelledRows
 from marginloom.tasks.multiclass.metrics import class_scores
 from marginloom.tasks.multiclass.task import MulticlassTask
 from marginloom.threads import resolve_threads
@@ -26,14 +27,6 @@ LEAST_INFERENCES = 2_000
 
 ClassWeight: TypeAlias = "str | Mapping[Any, float] | None"
 CostMatrix: TypeAlias = "ArrayLike | Mapping[tuple[Any, Any], float] | None"
-
-
-@dataclasses.dataclass(frozen=True)
-class LabelledRows:
-    """Examples, one a row, with their right classes."""
-
-    X: Any
-    labels: Sequence[Any] | NDArray[Any]
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -236,7 +229,7 @@ class MulticlassEvaluator:
         if self._gold.size != self._task.core.size:
             raise InputError(f"there are {self._gold.size} labels for {self._task.core.size} examples")
         #: Labels that training did not see, with how often they occur.
-        self.unseen: dict[str, int] = classifier.labels.count_unseen(labelled.labels, self._gold)
+        self.unseen: dict[str, int] = classifier.labels.count_unseen(labelled.labels)
 
     @property
     def counts(self) -> dict[str, int]:

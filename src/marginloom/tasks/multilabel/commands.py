@@ -9,7 +9,7 @@ import typer
 
 from marginloom.cli.common import numbers_of_labels, usage_error, usage_errors
 from marginloom.cli.training import MinCountOption, TrainingData, TrainingOptions, run_training, training_command
-from marginloom.io.libsvm import read_rows
+from marginloom.labels.numbered import NumberedSets
 from marginloom.parameters import checked
 from marginloom.tasks.base.commands import EvaluateOptions, PredictOptions, TaskCommands
 from marginloom.tasks.base.rows import (
@@ -19,9 +19,9 @@ from marginloom.tasks.base.rows import (
     bias_of,
     describe_features,
     predict_rows,
-    rows_to_score,
 )
-from marginloom.tasks.multilabel.model import LabelledRows, MultilabelModel, MultilabelProblem
+from marginloom.tasks.multilabel.features import LabelledRows, read_labelled
+from marginloom.tasks.multilabel.model import MultilabelModel, MultilabelProblem
 
 
 @training_command
@@ -84,7 +84,7 @@ def train(
 
     def read() -> TrainingData:
         rows = TrainingRows.read(options.training, min_count)
-        labels = [members for file in rows.files for members in file.label_lists(rows.strings or None)]
+        labels = NumberedSets.join([file.label_sets(rows.strings or None) for file in rows.files])
         pairs = [tuple(rows.label(name) for name in names.split()) for names in pair or []]
         problem = MultilabelProblem(
             training=LabelledRows(rows.X, labels),
@@ -93,9 +93,9 @@ def train(
             interactions=pairs or (None if interactions == "none" else interactions),
             labels_per_slack=labels_per_slack,
         )
-        width = rows.X.shape[1]
         sets = {
-            name: _labelled(path, width, rows.strings, options.quiet) for name, path in options.evaluation_files.items()
+            name: read_labelled(path, rows.X.shape[1], rows.strings, options.quiet)
+            for name, path in options.evaluation_files.items()
         }
         return TrainingData(problem, sets)
 
@@ -123,7 +123,7 @@ class MultilabelCommands(TaskCommands[MultilabelModel]):
 
     def read_labelled(self, model: MultilabelModel, options: EvaluateOptions) -> LabelledRows:
         """Read examples with their right labels."""
-        return _labelled(options.input, model.n_features, model.labels.strings)
+        return read_labelled(options.input, model.n_features, model.labels.strings)
 
     def describe(self, model: MultilabelModel) -> list[tuple[str, str]]:
         """Return the lines of `inspect` on features, labels and pairs."""
@@ -134,18 +134,12 @@ class MultilabelCommands(TaskCommands[MultilabelModel]):
         ]
 
 
-def _labelled(path: str, n_features: int, strings: bool, quiet: bool = False) -> LabelledRows:
-    """Return examples to score a model on; it has so many features, and names or numbers as labels."""
-    rows = read_rows(path)
-    return LabelledRows(rows_to_score(rows, n_features, quiet), rows.label_lists(strings))
-
-
-def _label_costs(labels: list[list[Any]], named: dict[Any, float], missing: float) -> Any:
+def _label_costs(labels: NumberedSets, named: dict[Any, float], missing: float) -> Any:
     if missing == 1:
         return named or None
     if not named:
         return missing, 1.0
-    every = {label for members in labels for label in members} | set(named)
+    every = set(labels.members.names.tolist()) | set(named)
     return {label: (missing * named.get(label, 1.0), named.get(label, 1.0)) for label in every}
 
 

@@ -15,13 +15,12 @@ from marginloom.parameters import checked
 from marginloom.tasks.base.estimator import Estimator
 from marginloom.tasks.base.model import Model
 from marginloom.tasks.base.validation import validated_rows
+from marginloom.tasks.multilabel.features import LabelledRows, is_matrix
 from marginloom.tasks.multilabel.model import (
     Interactions,
     LabelCosts,
-    LabelledRows,
     MultilabelModel,
     MultilabelProblem,
-    is_matrix,
 )
 from marginloom.training.callbacks import Callback
 from marginloom.training.checkpoint import Checkpoint

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from marginloom.errors import InputError
 from marginloom.sparse_matrices import checked_csr
@@ -66,12 +67,30 @@ def pack_lists(sets: Sequence[Iterable[int]], n_labels: int) -> NDArray[np.uint8
     [[5], [0]]
     """
     members = [list(labels) for labels in sets]
-    rows = np.repeat(np.arange(len(members)), [len(labels) for labels in members])
-    columns = np.array([label for labels in members for label in labels], dtype=np.int64)
-    if columns.size and not (columns.min() >= 0 and columns.max() < n_labels):
-        beyond = columns[(columns < 0) | (columns >= n_labels)][0]
-        raise InputError(f"a label has the number {beyond}; there are {n_labels} labels, numbered from 0")
-    return _packed(rows, columns, (len(members), n_labels))
+    places = np.repeat(np.arange(len(members)), [len(labels) for labels in members])
+    return pack_numbers(places, np.array([label for labels in members for label in labels]), (len(members), n_labels))
+
+
+def pack_numbers(places: ArrayLike, numbers: ArrayLike, shape: tuple[int, int]) -> NDArray[np.uint8]:
+    """Return a row of bytes per set, given for each member the number of its set and that of its label.
+
+    Examples
+    --------
+    >>> pack_numbers([0, 0], [0, 2], (2, 3)).tolist()
+    [[5], [0]]
+    """
+    columns = np.asarray(numbers, dtype=np.int64)
+    if columns.size and not (columns.min() >= 0 and columns.max() < shape[1]):
+        beyond = columns[(columns < 0) | (columns >= shape[1])][0]
+        raise InputError(f"a label has the number {beyond}; there are {shape[1]} labels, numbered from 0")
+    return _packed(places, columns, shape)
+
+
+@dataclasses.dataclass(frozen=True)
+class PackedSets:
+    """Right labels of all examples as a task holds them: a row of bytes each."""
+
+    bits: NDArray[np.uint8]
 
 
 def unpack(packed: NDArray[np.uint8], n_labels: int) -> NDArray[np.uint8]:
@@ -84,20 +103,6 @@ def unpack(packed: NDArray[np.uint8], n_labels: int) -> NDArray[np.uint8]:
     """
     require_indicators(packed.shape[0], n_labels)
     return np.unpackbits(packed, axis=1, count=n_labels, bitorder="little")
-
-
-def unpack_lists(packed: NDArray[np.uint8], n_labels: int) -> list[list[int]]:
-    """Return the label numbers of packed sets.
-
-    Examples
-    --------
-    >>> unpack_lists(pack_lists([[2, 0], []], 3), 3)
-    [[0, 2], []]
-    """
-    rows, columns = np.nonzero(unpack(packed, n_labels))
-    bounds = np.searchsorted(rows, np.arange(packed.shape[0] + 1))
-    numbers = columns.tolist()
-    return [numbers[start:end] for start, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)]
 
 
 def split(packed: NDArray[np.uint8], n_labels: int, size: int) -> NDArray[np.uint8]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from marginloom.algorithms import Algorithm, find_algorithm
 from marginloom.errors import InputError
 from marginloom.io.model import Tensors
+from marginloom.labels.label_set import LabelSet
 from marginloom.parameters import checked
 from marginloom.tasks.base.dense import require_coefficients, require_scores
-from marginloom.tasks.base.labels import UNSEEN, LabelSet
 from marginloom.tasks.base.model import Model, Prepared, Problem
-from marginloom.tasks.multilabel.label_sets import pack_indicators, pack_lists, unpack
+from marginloom.tasks.multilabel.features import LabelledRows, encode_labels, learn_labels
+from marginloom.tasks.multilabel.label_sets import unpack
 from marginloom.tasks.multilabel.metrics import multilabel_scores
 from marginloom.tasks.multilabel.task import MultilabelTask
 from marginloom.threads import resolve_threads
@@ -30,14 +31,6 @@ Interactions: TypeAlias = "str | Iterable[tuple[Any, Any]] | None"
 
 #: Labels that share a slack where the objective does not depend on it: as many as a row of weights has in a cache line.
 LABELS_PER_SLACK = 8
-
-
-@dataclasses.dataclass(frozen=True)
-class LabelledRows:
-    """Examples, one a row, with their right labels: a 0/1 array or sparse matrix, or a list of lists of labels."""
-
-    X: Any
-    labels: Any
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -225,54 +218,6 @@ class MultilabelProblem(Problem[MultilabelModel]):
         return LABELS_PER_SLACK if self.labels_per_slack is None and free else self.labels_per_slack
 
 
-def is_matrix(labels: Any) -> bool:
-    """Tell whether right labels are a 0/1 matrix and not lists of labels.
-
-    Examples
-    --------
-    >>> is_matrix(np.eye(2)), is_matrix([["a"], []])
-    (True, False)
-    """
-    return hasattr(labels, "tocsr") or (isinstance(labels, np.ndarray) and labels.dtype != object)
-
-
-def learn_labels(labels: Any) -> tuple[LabelSet, Any]:
-    """Return the labels that there are, and the right ones as `MultilabelTask` takes them.
-
-    Examples
-    --------
-    >>> names, numbers = learn_labels([["b", "a"], [], ["a"]])
-    >>> names.names, numbers
-    (['a', 'b'], [[1, 0], [], [0]])
-    """
-    if is_matrix(labels):
-        if labels.ndim != 2 or labels.shape[1] == 0:
-            raise InputError(f"y must be a 0/1 matrix with a column per label, and its shape is {labels.shape}")
-        return LabelSet(list(range(labels.shape[1]))), labels
-    sets = _as_lists(labels)
-    flat = [label for members in sets for label in members]
-    if not flat:
-        raise InputError("no example has a label, so there is nothing to learn")
-    names, numbers = LabelSet.learn(flat)
-    return names, _regrouped(numbers.tolist(), sets)
-
-
-def _as_lists(labels: Any) -> list[list[Any]]:
-    if isinstance(labels, (str, bytes, Mapping)) or not isinstance(labels, Iterable):
-        raise InputError(f"y must be a 0/1 matrix or a list with the labels of each example, not {labels!r}"[:300])
-    sets = []
-    for i, members in enumerate(labels):
-        if isinstance(members, (str, bytes)) or not isinstance(members, Iterable):
-            raise InputError(f"y[{i}] is {members!r}; give a list of labels for each example, which may be empty")
-        sets.append(list(members))
-    return sets
-
-
-def _regrouped(flat: Sequence[Any], like: Sequence[Sequence[Any]]) -> list[list[Any]]:
-    bounds = itertools.pairwise(itertools.accumulate(map(len, like), initial=0))
-    return [list(flat[start:end]) for start, end in bounds]
-
-
 def _costs(labels: LabelSet, given: LabelCosts) -> NDArray[np.float64] | None:
     if given is None:
         return None
@@ -330,7 +275,7 @@ class MultilabelEvaluator:
         self._n_labels = len(model.labels.names)
         self._n_threads = resolve_threads(n_threads)
         self._task = model.task_of(labelled.X)
-        self._gold, unseen = _encoded(model.labels, labelled.labels)
+        self._gold, unseen = encode_labels(model.labels, labelled.labels)
         if self._gold.shape[0] != self._task.core.size:
             raise InputError(f"there are {self._gold.shape[0]} sets of labels for {self._task.core.size} examples")
         #: Labels that training did not see, with how often they occur.
@@ -353,22 +298,3 @@ class MultilabelEvaluator:
         predicted = unpack(self._task.predict(weights, self._n_threads), self._n_labels)
         beyond = self._gold.shape[1] - self._n_labels
         return dict(multilabel_scores(self._gold, np.pad(predicted, ((0, 0), (0, beyond)))))
-
-
-def _encoded(labels: LabelSet, given: Any) -> tuple[NDArray[np.uint8], dict[str, int]]:
-    """Return a 0/1 matrix with a column per label, then one per label that training did not see; and those."""
-    width = len(labels.names)
-    if is_matrix(given):
-        if given.ndim != 2 or given.shape[1] != width:
-            raise InputError(f"y has the shape {given.shape}; there must be a column for each of {width} labels")
-        return unpack(pack_indicators(given), width), {}
-    sets = _as_lists(given)
-    flat = [label for members in sets for label in members]
-    numbers = labels.encode(flat).astype(np.int64)
-    unseen = labels.count_unseen(flat, numbers)
-    columns = {label: width + rank for rank, label in enumerate(unseen)}
-    for place in np.flatnonzero(numbers == UNSEEN):
-        numbers[place] = columns[str(flat[place])]
-    total = width + len(columns)
-    packed = pack_lists(_regrouped(numbers.tolist(), sets), total)
-    return unpack(packed, total), unseen

@@ -15,7 +15,7 @@ from marginloom.parameters import checked
 from marginloom.tasks.base.inputs import Inputs
 from marginloom.tasks.base.task import Task
 from marginloom.tasks.multilabel.label_pairs import resolve_pairs
-from marginloom.tasks.multilabel.label_sets import bytes_of, pack_indicators, pack_lists, split, unpack
+from marginloom.tasks.multilabel.label_sets import PackedSets, bytes_of, pack_indicators, pack_lists, split, unpack
 
 NO_K_BEST = (
     "there are no k best sets where the pairs of labels that interact have cycles; give k=1, or train with a tree of "
@@ -34,7 +34,7 @@ class MultilabelTask(Task):
     ----------
     X : sparse matrix or array of shape (rows, features)
         The inputs. CSR matrices and C-contiguous arrays of float32 or float64 are not copied, and must not change.
-    gold : 0/1 array or sparse matrix, or list of lists of label numbers, or None
+    gold : 0/1 array or sparse matrix, list of lists of label numbers, PackedSets, or None
         The right labels of every example, which may be none at all.
     n_labels : int
         How many labels there are.
@@ -215,7 +215,7 @@ def _packed(gold: Any, row_count: int, n_labels: int) -> NDArray[np.uint8]:
             raise InputError(f"gold has the shape {gold.shape}; there must be a column for each of {n_labels} labels")
         packed = pack_indicators(gold)
     else:
-        packed = pack_lists(gold, n_labels)
+        packed = gold.bits if isinstance(gold, PackedSets) else pack_lists(gold, n_labels)
     if packed.shape[0] != row_count:
         raise InputError(f"X has {row_count} rows, and gold has {packed.shape[0]}")
     return packed

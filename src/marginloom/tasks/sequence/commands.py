@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 from marginloom.cli.common import ColumnOption, FormatOption, numbers_of_labels, refuse, usage_error, usage_errors
 from marginloom.cli.training import MinCountOption, TrainingData, TrainingOptions, run_training, training_command
 from marginloom.errors import InputError
-from marginloom.features import ExtractedFeatures, FeatureSet, Lists, NamedFeatures, check_feature_set
+from marginloom.features import check_feature_set
 from marginloom.features.sets import FEATURE_SETS
 from marginloom.io.conll import default_label_column
 from marginloom.io.corpus import Corpus, read_corpus, stream_corpora
 from marginloom.io.formats import CRFSUITE, FORMATS, format_of
+from marginloom.labels.label_set import UNSEEN
 from marginloom.parameters import checked
 from marginloom.tasks.base.commands import EvaluateOptions, PredictOptions, TaskCommands, streams
-from marginloom.tasks.base.labels import UNSEEN
-from marginloom.tasks.sequence.model import Labelled, SequenceModel, SequenceProblem
-from marginloom.threads import resolve_threads
+from marginloom.tasks.sequence.features import LabelledSentences, new_features
+from marginloom.tasks.sequence.model import SequenceModel, SequenceProblem
 
 #: What to do with columns, and so of no use where a file holds ready features.
 COLUMN_OPTIONS = ("features", "column", "pos_column", "gazetteer", "clusters", "hash_bits")
@@ -94,31 +94,31 @@ def train(
         raise usage_error("--forbid takes two labels, as in --forbid 'O I-PER', and no --constraints beside it")
 
     def read() -> TrainingData:
-        feature_set: FeatureSet = NamedFeatures(min_count)
-        if not ready:
-            feature_set = ExtractedFeatures(
-                features,
-                min_count=min_count,
-                hash_bits=hash_bits,
-                pos_column=pos_column,
-                lists=Lists.read(clusters, gazetteers),
-                n_threads=resolve_threads(options.threads),
-            )
         corpus = read_corpus(options.training, format)
         label_column = corpus.label_column(column)
         parts = {name: read_corpus([path], format, corpus.format) for name, path in options.evaluation_files.items()}
         problem = SequenceProblem(
-            training=Labelled.from_corpus(corpus, label_column),
-            features=feature_set,
+            training=LabelledSentences.from_corpus(corpus, label_column),
+            features=new_features(
+                None if ready else features,
+                corpus,
+                min_count=min_count,
+                hash_bits=hash_bits,
+                pos_column=pos_column,
+                clusters=clusters,
+                gazetteers=gazetteers,
+                n_threads=options.threads,
+            ),
             start_end=start_end,
             label_costs=costs,
             constraints=[(pair.split()[0], pair.split()[1]) for pair in forbid] if forbid else constraints,
             settings={"format": corpus.format, "label_column": label_column + 1},
         )
-        return TrainingData(
-            problem,
-            {name: Labelled.from_corpus(part, part.label_column(label_column + 1)) for name, part in parts.items()},
-        )
+        sets = {
+            name: LabelledSentences.from_corpus(part, part.label_column(label_column + 1))
+            for name, part in parts.items()
+        }
+        return TrainingData(problem, sets)
 
     run_training(options, SequenceModel, read, _files_of_features(None if ready else features, clusters, gazetteers))
 
@@ -146,14 +146,14 @@ class SequenceCommands(TaskCommands[SequenceModel]):
                 out.flush()
                 advance(corpus.byte_count)
 
-    def read_labelled(self, model: SequenceModel, options: EvaluateOptions) -> Labelled:
+    def read_labelled(self, model: SequenceModel, options: EvaluateOptions) -> LabelledSentences:
         """Read sentences with their right labels, by default in the column that the model was trained on."""
         chosen, trained_column = _file_settings(model, options.model, options.input, options.format)
         if chosen == CRFSUITE and options.column is not None:
             raise usage_error("in crfsuite's format the labels are the first field: --column cannot be given")
         corpus = read_corpus([options.input], chosen)
         column = corpus.label_column(trained_column if options.column is None else options.column)
-        return Labelled.from_corpus(corpus, column)
+        return LabelledSentences.from_corpus(corpus, column)
 
     def describe(self, model: SequenceModel) -> list[tuple[str, str]]:
         """Return the lines of `inspect` on features and labels."""

@@ -7,18 +7,22 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from marginloom.errors import InputError
-from marginloom.features import ExtractedFeatures, FeatureSet, Lists, MatrixFeatures, NamedFeatures
+from marginloom.features import FeatureSet
 from marginloom.io.files import StrPath
 from marginloom.parameters import checked
 from marginloom.tasks.base.estimator import Estimator
 from marginloom.tasks.base.model import Model
 from marginloom.tasks.sequence.constraints import Pair
-from marginloom.tasks.sequence.model import Labelled, SequenceModel, SequenceProblem
-from marginloom.threads import resolve_threads
+from marginloom.tasks.sequence.features import (
+    evaluation_set,
+    labelled_sentences,
+    labelled_stream,
+    new_features,
+    source_of,
+)
+from marginloom.tasks.sequence.model import SequenceModel, SequenceProblem
 from marginloom.training.callbacks import Callback
 from marginloom.training.checkpoint import Checkpoint
 
@@ -113,10 +117,10 @@ class SequenceTagger(Estimator):
             The estimator itself.
         """
         if self.features is None and isinstance(X, Iterator):
-            training = _labelled_stream(X, y)
+            training = labelled_stream(X, y)
         else:
-            training = _labelled(X, y, lengths)
-        evaluation_sets = {} if eval_set is None else {"dev": _evaluation_set(eval_set)}
+            training = labelled_sentences(X, y, lengths)
+        evaluation_sets = {} if eval_set is None else {"dev": evaluation_set(eval_set)}
         problem = SequenceProblem(
             training=training,
             features=self._new_features(training.source),
@@ -150,7 +154,7 @@ class SequenceTagger(Estimator):
     def predict(self, X: Any, lengths: ArrayLike | None = None) -> Any:
         """Return the best labels: a list of lists, or a flat array if `lengths` is given."""
         self._check_fitted()
-        source = _source(X, lengths)
+        source = source_of(X, lengths)
         offsets, numbers = self.tagger_.predict(source, self.n_threads)
         labels = self.tagger_.labels.decode(numbers)
         if lengths is not None:
@@ -168,7 +172,7 @@ class SequenceTagger(Estimator):
         decode = self.tagger_.labels.decode
         return [
             [(decode(numbers).tolist(), score) for numbers, score in labellings]
-            for labellings in self.tagger_.predict_k_best(_source(X, lengths), k, self.n_threads)
+            for labellings in self.tagger_.predict_k_best(source_of(X, lengths), k, self.n_threads)
         ]
 
     def score(self, X: Any, y: Any, lengths: ArrayLike | None = None) -> float:
@@ -178,7 +182,7 @@ class SequenceTagger(Estimator):
     def evaluate(self, X: Any, y: Any, lengths: ArrayLike | None = None) -> dict[str, Any]:
         """Return all scores: accuracy, and for BIO labels precision, recall and f1 of spans."""
         self._check_fitted()
-        return self.tagger_.scores({"given": _labelled(X, y, lengths)}, self.n_threads)["given"]
+        return self.tagger_.scores({"given": labelled_sentences(X, y, lengths)}, self.n_threads)["given"]
 
     @classmethod
     def _own_parameters(cls, model: SequenceModel) -> dict[str, Any]:
@@ -193,91 +197,13 @@ class SequenceTagger(Estimator):
         }
 
     def _new_features(self, source: Any) -> FeatureSet:
-        min_count = checked("min_count", self.min_count, "positive count")
-        if self.features is not None:
-            return ExtractedFeatures(
-                self.features,
-                min_count=min_count,
-                hash_bits=None if self.hash_bits is None else checked("hash_bits", self.hash_bits, "hash bits"),
-                pos_column=None
-                if self.pos_column is None
-                else checked("pos_column", self.pos_column, "positive count"),
-                lists=Lists.read(self.clusters, self.gazetteers),
-                n_threads=resolve_threads(self.n_threads),
-            )
-        if isinstance(source, tuple) or (isinstance(source, list) and source and _is_matrix(source[0])):
-            return MatrixFeatures()
-        return NamedFeatures(min_count)
-
-
-def _is_matrix(thing: Any) -> bool:
-    return hasattr(thing, "tocsr") or (isinstance(thing, np.ndarray) and thing.dtype != object)
-
-
-def _source(X: Any, lengths: ArrayLike | None) -> Any:
-    """Return a list of sentences, or a matrix with lengths."""
-    if lengths is not None:
-        return X, lengths
-    if _is_matrix(X) and getattr(X, "ndim", 2) == 2:
-        raise InputError("X is one matrix, so lengths= must say how long its sentences are")
-    return _as_list(X, "X must be a list of sentences")
-
-
-def _as_list(items: Any, wanted: str) -> list[Any]:
-    if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
-        raise InputError(f"{wanted}, not {items!r}"[:300])
-    return list(items)
-
-
-def _labelled(X: Any, y: Any, lengths: ArrayLike | None = None) -> Labelled:
-    source = _source(X, lengths)
-    if lengths is not None:
-        return Labelled(source, y if isinstance(y, np.ndarray) else _as_list(y, "y must be a list of labels"))
-    sequences = _as_list(y, "y must be a list with the labels of each sentence")
-    if len(source) != len(sequences):
-        raise InputError(f"X has {len(source)} sentences, and y has {len(sequences)}")
-    flat: list[Any] = []
-    for i, (sentence, labels) in enumerate(zip(source, sequences, strict=True)):
-        tokens = (
-            sentence.shape[0] if hasattr(sentence, "shape") else len(_as_list(sentence, f"sentence {i} must be a list"))
+        return new_features(
+            self.features,
+            source,
+            min_count=checked("min_count", self.min_count, "positive count"),
+            hash_bits=None if self.hash_bits is None else checked("hash_bits", self.hash_bits, "hash bits"),
+            pos_column=None if self.pos_column is None else checked("pos_column", self.pos_column, "positive count"),
+            clusters=self.clusters,
+            gazetteers=self.gazetteers,
+            n_threads=self.n_threads,
         )
-        labels = (
-            labels.tolist() if isinstance(labels, np.ndarray) else _as_list(labels, f"y[{i}] must be a list of labels")
-        )
-        if len(labels) != tokens:
-            raise InputError(f"sentence {i} has {tokens} tokens and {len(labels)} labels")
-        flat.extend(labels)
-    return Labelled(source, flat)
-
-
-def _labelled_stream(X: Iterator[Any], y: Any) -> Labelled:
-    """Pair sentences with their labels as they come; the labels are complete when the sentences have been read."""
-    if isinstance(y, (str, bytes, Mapping)) or not isinstance(y, Iterable):
-        raise InputError(f"y must be an iterable with the labels of each sentence, not {y!r}"[:300])
-    flat: list[Any] = []
-
-    def sentences() -> Iterator[Any]:
-        labels_of_all = iter(y)
-        for i, sentence in enumerate(X):
-            labels = next(labels_of_all, None)
-            if labels is None:
-                raise InputError(f"X has more sentences than y, which has {i}")
-            tokens = _as_list(sentence, f"sentence {i} must be a list")
-            labels = _as_list(labels, f"y[{i}] must be a list of labels")
-            if len(labels) != len(tokens):
-                raise InputError(f"sentence {i} has {len(tokens)} tokens and {len(labels)} labels")
-            flat.extend(labels)
-            yield tokens
-        if next(labels_of_all, None) is not None:
-            raise InputError("y has more sentences than X")
-
-    return Labelled(sentences(), flat)
-
-
-def _evaluation_set(given: Any) -> Labelled:
-    if not isinstance(given, (tuple, list)) or len(given) not in (2, 3):
-        raise InputError("eval_set must be a tuple (X, y), or (X, y, lengths) with matrices")
-    return _labelled(*given)
-
-
-__all__ = ["SequenceTagger"]

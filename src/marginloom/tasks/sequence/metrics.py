@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
-from operator import eq
 from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from marginloom.errors import InputError
 from marginloom.tasks.base.metrics import precision_recall_f1, ratio
@@ -18,10 +19,40 @@ Span: TypeAlias = tuple[str, int, int]
 _SPAN_LABEL = re.compile(r"([BIESLU])-(.+)", re.DOTALL)
 
 
-@lru_cache(maxsize=4096)
-def _prefix_and_type(label: str) -> tuple[str, str]:
-    match = _SPAN_LABEL.fullmatch(label)
-    return (match[1], match[2]) if match else ("O", "")
+@dataclasses.dataclass(frozen=True)
+class _Roles:
+    """What labels say of spans, by number: the number of the type, 0 for outside, and what the prefix does."""
+
+    types: list[str]
+    kinds: NDArray[np.int64]
+    goes_on: NDArray[np.bool_]
+    ends: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, names: Sequence[Any]) -> _Roles:
+        matches = [_SPAN_LABEL.fullmatch(str(name)) for name in names]
+        prefixes = [match[1] if match else "O" for match in matches]
+        types = ["", *sorted({match[2] for match in matches if match})]
+        numbers = {name: number for number, name in enumerate(types)}
+        return cls(
+            types,
+            np.array([numbers[match[2]] if match else 0 for match in matches], dtype=np.int64),
+            np.array([prefix in "IEL" for prefix in prefixes], dtype=np.bool_),
+            np.array([prefix in "ELSU" for prefix in prefixes], dtype=np.bool_),
+        )
+
+    def spans(self, numbers: NDArray[Any], bounds: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
+        """Return type, first token and one past the last token of each span of sentences in a row, in order."""
+        kind, ends = self.kinds[numbers], self.ends[numbers]
+        first = np.zeros(numbers.size + 1, dtype=bool)
+        first[bounds[:-1]] = True
+        same = np.zeros(numbers.size, dtype=bool)
+        same[1:] = (kind[1:] == kind[:-1]) & ~ends[:-1]
+        goes_on = (kind > 0) & self.goes_on[numbers] & same & ~first[:-1]
+        starts = np.flatnonzero((kind > 0) & ~goes_on)
+        last = kind > 0
+        last[:-1] &= ~goes_on[1:]
+        return kind[starts], starts, np.flatnonzero(last) + 1
 
 
 def spans(labels: Sequence[str]) -> list[Span]:
@@ -46,20 +77,10 @@ def spans(labels: Sequence[str]) -> list[Span]:
     >>> spans(["B-PER", "I-PER", "O", "I-LOC", "B-LOC"])
     [('PER', 0, 2), ('LOC', 3, 4), ('LOC', 4, 5)]
     """
-    found: list[Span] = []
-    open_type, start = "", 0
-    for position, label in enumerate(labels):
-        prefix, kind = _prefix_and_type(label)
-        if not (open_type and kind == open_type and prefix in "IEL"):
-            if open_type:
-                found.append((open_type, start, position))
-            open_type, start = kind, position
-        if kind and prefix in "ELSU":
-            found.append((kind, start, position + 1))
-            open_type = ""
-    if open_type:
-        found.append((open_type, start, len(labels)))
-    return found
+    roles = _Roles.of(labels)
+    kinds, starts, ends = roles.spans(np.arange(len(labels)), np.array([0, len(labels)]))
+    names = [roles.types[kind] for kind in kinds.tolist()]
+    return list(zip(names, starts.tolist(), ends.tolist(), strict=True))
 
 
 def is_span_labelling(labels: Iterable[str]) -> bool:
@@ -119,13 +140,67 @@ def sequence_scores(gold: Sequence[Sequence[Label]], predicted: Sequence[Sequenc
     {'accuracy': 0.5}
     """
     _check_lengths(gold, predicted)
-    tokens = sum(map(len, gold))
-    correct = sum(sum(map(eq, truth, guess)) for truth, guess in zip(gold, predicted, strict=True))
-    scores: dict[str, Any] = {"accuracy": ratio(int(correct), tokens)}
-    distinct = set().union(*gold)
-    if all(isinstance(label, str) for label in distinct) and is_span_labelling(map(str, distinct)):
-        scores.update(_span_scores(gold, predicted))
+    numbers: dict[Label, int] = {}
+    right, guessed = (
+        np.array([numbers.setdefault(label, len(numbers)) for labels in sentences for label in labels], dtype=np.int64)
+        for sentences in (gold, predicted)
+    )
+    return numbered_scores(right, guessed, np.cumsum([0, *map(len, gold)]), list(numbers))
+
+
+def numbered_scores(
+    gold: NDArray[Any], predicted: NDArray[Any], bounds: NDArray[np.int64], names: Sequence[Any]
+) -> dict[str, Any]:
+    """Score label sequences as `sequence_scores` does, without looking at a name more than once.
+
+    Parameters
+    ----------
+    gold, predicted : array of int
+        Numbers of the labels of all sentences in a row.
+    bounds : array of int
+        Where sentences begin and end.
+    names : sequence of str or int
+        The labels.
+
+    Returns
+    -------
+    dict
+        The scores.
+
+    Examples
+    --------
+    >>> numbered_scores(np.array([0, 1, 0]), np.array([0, 1, 1]), np.array([0, 3]), ["O", "B-PER"])["precision"]
+    0.5
+    """
+    scores: dict[str, Any] = {"accuracy": ratio(int(np.count_nonzero(gold == predicted)), gold.size)}
+    occurring = [names[number] for number in np.unique(gold).tolist()]
+    if all(isinstance(name, str) for name in occurring) and is_span_labelling(occurring):
+        scores |= _span_scores(_Roles.of(names), gold, predicted, bounds)
     return scores
+
+
+def _span_scores(
+    roles: _Roles, gold: NDArray[Any], predicted: NDArray[Any], bounds: NDArray[np.int64]
+) -> dict[str, Any]:
+    kinds, starts, ends = roles.spans(gold, bounds)
+    guessed, guessed_starts, guessed_ends = roles.spans(predicted, bounds)
+    right_end = np.zeros(gold.size, dtype=np.int64)
+    right_end[starts] = ends
+    right_kind = np.zeros(gold.size, dtype=np.int64)
+    right_kind[starts] = kinds
+    hit = (right_end[guessed_starts] == guessed_ends) & (right_kind[guessed_starts] == guessed)
+    in_gold, in_predicted, in_both = (
+        np.bincount(found, minlength=len(roles.types)).tolist() for found in (kinds, guessed, guessed[hit])
+    )
+    per_label = {
+        kind: {
+            **precision_recall_f1(in_both[number], in_predicted[number], in_gold[number]),
+            "support": in_gold[number],
+        }
+        for number, kind in enumerate(roles.types)
+        if in_gold[number] or in_predicted[number]
+    }
+    return {**precision_recall_f1(sum(in_both), sum(in_predicted), sum(in_gold)), "per_label": per_label}
 
 
 def _check_lengths(gold: Sequence[Sequence[Label]], predicted: Sequence[Sequence[Label]]) -> None:
@@ -142,24 +217,3 @@ def _check_lengths(gold: Sequence[Sequence[Label]], predicted: Sequence[Sequence
                 f"and {len(guess)} in predicted; "
                 "give one predicted label for each token"
             )
-
-
-def _span_scores(gold: Sequence[Sequence[Label]], predicted: Sequence[Sequence[Label]]) -> dict[str, Any]:
-    in_gold: Counter[str] = Counter()
-    in_predicted: Counter[str] = Counter()
-    in_both: Counter[str] = Counter()
-    for truth, guess in zip(gold, predicted, strict=True):
-        true_spans = set(spans([str(label) for label in truth]))
-        guessed_spans = set(spans([str(label) for label in guess]))
-        in_gold.update(span[0] for span in true_spans)
-        in_predicted.update(span[0] for span in guessed_spans)
-        in_both.update(span[0] for span in true_spans & guessed_spans)
-    per_label = {
-        kind: {
-            **precision_recall_f1(in_both[kind], in_predicted[kind], in_gold[kind]),
-            "support": in_gold[kind],
-        }
-        for kind in sorted(in_gold.keys() | in_predicted.keys())
-    }
-    micro = precision_recall_f1(in_both.total(), in_predicted.total(), in_gold.total())
-    return {**micro, "per_label": per_label}

@@ -5,43 +5,26 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from marginloom import _core
 from marginloom.errors import InputError
 from marginloom.features import STORED, Encoded, FeatureSet
-from marginloom.io.corpus import Corpus
 from marginloom.io.model import Tensors
+from marginloom.labels.label_set import LabelSet
+from marginloom.labels.numbered import NumberedLabels
 from marginloom.memory import require_memory
 from marginloom.parameters import checked
-from marginloom.tasks.base.label_arrays import plain_labels
-from marginloom.tasks.base.labels import LabelSet
 from marginloom.tasks.base.model import Model, Prepared, Problem, strongest_places
 from marginloom.tasks.sequence.constraints import BOUNDARY, START, Pair, forbidden_pairs, named_pairs
-from marginloom.tasks.sequence.metrics import sequence_scores
+from marginloom.tasks.sequence.features import LabelledSentences
+from marginloom.tasks.sequence.metrics import numbered_scores
 from marginloom.tasks.sequence.task import SequenceTask
 from marginloom.threads import resolve_threads
 from marginloom.training.spec import RunSpec
-
-
-@dataclasses.dataclass(frozen=True)
-class Labelled:
-    """Sentences with the right labels of their tokens, all in a row."""
-
-    source: Any
-    labels: Sequence[Any] | NDArray[Any]
-
-    @classmethod
-    def from_corpus(cls, corpus: Corpus, column: int) -> Labelled:
-        """Take the labels from a column of files."""
-        seen = _core.Vocabulary()
-        numbers = corpus.encode_column(seen, column, grow=True)
-        names = np.array([seen.name(number) for number in range(len(seen))], dtype=object)
-        return cls(corpus, names[numbers])
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -81,7 +64,7 @@ class SequenceModel(Model):
         found = list(zip(parts, scores.tolist(), strict=True))
         return [found[start:end] for start, end in itertools.pairwise(labellings.tolist())]
 
-    def evaluator(self, labelled: Labelled, n_threads: int = 1) -> SequenceEvaluator:
+    def evaluator(self, labelled: LabelledSentences, n_threads: int = 1) -> SequenceEvaluator:
         """Return what scores weights of this tagger on labelled sentences."""
         return SequenceEvaluator(self, labelled, n_threads)
 
@@ -176,7 +159,7 @@ class SequenceProblem(Problem[SequenceModel]):
         Labels that must not follow each other, see `marginloom.tasks.sequence.constraints.forbidden_pairs`.
     """
 
-    training: Labelled
+    training: LabelledSentences
     features: FeatureSet
     start_end: bool = False
     label_costs: Mapping[Any, float] | None = None
@@ -207,7 +190,7 @@ class SequenceProblem(Problem[SequenceModel]):
 
 
 def _check_gold(
-    training: Labelled,
+    training: LabelledSentences,
     encoded: Encoded,
     gold: NDArray[np.uint16],
     labels: LabelSet,
@@ -267,34 +250,32 @@ def _label_costs(labels: LabelSet, given: Mapping[Any, float] | None) -> list[fl
 class SequenceEvaluator:
     """Scores weights of a tagger on labelled sentences, which are encoded once."""
 
-    def __init__(self, model: SequenceModel, labelled: Labelled, n_threads: int = 1) -> None:
-        self._labels = model.labels
+    def __init__(self, model: SequenceModel, labelled: LabelledSentences, n_threads: int = 1) -> None:
         self._n_threads = resolve_threads(n_threads)
         encoded = model.features.transform(labelled.source)
-        if encoded.sentences[-1] != len(labelled.labels):
-            raise InputError(f"there are {len(labelled.labels)} labels for {encoded.sentences[-1]} tokens")
+        labels = NumberedLabels.of(labelled.labels)
+        if encoded.sentences[-1] != len(labels):
+            raise InputError(f"there are {len(labels)} labels for {encoded.sentences[-1]} tokens")
         self._task = model.task_of(encoded)
         self._bounds = encoded.sentences.astype(np.int64)
-        gold = plain_labels(labelled.labels)
-        self._gold = self._split(gold)
+        self._gold, beyond = model.labels.encode_all(labels)
+        self._names = [*model.labels.names, *beyond]
         #: Labels that training did not see, with how often they occur.
-        self.unseen: dict[str, int] = model.labels.count_unseen(gold, model.labels.encode(gold))
+        self.unseen: dict[str, int] = model.labels.count_unseen(labels)
 
     @property
     def counts(self) -> dict[str, int]:
         """Number of sentences and of tokens."""
-        return {"sentences": len(self._gold), "tokens": int(self._bounds[-1])}
+        return {"sentences": self._bounds.size - 1, "tokens": int(self._bounds[-1])}
 
     @property
     def fingerprint(self) -> str:
         """Identify the sentences and their labels, for checkpoints."""
-        return hashlib.sha256(repr((self._task.fingerprints, self._gold)).encode()).hexdigest()
+        labels = [self._names[number] for number in self._gold.tolist()]
+        gold = [labels[start:end] for start, end in itertools.pairwise(self._bounds.tolist())]
+        return hashlib.sha256(repr((self._task.fingerprints, gold)).encode()).hexdigest()
 
     def __call__(self, weights: NDArray[np.float64]) -> dict[str, Any]:
         """Return the scores."""
-        predicted = self._labels.decode(self._task.predict(weights, self._n_threads)).astype(object)
-        return sequence_scores(self._gold, self._split(predicted))
-
-    def _split(self, flat: NDArray[Any]) -> list[list[Any]]:
-        items = flat.tolist()
-        return [items[start:end] for start, end in itertools.pairwise(self._bounds.tolist())]
+        predicted = self._task.predict(weights, self._n_threads)
+        return numbered_scores(self._gold, predicted, self._bounds, self._names)

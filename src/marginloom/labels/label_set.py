@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
@@ -12,8 +11,9 @@ from numpy.typing import NDArray
 
 from marginloom import _core
 from marginloom.errors import InputError
-from marginloom.features.base import UNKNOWN, load_vocabulary, vocabulary_tensors
-from marginloom.tasks.base.label_arrays import plain_labels
+from marginloom.features.base import load_vocabulary, vocabulary_tensors
+from marginloom.labels.arrays import plain_labels
+from marginloom.labels.numbered import NumberedLabels, add_strings
 
 MAX_LABELS = 65_535  # one number less than 16 bits hold, which marks a label that training did not see
 UNSEEN = np.uint16(0xFFFF)
@@ -42,50 +42,55 @@ class LabelSet:
         self.names: list[Any] = list(names)
         self.strings = isinstance(self.names[0], str)
         self.vocabulary = _core.Vocabulary()
-        self.vocabulary.encode_strings([str(name) for name in self.names], grow=True)
+        add_strings(self.vocabulary, [str(name) for name in self.names])
         self._array = plain_labels(self.names)
+        self._numbers = {name: number for number, name in enumerate(self.names)}
 
     @classmethod
-    def learn(cls, labels: Iterable[Any]) -> tuple[LabelSet, NDArray[np.uint16]]:
+    def learn(cls, labels: Iterable[Any] | NumberedLabels) -> tuple[LabelSet, NDArray[np.uint16]]:
         """Return the labels that occur, and the number of each."""
-        values = plain_labels(labels)
-        if values.size == 0:
+        given = NumberedLabels.of(labels)
+        if len(given) == 0:
             raise InputError("there is no label, because there is no token")
-        if isinstance(values[0], str):
-            seen = _core.Vocabulary()
-            return cls.from_vocabulary(seen, _encode_strings(seen, values, grow=True))
-        names, numbers = np.unique(values, return_inverse=True)
-        return cls(names.tolist()), numbers.astype(np.uint16)
-
-    @classmethod
-    def from_vocabulary(
-        cls, seen: _core.Vocabulary, numbers: NDArray[np.uint32]
-    ) -> tuple[LabelSet, NDArray[np.uint16]]:
-        """Return the labels of a vocabulary, sorted, and numbers that follow the new order."""
-        names = [seen.name(number) for number in range(len(seen))]
+        names = given.names.tolist()
         order = sorted(range(len(names)), key=names.__getitem__)
-        labels = cls([names[number] for number in order])
+        found = cls([names[place] for place in order])
         rank = np.empty(len(names), dtype=np.uint16)
         rank[order] = np.arange(len(names), dtype=np.uint16)
-        return labels, rank[numbers]
+        return found, rank[given.numbers]
 
-    def encode(self, labels: Iterable[Any]) -> NDArray[np.uint16]:
+    def encode(self, labels: Iterable[Any] | NumberedLabels) -> NDArray[np.uint16]:
         """Return the number of each label; those that training did not see become `UNSEEN`."""
-        values = plain_labels(labels)
-        if values.size == 0:
-            return np.zeros(0, dtype=np.uint16)
-        if self.strings != isinstance(values[0], str):
+        given = NumberedLabels.of(labels)
+        return self._ranks(given)[given.numbers]
+
+    def encode_all(self, labels: Iterable[Any] | NumberedLabels) -> tuple[NDArray[np.int64], list[Any]]:
+        """Return the number of each label, and those that training did not see, whose numbers follow the others."""
+        given = NumberedLabels.of(labels)
+        ranks, unseen = self._ranks(given).astype(np.int64), sorted(self.unseen(given), key=str)
+        beyond = {label: len(self.names) + place for place, label in enumerate(unseen)}
+        for place in np.flatnonzero(ranks == UNSEEN).tolist():
+            ranks[place] = beyond[given.names[place]]
+        return ranks[given.numbers], unseen
+
+    def unseen(self, labels: Iterable[Any] | NumberedLabels) -> list[Any]:
+        """Return the labels that training did not see, in order."""
+        given = NumberedLabels.of(labels)
+        return sorted(given.names[self._ranks(given) == UNSEEN].tolist())
+
+    def count_unseen(self, labels: Iterable[Any] | NumberedLabels) -> dict[str, int]:
+        """Return the labels that training did not see, as texts, with how often they occur."""
+        given = NumberedLabels.of(labels)
+        counts = np.bincount(given.numbers, minlength=given.names.size)
+        unseen = np.flatnonzero(self._ranks(given) == UNSEEN)
+        return dict(sorted((str(given.names[place]), int(counts[place])) for place in unseen))
+
+    def _ranks(self, given: NumberedLabels) -> NDArray[np.uint16]:
+        """Return the number of each different label."""
+        if len(given) and self.strings != isinstance(given.names[0], str):
             kinds = ("strings", "whole numbers") if self.strings else ("whole numbers", "strings")
             raise InputError(f"the labels are {kinds[1]}, and the model was trained on {kinds[0]}")
-        if self.strings:
-            return _narrow(_encode_strings(self.vocabulary, values, grow=False))
-        numbers = {name: number for number, name in enumerate(self.names)}
-        return np.array([numbers.get(value, UNSEEN) for value in values.tolist()], dtype=np.uint16)
-
-    def count_unseen(self, labels: Sequence[Any] | NDArray[Any], numbers: NDArray[Any]) -> dict[str, int]:
-        """Return the labels that `encode` did not know, as texts, with how often they occur."""
-        unseen = Counter(str(labels[place]) for place in np.flatnonzero(numbers == UNSEEN).tolist())
-        return dict(sorted(unseen.items()))
+        return np.array([self._numbers.get(name, UNSEEN) for name in given.names.tolist()], dtype=np.uint16)
 
     def decode(self, numbers: NDArray[np.uint16]) -> NDArray[Any]:
         """Return the labels of numbers."""
@@ -126,14 +131,3 @@ class LabelSet:
         if names != sorted(names):
             raise ValueError("the labels are not in order")
         return cls(names)
-
-
-def _encode_strings(vocabulary: _core.Vocabulary, labels: Iterable[Any], grow: bool) -> NDArray[np.uint32]:
-    try:
-        return vocabulary.encode_strings(labels, grow)
-    except ValueError as error:
-        raise InputError(f"a label is no text that UTF-8 can hold: {error}") from error
-
-
-def _narrow(numbers: NDArray[np.uint32]) -> NDArray[np.uint16]:
-    return np.where(numbers == UNKNOWN, UNSEEN, numbers).astype(np.uint16)

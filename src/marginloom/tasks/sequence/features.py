@@ -1,0 +1,137 @@
+"""From what users give, in Python or in files, to sentences with features and labels."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from marginloom import _core
+from marginloom.errors import InputError
+from marginloom.features import ExtractedFeatures, FeatureSet, Lists, MatrixFeatures, NamedFeatures
+from marginloom.io.corpus import Corpus
+from marginloom.io.files import StrPath
+from marginloom.labels.numbered import NumberedLabels
+from marginloom.threads import resolve_threads
+
+
+@dataclasses.dataclass(frozen=True)
+class LabelledSentences:
+    """Sentences with the right labels of their tokens, all in a row; those of a stream come as it is read."""
+
+    source: Any
+    labels: Iterable[Any] | NumberedLabels
+
+    @classmethod
+    def from_corpus(cls, corpus: Corpus, column: int) -> LabelledSentences:
+        """Take the labels from a column of files."""
+        seen = _core.Vocabulary()
+        return cls(corpus, NumberedLabels.of_vocabulary(seen, corpus.encode_column(seen, column, grow=True)))
+
+
+def new_features(
+    features: str | None,
+    source: Any,
+    *,
+    min_count: int = 1,
+    hash_bits: int | None = None,
+    pos_column: int | None = None,
+    clusters: StrPath | None = None,
+    gazetteers: Mapping[str, StrPath] | None = None,
+    n_threads: int = 1,
+) -> FeatureSet:
+    """Return a feature set that has learnt nothing yet: extracted by name, or ready ones of the kind that there are.
+
+    Examples
+    --------
+    >>> new_features("words", [["the", "dog"]]).name, new_features(None, [[["w=the"]]]).name
+    ('words', 'named')
+    """
+    if features is not None:
+        return ExtractedFeatures(
+            features,
+            min_count=min_count,
+            hash_bits=hash_bits,
+            pos_column=pos_column,
+            lists=Lists.read(clusters, gazetteers),
+            n_threads=resolve_threads(n_threads),
+        )
+    if isinstance(source, tuple) or (isinstance(source, list) and source and is_matrix(source[0])):
+        return MatrixFeatures()
+    return NamedFeatures(min_count)
+
+
+def is_matrix(thing: Any) -> bool:
+    """Tell whether something is a matrix of numbers, sparse or dense."""
+    return hasattr(thing, "tocsr") or (isinstance(thing, np.ndarray) and thing.dtype != object)
+
+
+def source_of(X: Any, lengths: ArrayLike | None) -> Any:
+    """Return a list of sentences, or a matrix with lengths."""
+    if lengths is not None:
+        return X, lengths
+    if is_matrix(X) and getattr(X, "ndim", 2) == 2:
+        raise InputError("X is one matrix, so lengths= must say how long its sentences are")
+    return _as_list(X, "X must be a list of sentences")
+
+
+def _as_list(items: Any, wanted: str) -> list[Any]:
+    if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
+        raise InputError(f"{wanted}, not {items!r}"[:300])
+    return list(items)
+
+
+def labelled_sentences(X: Any, y: Any, lengths: ArrayLike | None = None) -> LabelledSentences:
+    """Pair sentences with their labels, as users give them in Python."""
+    source = source_of(X, lengths)
+    if lengths is not None:
+        return LabelledSentences(source, y if isinstance(y, np.ndarray) else _as_list(y, "y must be a list of labels"))
+    sequences = _as_list(y, "y must be a list with the labels of each sentence")
+    if len(source) != len(sequences):
+        raise InputError(f"X has {len(source)} sentences, and y has {len(sequences)}")
+    flat: list[Any] = []
+    for i, (sentence, labels) in enumerate(zip(source, sequences, strict=True)):
+        tokens = (
+            sentence.shape[0] if hasattr(sentence, "shape") else len(_as_list(sentence, f"sentence {i} must be a list"))
+        )
+        labels = (
+            labels.tolist() if isinstance(labels, np.ndarray) else _as_list(labels, f"y[{i}] must be a list of labels")
+        )
+        if len(labels) != tokens:
+            raise InputError(f"sentence {i} has {tokens} tokens and {len(labels)} labels")
+        flat.extend(labels)
+    return LabelledSentences(source, flat)
+
+
+def labelled_stream(X: Iterator[Any], y: Any) -> LabelledSentences:
+    """Pair sentences with their labels as they come; the labels are complete when the sentences have been read."""
+    if isinstance(y, (str, bytes, Mapping)) or not isinstance(y, Iterable):
+        raise InputError(f"y must be an iterable with the labels of each sentence, not {y!r}"[:300])
+    flat: list[Any] = []
+
+    def sentences() -> Iterator[Any]:
+        labels_of_all = iter(y)
+        for i, sentence in enumerate(X):
+            labels = next(labels_of_all, None)
+            if labels is None:
+                raise InputError(f"X has more sentences than y, which has {i}")
+            tokens = _as_list(sentence, f"sentence {i} must be a list")
+            labels = _as_list(labels, f"y[{i}] must be a list of labels")
+            if len(labels) != len(tokens):
+                raise InputError(f"sentence {i} has {len(tokens)} tokens and {len(labels)} labels")
+            flat.extend(labels)
+            yield tokens
+        if next(labels_of_all, None) is not None:
+            raise InputError("y has more sentences than X")
+
+    return LabelledSentences(sentences(), flat)
+
+
+def evaluation_set(given: Any) -> LabelledSentences:
+    """Return what `fit` was given to score on."""
+    if not isinstance(given, (tuple, list)) or len(given) not in (2, 3):
+        raise InputError("eval_set must be a tuple (X, y), or (X, y, lengths) with matrices")
+    return labelled_sentences(*given)
