@@ -13,14 +13,24 @@ from marginloom import __version__
 from marginloom.cli.algorithms import algorithms
 from marginloom.cli.common import note
 from marginloom.cli.ending import interrupted_exit_code
-from marginloom.cli.evaluate import evaluate
+from marginloom.cli.evaluate import EVALUATE
 from marginloom.cli.inspect import inspect
-from marginloom.cli.predict import predict
+from marginloom.cli.predict import PREDICT
 from marginloom.cli.train import train
+
+_MODEL_COMMANDS = {command.name: command for command in (PREDICT, EVALUATE)}
 
 
 class _Program(TyperGroup):
-    """Says that it was interrupted, wherever a command was; by itself the library that runs it would not."""
+    """Says that it was interrupted, wherever a command was; by itself the library that runs it would not.
+
+    Commands that use a model get the options of its task, once their arguments are known.
+    """
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and args[0] in _MODEL_COMMANDS:
+            return args[0], _MODEL_COMMANDS[args[0]].for_arguments(args[1:]), args[1:]
+        return super().resolve_command(ctx, args)
 
     def make_context(self, *arguments: Any, **options: Any) -> Any:
         with _interruption_told():
@@ -50,8 +60,8 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(train, name="train")
-app.command()(predict)
-app.command()(evaluate)
+for _name, _command in _MODEL_COMMANDS.items():  # as they are listed
+    app.command(_name, help=_command.help([]))(lambda: None)
 app.command()(inspect)
 app.command()(algorithms)
 

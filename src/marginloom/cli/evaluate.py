@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 import json
-
-import typer
+from collections.abc import Sequence
 
 from marginloom.cli.common import note, score_lines
-from marginloom.cli.parameters import with_options
-from marginloom.tasks.base.commands import EvaluateOptions, commands_of, refuse_options_of_others
+from marginloom.cli.model_command import ModelCommand
+from marginloom.tasks.base.commands import AnyCommands, EvaluateOptions
 from marginloom.tasks.base.model import Model
 
 
-@functools.partial(with_options, declaration=EvaluateOptions)
-def evaluate(*, context: typer.Context, options: EvaluateOptions) -> None:
-    """Score a model's predictions; labels in columns are by default in the one that the model was trained on."""
-    commands = commands_of(options.model)
-    refuse_options_of_others(context, EvaluateOptions, commands, commands.evaluate_options)
+def _run(commands: AnyCommands, options: EvaluateOptions) -> None:
     model: Model = commands.model_type.load(options.model)
     evaluator = model.evaluator(commands.read_labelled(model, options), options.threads)
     if evaluator.unseen:
@@ -30,3 +24,10 @@ def evaluate(*, context: typer.Context, options: EvaluateOptions) -> None:
     else:
         print(", ".join(f"{count} {name}" for name, count in evaluator.counts.items()))
         print("\n".join(score_lines("scores", scores)))
+
+
+def _help(tasks: Sequence[AnyCommands]) -> str:
+    return "Score a model's predictions; labels in columns are by default in the one that the model was trained on."
+
+
+EVALUATE = ModelCommand("evaluate", "evaluate_options", _run, _help)

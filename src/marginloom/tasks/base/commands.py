@@ -5,91 +5,90 @@ from __future__ import annotations
 import dataclasses
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Annotated, Any, BinaryIO, ClassVar, Generic, TypeVar
+from typing import IO, Annotated, Any, BinaryIO, ClassVar, Generic, TypeAlias, TypeVar
 
 import typer
 
-from marginloom.cli.common import (
-    ColumnOption,
-    FormatOption,
-    JsonOption,
-    ModelArgument,
-    ThreadsOption,
-    refuse,
-    usage_errors,
-)
+from marginloom.cli.common import JsonOption, ModelArgument, ThreadsOption, usage_errors
 from marginloom.errors import ModelFileError
-from marginloom.io.files import atomic_write, open_binary
+from marginloom.io.files import StrPath, atomic_write, open_binary
 from marginloom.io.model import task_of
-from marginloom.io.overwriting import named_files, refuse_overwriting, refuse_same_outputs
+from marginloom.io.overwriting import refuse_overwriting, refuse_same_outputs
 from marginloom.tasks.base.model import Model
-from marginloom.tasks.registry import all_tasks, command_of, find_command
+from marginloom.tasks.registry import all_tasks, find_command
+
+KBestOption = Annotated[int, typer.Option("--k-best", metavar="K", min=1, help="Write the K best, not only one.")]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PredictOptions:
-    """Options of `marginloom predict`, of all tasks together."""
+    """Options of `marginloom predict` that all tasks have; a task with more of them adds fields."""
 
     model: ModelArgument
     input: Annotated[str, typer.Argument(metavar="INPUT", help="What to predict for; - is standard input.")]
     output: Annotated[str, typer.Option("-o", "--output", metavar="OUT", help="- is standard output.")] = "-"
     threads: ThreadsOption = 1
-    k_best: Annotated[int, typer.Option("--k-best", metavar="K", min=1, help="Write the K best, not only one.")] = 1
-    format: FormatOption = None
-    draw: Annotated[
-        str | None,
-        typer.Option("--draw", metavar="DIR", help="Also write a picture of every image with what was found in it."),
-    ] = None
 
-    def check_outputs(self, pictures: Sequence[Path] = ()) -> None:
-        """Raise `InputError` if the output, or one of the pictures that go with it, is something else of the run."""
-        output = "standard output" if self.output == "-" else "-o"
-        drawn = [("--draw", path) for path in pictures] if pictures else named_files({"--draw": self.draw})
-        outputs = [(output, self.output), *drawn]
+    def outputs(self) -> list[tuple[str, StrPath]]:
+        """Return the files that will be written, each with the words that name it."""
+        return [("standard output" if self.output == "-" else "-o", self.output)]
+
+    def check_outputs(self) -> None:
+        """Raise `InputError` if an output is something else of the run."""
+        self.check_files(self.outputs())
+
+    def check_files(self, outputs: list[tuple[str, StrPath]]) -> None:
+        """Raise `InputError` if one of these files is something else of the run."""
         refuse_overwriting(outputs, [("the model", self.model), ("the input", self.input)])
         with usage_errors():
             refuse_same_outputs(outputs)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class KBestOptions(PredictOptions):
+    """The same with several predictions for an input."""
+
+    k_best: KBestOption = 1
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class EvaluateOptions:
-    """Options of `marginloom evaluate`, of all tasks together."""
+    """Options of `marginloom evaluate` that all tasks have; a task with more of them adds fields."""
 
     model: ModelArgument
     input: Annotated[str, typer.Argument(metavar="INPUT", help="Examples with their right outputs.")]
     threads: ThreadsOption = 1
     as_json: JsonOption = False
-    column: ColumnOption = None
-    format: FormatOption = None
 
-
-#: Options that every task has.
-_FOR_ALL = frozenset({"model", "input", "output", "threads", "as_json"})
 
 SomeModel = TypeVar("SomeModel", bound=Model)
+SomePredict = TypeVar("SomePredict", bound=PredictOptions)
+SomeEvaluate = TypeVar("SomeEvaluate", bound=EvaluateOptions)
 
 
-class TaskCommands(ABC, Generic[SomeModel]):
+class TaskCommands(ABC, Generic[SomeModel, SomePredict, SomeEvaluate]):
     """How the commands work for one task; an object of it is ``COMMANDS`` of the task's part `commands`.
 
     `train` is what `marginloom train` does for it: a function made by `marginloom.cli.training.training_command`.
+    `predict_options` and `evaluate_options` are the types of the options, and `predict_help` says what is read and
+    written, in a paragraph.
     """
 
     train: ClassVar[Callable[..., None]]
     model_type: type[SomeModel]
-    #: Fields of `PredictOptions` and of `EvaluateOptions` that only some tasks have, and this one has.
-    predict_options: ClassVar[frozenset[str]] = frozenset()
-    evaluate_options: ClassVar[frozenset[str]] = frozenset()
+    predict_options: type[SomePredict]
+    evaluate_options: type[SomeEvaluate]
+    predict_help: ClassVar[str]
 
     @abstractmethod
-    def predict(self, model: SomeModel, options: PredictOptions) -> None:
+    def predict(self, model: SomeModel, options: SomePredict) -> None:
         """Read the input and write predictions, as they come."""
 
     @abstractmethod
-    def read_labelled(self, model: SomeModel, options: EvaluateOptions) -> Any:
+    def read_labelled(self, model: SomeModel, options: SomeEvaluate) -> Any:
         """Read examples with their right outputs, as the model's `evaluator` takes them."""
 
     @abstractmethod
@@ -97,24 +96,18 @@ class TaskCommands(ABC, Generic[SomeModel]):
         """Return the lines of `inspect` on the task's own parts: a word of at most ten letters, and a text."""
 
 
-def commands_of(path: str) -> TaskCommands[Any]:
+AnyCommands: TypeAlias = TaskCommands[Any, Any, Any]
+
+
+def commands_of(path: str) -> AnyCommands:
     """Return the commands of the task that a model file belongs to."""
     name = task_of(path)
     task = find_command(name)
     if task is None:
         known = " or ".join(repr(other.command) for other in all_tasks() if other.command is not None)
         raise ModelFileError(f"{path}: this is a model of the task {name!r}, expected {known}")
-    commands: TaskCommands[Any] = task.part("commands").COMMANDS
+    commands: AnyCommands = task.part("commands").COMMANDS
     return commands
-
-
-def refuse_options_of_others(
-    context: typer.Context, declaration: type[Any], commands: TaskCommands[Any], own: frozenset[str]
-) -> None:
-    """Refuse the options that a task does not have."""
-    names = {field.name for field in dataclasses.fields(declaration)} - _FOR_ALL - own
-    with usage_errors():
-        refuse(context, sorted(names), f"the task {command_of(commands.model_type)!r} of this model does not have it")
 
 
 @contextmanager

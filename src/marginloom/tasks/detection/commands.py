@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,8 +16,10 @@ import typer
 from marginloom.cli.common import usage_error, usage_errors
 from marginloom.cli.training import TrainingData, TrainingOptions, run_training, training_command
 from marginloom.errors import InputError
+from marginloom.io.files import StrPath
+from marginloom.io.overwriting import named_files
 from marginloom.parameters import checked
-from marginloom.tasks.base.commands import EvaluateOptions, PredictOptions, TaskCommands, open_output
+from marginloom.tasks.base.commands import EvaluateOptions, KBestOptions, TaskCommands, open_output
 from marginloom.tasks.detection.boxes import LOSSES
 from marginloom.tasks.detection.drawing import draw_boxes
 from marginloom.tasks.detection.features import LabelledImages
@@ -86,14 +89,34 @@ def train(
     run_training(options, DetectionModel, read)
 
 
-class DetectionCommands(TaskCommands[DetectionModel]):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DetectionPredictOptions(KBestOptions):
+    """Options of `marginloom predict` for images."""
+
+    draw: Annotated[
+        str | None,
+        typer.Option("--draw", metavar="DIR", help="Also write a picture of every image with what was found in it."),
+    ] = None
+
+    def outputs(self) -> list[tuple[str, StrPath]]:
+        """Return the file for what was found, and the folder for pictures."""
+        return [*super().outputs(), *named_files({"--draw": self.draw})]
+
+    def check_pictures(self, pictures: Sequence[Path]) -> None:
+        """Raise `InputError` if one of the pictures is something else of the run."""
+        self.check_files([*super().outputs(), *(("--draw", path) for path in pictures)])
+
+
+class DetectionCommands(TaskCommands[DetectionModel, DetectionPredictOptions, EvaluateOptions]):
     """Predict, evaluate and inspect for detectors."""
 
     train = staticmethod(train)
     model_type = DetectionModel
-    predict_options = frozenset({"k_best", "draw"})
+    predict_options = DetectionPredictOptions
+    evaluate_options = EvaluateOptions
+    predict_help = "Images: a line of JSON for each, with label, box and score of what was found."
 
-    def predict(self, model: DetectionModel, options: PredictOptions) -> None:
+    def predict(self, model: DetectionModel, options: DetectionPredictOptions) -> None:
         """Write a line of JSON for every image, and pictures if they are asked for."""
         given = read_detections(options.input, labelled=False)
         if options.draw is not None:
@@ -101,7 +124,7 @@ class DetectionCommands(TaskCommands[DetectionModel]):
         with _errors_named(given.name):
             detections = model.predict_k_best(ImageSet.pack(given.images), options.k_best, options.threads)
         pictures = [] if options.draw is None else _picture_paths(Path(options.draw), detections)
-        options.check_outputs(pictures)
+        options.check_pictures(pictures)
         with open_output(options.output) as out:
             for i, found in enumerate(detections):
                 out.write(json.dumps({"image": i, "detections": [_as_json(one) for one in found]}).encode() + b"\n")

@@ -14,7 +14,7 @@ from marginloom.errors import InputError
 from marginloom.io.files import decode_utf8, read_bytes
 from marginloom.labels.numbered import NumberedLabels
 from marginloom.parameters import checked
-from marginloom.tasks.base.commands import EvaluateOptions, PredictOptions, TaskCommands
+from marginloom.tasks.base.commands import EvaluateOptions, KBestOptions, TaskCommands
 from marginloom.tasks.base.rows import (
     FitInterceptOption,
     InterceptScalingOption,
@@ -78,14 +78,19 @@ def train(
     run_training(options, MulticlassModel, read, [] if cost_matrix is None else [("--cost-matrix", cost_matrix)])
 
 
-class MulticlassCommands(TaskCommands[MulticlassModel]):
+class MulticlassCommands(TaskCommands[MulticlassModel, KBestOptions, EvaluateOptions]):
     """Predict, evaluate and inspect for classifiers."""
 
     train = staticmethod(train)
     model_type = MulticlassModel
-    predict_options = frozenset({"k_best"})
+    predict_options = KBestOptions
+    evaluate_options = EvaluateOptions
+    predict_help = (
+        "Examples in LIBSVM's format, for models of classes: one line each with the class, or with the K best classes, "
+        "each followed by its score, with tabs between them. Labels in the input are not needed and not looked at."
+    )
 
-    def predict(self, model: MulticlassModel, options: PredictOptions) -> None:
+    def predict(self, model: MulticlassModel, options: KBestOptions) -> None:
         """Write the class of every example, or its k best classes with their scores."""
         names = [str(name) for name in model.labels.names]
 

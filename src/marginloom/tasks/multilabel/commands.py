@@ -11,7 +11,7 @@ from marginloom.cli.common import numbers_of_labels, usage_error, usage_errors
 from marginloom.cli.training import MinCountOption, TrainingData, TrainingOptions, run_training, training_command
 from marginloom.labels.numbered import NumberedSets
 from marginloom.parameters import checked
-from marginloom.tasks.base.commands import EvaluateOptions, PredictOptions, TaskCommands
+from marginloom.tasks.base.commands import EvaluateOptions, KBestOptions, TaskCommands
 from marginloom.tasks.base.rows import (
     FitInterceptOption,
     InterceptScalingOption,
@@ -102,14 +102,19 @@ def train(
     run_training(options, MultilabelModel, read)
 
 
-class MultilabelCommands(TaskCommands[MultilabelModel]):
+class MultilabelCommands(TaskCommands[MultilabelModel, KBestOptions, EvaluateOptions]):
     """Predict, evaluate and inspect for multilabel classifiers."""
 
     train = staticmethod(train)
     model_type = MultilabelModel
-    predict_options = frozenset({"k_best"})
+    predict_options = KBestOptions
+    evaluate_options = EvaluateOptions
+    predict_help = (
+        "Examples in LIBSVM's format, for models of sets of labels: one line each with the labels, with commas between "
+        "them, which may be an empty line, or with the K best sets, each followed by its score, with tabs between them."
+    )
 
-    def predict(self, model: MultilabelModel, options: PredictOptions) -> None:
+    def predict(self, model: MultilabelModel, options: KBestOptions) -> None:
         """Write the labels of every example, or its k best sets with their scores."""
         if options.k_best > 1 and not model.has_k_best:
             raise usage_error("this model has pairs of labels with cycles, and then no k best sets: leave out --k-best")

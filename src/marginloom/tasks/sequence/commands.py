@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Annotated
 
 import numpy as np
@@ -18,7 +19,7 @@ from marginloom.io.corpus import Corpus, read_corpus, stream_corpora
 from marginloom.io.formats import CRFSUITE, FORMATS, format_of
 from marginloom.labels.label_set import UNSEEN
 from marginloom.parameters import checked
-from marginloom.tasks.base.commands import EvaluateOptions, PredictOptions, TaskCommands, streams
+from marginloom.tasks.base.commands import EvaluateOptions, KBestOptions, TaskCommands, streams
 from marginloom.tasks.sequence.features import LabelledSentences, new_features
 from marginloom.tasks.sequence.model import SequenceModel, SequenceProblem
 
@@ -123,15 +124,35 @@ def train(
     run_training(options, SequenceModel, read, _files_of_features(None if ready else features, clusters, gazetteers))
 
 
-class SequenceCommands(TaskCommands[SequenceModel]):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SequencePredictOptions(KBestOptions):
+    """Options of `marginloom predict` for sentences."""
+
+    format: FormatOption = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SequenceEvaluateOptions(EvaluateOptions):
+    """Options of `marginloom evaluate` for sentences."""
+
+    column: ColumnOption = None
+    format: FormatOption = None
+
+
+class SequenceCommands(TaskCommands[SequenceModel, SequencePredictOptions, SequenceEvaluateOptions]):
     """Predict, evaluate and inspect for taggers."""
 
     train = staticmethod(train)
     model_type = SequenceModel
-    predict_options = frozenset({"k_best", "format"})
-    evaluate_options = frozenset({"column", "format"})
+    predict_options = SequencePredictOptions
+    evaluate_options = SequenceEvaluateOptions
+    predict_help = (
+        "Sentences: columns get one more with the predicted labels, or one for each of the K best labellings; CoNLL-U "
+        "gets the labels in the column that the model was trained on. For ready features in crfsuite's format they "
+        "come alone, one a line, as CRFsuite writes them."
+    )
 
-    def predict(self, model: SequenceModel, options: PredictOptions) -> None:
+    def predict(self, model: SequenceModel, options: SequencePredictOptions) -> None:
         """Write the sentences with their labels, in the format they come in."""
         chosen, column = _file_settings(model, options.model, options.input, options.format)
         k = options.k_best
@@ -146,7 +167,7 @@ class SequenceCommands(TaskCommands[SequenceModel]):
                 out.flush()
                 advance(corpus.byte_count)
 
-    def read_labelled(self, model: SequenceModel, options: EvaluateOptions) -> LabelledSentences:
+    def read_labelled(self, model: SequenceModel, options: SequenceEvaluateOptions) -> LabelledSentences:
         """Read sentences with their right labels, by default in the column that the model was trained on."""
         chosen, trained_column = _file_settings(model, options.model, options.input, options.format)
         if chosen == CRFSUITE and options.column is not None:

@@ -1,0 +1,105 @@
+"""Commands that use a model, whose options are those of its task."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal, get_type_hints
+
+import typer
+
+from marginloom.cli.common import refuse, usage_errors
+from marginloom.cli.parameters import with_options
+from marginloom.errors import InputError, MarginloomError
+from marginloom.tasks.base.commands import AnyCommands, commands_of
+from marginloom.tasks.registry import all_tasks, command_of
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelCommand:
+    """A command for models of any task.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    kind : str
+        Which options of `TaskCommands` it has.
+    run : callable
+        Does it, given the task's commands and options of the task's own type.
+    help : callable
+        Says what it does, given the commands of the tasks whose options it has.
+    """
+
+    name: str
+    kind: Literal["predict_options", "evaluate_options"]
+    run: Callable[[AnyCommands, Any], None]
+    help: Callable[[Sequence[AnyCommands]], str]
+
+    def for_arguments(self, arguments: Sequence[str]) -> Any:
+        """Return the command with the options of the task whose model the arguments name.
+
+        Without a model, or with an option that its task does not have, it has the options of all tasks: to be shown, or
+        to be refused by name.
+        """
+        named = _commands_of_model(arguments)
+        if named is not None and not _options(arguments) - _known(getattr(named, self.kind)):
+            return self._command([named])
+        return self._command(list(_all_commands()))
+
+    def _command(self, tasks: Sequence[AnyCommands]) -> Any:
+        declaration = _together([getattr(task, self.kind) for task in tasks])
+
+        def command(*, context: typer.Context, options: Any) -> None:
+            commands = commands_of(options.model)
+            own = getattr(commands, self.kind)
+            names = [field.name for field in dataclasses.fields(own)]
+            others = sorted({field.name for field in dataclasses.fields(declaration)} - set(names))
+            with usage_errors():
+                task = command_of(commands.model_type)
+                refuse(context, others, f"the task {task!r} of this model does not have it")
+            self.run(commands, own(**{name: getattr(options, name) for name in names}))
+
+        app = typer.Typer(add_completion=False, rich_markup_mode=None)
+        app.command(self.name, help=self.help(tasks))(with_options(command, declaration))
+        return typer.main.get_command(app)
+
+
+def _commands_of_model(arguments: Sequence[str]) -> AnyCommands | None:
+    for argument in arguments:
+        if not argument.startswith("-"):
+            try:
+                return commands_of(argument)
+            except (MarginloomError, OSError):  # the command will say it of its model
+                continue
+    return None
+
+
+def _options(arguments: Sequence[str]) -> set[str]:
+    return {argument.partition("=")[0] for argument in arguments if argument.startswith("--") and argument != "--"}
+
+
+def _known(declaration: type[Any]) -> set[str]:
+    """Return the long names of the options that a dataclass declares."""
+    hints = get_type_hints(declaration, include_extras=True).values()
+    words = [word for hint in hints for info in hint.__metadata__ for word in getattr(info, "param_decls", None) or ()]
+    return {"--help", *(name for word in words for name in word.split("/"))}
+
+
+def _all_commands() -> Iterable[AnyCommands]:
+    for task in all_tasks():
+        if task.command is not None:
+            try:
+                yield task.part("commands").COMMANDS
+            except InputError:  # of another distribution, and not asked for
+                continue
+
+
+def _together(declarations: Sequence[type[Any]]) -> type[Any]:
+    """Return a dataclass with the fields of all."""
+    fields: dict[str, tuple[str, Any, Any]] = {}
+    for declaration in declarations:
+        hints = get_type_hints(declaration, include_extras=True)
+        for field in dataclasses.fields(declaration):
+            fields.setdefault(field.name, (field.name, hints[field.name], dataclasses.field(default=field.default)))
+    return dataclasses.make_dataclass("Options", fields.values(), frozen=True, kw_only=True)
