@@ -41,7 +41,10 @@ for algorithm, threads in (("dcd-ssvm", 1), ("shared-dcd", 2), ("demi-dcd", 2)):
 @pytest.mark.slow
 def test_a_folder_of_tasks_from_elsewhere_is_built_and_trained(tmp_path):
     install = ["-m", "pip", "install", "--quiet", "--no-deps", "--target", tmp_path / "package", ROOT]
-    settings = [f"-Ccmake.define.MARGINLOOM_TASKS={ROOT / 'tests' / 'outside'}", f"-Cbuild-dir={tmp_path / 'build'}"]
+    settings = [
+        f"-Ccmake.define.MARGINLOOM_TASKS={ROOT / 'tests' / 'outside' / 'native'}",
+        f"-Cbuild-dir={tmp_path / 'build'}",
+    ]
     subprocess.run([sys.executable, *install, *settings], check=True)
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "package")}
     subprocess.run([sys.executable, "-c", PROGRAM], check=True, env=environment, cwd=tmp_path)
