@@ -1,4 +1,4 @@
-"""Train with several builds of marginloom in alternation, to see whether one is slower or larger.
+"""Train with several builds of marginloom in alternation, to see whether one is slower or larger than another.
 
     python benchmarks/builds.py DATA --build before=TREE --build after=TREE --case conll2000-words:dcd-ssvm
 
@@ -23,9 +23,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from harness.command import add_data, add_limit, add_repeat
+from harness.data_sets import SEQUENCES, read_problem
+from harness.files import data_folder
+from harness.tables import print_table
+
+from marginloom import train
+
 Run = dict[str, Any]
-#: Of classes and sets of labels; digits are detected to a third of that way.
-CLASSES_TOL, DIGITS_TOL, DIGITS = 0.005, 0.3, 2000
+#: Gaps to reach; 2,000 images are enough to see how fast digits are detected.
+SEQUENCES_TOL, CLASSES_TOL, DIGITS_TOL, DIGITS = 0.01, 0.005, 0.3, 2000
 
 
 @dataclass(frozen=True)
@@ -57,35 +64,37 @@ class Case:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("data", type=Path, help="folder with the data sets")
+    arguments = _arguments()
+    builds = dict(build.split("=", 1) for build in arguments.build)
+    folder = data_folder(arguments.data)
+    deadline = time.monotonic() + arguments.limit
+    cases = [Case.parse(text) for text in arguments.case]
+    header = ["case", *(f"{name} s (range; passes, MB of blocks)" for name in builds), "ratio"]
+    for data in dict.fromkeys(case.data for case in cases):
+        seen = [(case, {name: [] for name in builds}) for case in cases if case.data == data]
+        workers = {name: Worker(folder, tree, data, arguments.tol, arguments.passes) for name, tree in builds.items()}
+        for _, (case, runs) in itertools.product(range(arguments.repeat), seen):
+            for name, worker in workers.items():
+                if case.build in (None, name) and time.monotonic() < deadline:
+                    runs[name] += worker.train(case)
+        for worker in workers.values():
+            worker.end()
+        rows = [_row(case.text, list(runs.values())) for case, runs in seen]
+        print_table(f"{data}: medians of training seconds, builds in alternation", header, rows)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_data(parser)
     parser.add_argument("--build", action="append", required=True, metavar="NAME=TREE")
     parser.add_argument(
         "--case", action="append", required=True, metavar="[BUILD/]DATA:ALGORITHM[:THREADS] [KEY=VALUE]"
     )
-    parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--tol", type=float, help="the gap to reach, if not that of the data set")
-    parser.add_argument("--passes", type=int, default=500)
-    parser.add_argument("--limit", type=float, default=float("inf"), help="seconds after which no run begins")
-    arguments = parser.parse_args()
-    builds = dict(build.split("=", 1) for build in arguments.build)
-    deadline = time.monotonic() + arguments.limit
-    print("| case | " + " | ".join(f"{name} s (passes, MB of blocks)" for name in builds) + " | ratio |")
-    print("|" + " --- |" * (len(builds) + 2))
-    cases = [Case.parse(text) for text in arguments.case]
-    for data in dict.fromkeys(case.data for case in cases):
-        workers = [Worker(arguments.data, tree, data, arguments.tol, arguments.passes) for tree in builds.values()]
-        seen: list[tuple[Case, list[list[Run]]]] = [
-            (case, [[] for _ in workers]) for case in cases if case.data == data
-        ]
-        for _, (case, runs_of) in itertools.product(range(arguments.repeat), seen):
-            for name, worker, runs in zip(builds, workers, runs_of, strict=True):
-                if case.build in (None, name) and time.monotonic() < deadline:
-                    runs += worker.train(case)
-        for case, runs_of in seen:
-            _show(case.text, runs_of)
-        for worker in workers:
-            worker.end()
+    parser.add_argument("--passes", type=int, default=500, help="at most (default 500)")
+    add_repeat(parser, 3)
+    add_limit(parser)
+    return parser.parse_args()
 
 
 class Worker:
@@ -94,6 +103,7 @@ class Worker:
     def __init__(self, folder: Path, tree: str, data: str, tol: float | None, passes: int) -> None:
         command = [
             sys.executable,
+            "-P",
             "-c",
             "import builds; builds.work()",
             str(folder),
@@ -124,8 +134,6 @@ class Worker:
 
 def work() -> None:
     """Train the cases that are read, one a line, with the marginloom on the path, and print what came of each."""
-    from marginloom.training.train import train
-
     tol, passes = json.loads(sys.argv[3]), int(sys.argv[4])
     task, cost, own_tol = _task(Path(sys.argv[1]), sys.argv[2])
     for line in sys.stdin:
@@ -146,19 +154,13 @@ def work() -> None:
         print(json.dumps(run), flush=True)
 
 
-def _task(data: Path, name: str) -> tuple[Any, float, float]:
+def _task(folder: Path, name: str) -> tuple[Any, float, float]:
     """Return a task, its C and the gap to reach."""
-    from learners_data import _ocr_letters
-    from scaling_data import DATA_SETS
-
     name, _, count = name.partition("@")
-    if name in DATA_SETS or name == "ocr_letters":
-        read = DATA_SETS.get(name, _ocr_letters)(data)
-        return (read.quick(int(count)) if count else read).for_comparison().task, 0.1, 0.01
-    from classify import PROBLEMS
-
-    problem = PROBLEMS[name](data, DIGITS if name == "digits" else None)
-    return problem.task, problem.C, DIGITS_TOL if name == "digits" else CLASSES_TOL
+    size = int(count) if count else DIGITS if name == "digits" else None
+    problem = read_problem(folder, name, size)
+    tol = SEQUENCES_TOL if name in SEQUENCES else DIGITS_TOL if name == "digits" else CLASSES_TOL
+    return problem.task, problem.C, tol
 
 
 def _value(text: str) -> Any:
@@ -168,20 +170,20 @@ def _value(text: str) -> Any:
         return text
 
 
-def _show(case: str, builds: list[list[Run]]) -> None:
-    cells, medians = [], []
-    for runs in builds:
-        if not runs:
-            cells.append("-")
-            continue
-        seconds = sorted(run["seconds"] for run in runs)
-        medians.append(statistics.median(seconds))
-        passes = statistics.median(run["passes"] for run in runs)
-        held = max(run["megabytes"] for run in runs)
-        spread = f"{seconds[0]:.2f} to {seconds[-1]:.2f}"
-        cells.append(f"{medians[-1]:.2f} ({spread}; {passes:g}, {held:.1f})")
-    ratio = f"{medians[-1] / medians[0]:.2f}" if len(medians) == len(builds) > 1 else "-"
-    print(f"| {case} | " + " | ".join(cells) + f" | {ratio} |", flush=True)
+def _row(case: str, builds: list[list[Run]]) -> list[str]:
+    medians = [statistics.median(run["seconds"] for run in runs) if runs else None for runs in builds]
+    first, last = medians[0], medians[-1]
+    ratio = f"{last / first:.2f}" if first and last and len(builds) > 1 else "-"
+    return [case, *(_cell(runs) for runs in builds), ratio]
+
+
+def _cell(runs: list[Run]) -> str:
+    if not runs:
+        return "-"
+    seconds = sorted(run["seconds"] for run in runs)
+    passes = statistics.median(run["passes"] for run in runs)
+    held = max(run["megabytes"] for run in runs)
+    return f"{statistics.median(seconds):.2f} ({seconds[0]:.2f} to {seconds[-1]:.2f}; {passes:g}, {held:.1f})"
 
 
 if __name__ == "__main__":

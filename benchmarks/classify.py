@@ -1,195 +1,205 @@
-"""Classify, label and detect with every algorithm beside LinearSVC: time, primal and test score.
+"""Compare how fast classes, sets of labels and digits are learnt by every algorithm beside LinearSVC with the same C.
 
 Hinge loss, C per example as in fastssvm-2021. Runs end at a certified gap of 0.1 % or when their budget of training
-seconds is used up; they alternate, are stored in a folder, and a run that is there with the same settings is not
-repeated. LinearSVC is trained from nothing for one tolerance after the other.
-
-Parts: `race` compares algorithms, `shares` switches on fastssvm's parts one by one, `batch` varies the size of its
-batches, and `choose` chooses the settings of ml_tmc2007_500-chosen on the last tenth of its training part.
+seconds is used up. LinearSVC is trained from nothing for one tolerance after the other. There is a table like Table 2
+of the paper, and pictures like its Figures 4 and 6.
 """
 
 from __future__ import annotations
 
-import argparse
-import datetime
-import math
-import time
-from collections.abc import Iterable
+import statistics
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-import classify_pictures
-import classify_tables
-from classify_data import Adapter, Problem, libsvm_classes, mnist
-from classify_digits import digits
-from classify_labels import TMC, TMC_C, TMC_CHOSEN, LabelSettings, choices, label_problem, labels_adapter, read_labels
-from classify_runs import (
-    ALONE,
-    LIBLINEAR,
-    THREADED,
-    Budget,
-    batch_sizes,
-    choice_settings,
-    perform,
-    race,
-    settings_of,
-    shares,
-)
-from common import data_folder, machine
-from learners_runs import Record, Settings, Store
+from harness.benchmark import Benchmark
+from harness.command import Question
+from harness.data_sets import CLASSIFICATION
+from harness.figures import WITHIN, Repeats, ending, first_near, highest_dual, lowest_primal, median_near
+from harness.library import can_run
+from harness.peers import LINEAR_SVC
+from harness.pictures import line, logarithmic, one_each, panels, save
+from harness.problem import Problem
+from harness.runs import Planned, Record
+from harness.tables import number, print_table
 
-#: C is per example; the paper's are letter 100,000 / 15,000 and MNIST 10,000 / 60,000.
-PROBLEMS: dict[str, Adapter] = {
-    "letter": libsvm_classes("letter", 6.667),
-    "mnist": mnist,
-    "sector": libsvm_classes("sector", 1.0),
-    "ml_scene": labels_adapter("ml_scene", "ml_scene", LabelSettings(1.0, length=None)),
-    TMC: labels_adapter(TMC, TMC, LabelSettings(TMC_C)),
-    f"{TMC}-chosen": labels_adapter(f"{TMC}-chosen", TMC, TMC_CHOSEN),
-    "ml_delicious": labels_adapter("ml_delicious", "ml_delicious", LabelSettings(1.0)),
-    "digits": digits,
+PUBLISHED = "fsmo as published"
+#: By their names in tables. Those of THREADED come once for every number of threads.
+ALONE: dict[str, dict[str, Any]] = {
+    "shrinking-dcd": {"algorithm": "shrinking-dcd"},
+    "dcd-ssvm": {"algorithm": "dcd-ssvm"},
+    "fsmo": {"algorithm": "fsmo"},
+    "fsmo, inner stop": {"algorithm": "fsmo", "learner": {"inner_stop": True}},
+    "bcfw": {"algorithm": "bcfw"},
+    "one-slack": {"algorithm": "one-slack"},
+    "fsmo, published steps": {"algorithm": "fsmo", "learner": {"variant": "as-published"}},
+    PUBLISHED: {"algorithm": "fsmo", "learner": {"variant": "as-published", "batch": 1, "scope": "all"}},
 }
-PARTS = ("race", "shares", "batch", "choose")
-#: Examples with --quick.
-QUICK = {"digits": 100}
-QUICK_OTHERS = 600
-QUICK_BUDGET, QUICK_SETS = 0.15, ("letter", "digits")  # of the parts besides the race
-
-
-class Session:
-    """The runs of one call: stored ones are taken, others done until the deadline."""
-
-    def __init__(self, store: Store, deadline: float) -> None:
-        self.store = store
-        self.deadline = deadline
-        self.left = 0
-        self.records: list[Record] = []
-
-    def run(self, problem: Problem, wanted: Iterable[Settings]) -> list[Record]:
-        """Do or find these runs, and return those that there are."""
-        found = []
-        for settings in wanted:
-            if self.store.find(settings) is None and time.monotonic() >= self.deadline:
-                self.left += 1
-            else:
-                found.append(self.store.run(problem, settings))
-        self.records += found
-        return found
+THREADED: dict[str, dict[str, Any]] = {
+    "fastssvm": {"algorithm": "fastssvm", "engine": {}},
+    "shrinking-dcd pipelined": {"algorithm": "shrinking-dcd", "engine": {"name": "pipelined"}},
+}
+QUESTION = Question("classify", __doc__, tuple(CLASSIFICATION), budget=(60.0, 0.15), threads=(1, 2), clock=True)
+Runs = Mapping[str, Repeats]
 
 
 def main() -> None:
-    started = time.monotonic()
-    arguments = _arguments()
-    folder = data_folder(arguments.data)
-    store = Store(Path(arguments.out or f"build/classify{'-quick' * arguments.quick}"), arguments.again, perform)
-    session = Session(store, math.inf if arguments.limit is None else started + arguments.limit)
-    print(f"{datetime.date.today()}, {machine()}", flush=True)
-    parts = arguments.part or PARTS
-    scores = {}
-    for name in arguments.set or PROBLEMS:
-        for size, wanted in _sizes(name, parts, arguments).items():
-            problem = PROBLEMS[name](folder, size)
-            scores[name] = problem.score_name
-            print(f"\n{describe(problem)}", flush=True)
-            for part in wanted:
-                _do(part, problem, session, arguments)
-    if "choose" in parts and (not arguments.set or TMC in arguments.set):
-        choose(folder, session, arguments)
-    show(session, scores, arguments.clock)
-    if session.left:
-        print(f"\n{session.left} runs are left; the same command goes on with them")
+    parser = QUESTION.parser()
+    names = (LINEAR_SVC, *ALONE, *THREADED)
+    parser.add_argument("--algorithm", choices=names, action="append", help="only this; may be repeated")
+    benchmark = Benchmark(QUESTION, QUESTION.arguments(parser))
+    for name in benchmark.sets:
+        problem = benchmark.problem(name)
+        benchmark.run(plan(problem, benchmark.threads, benchmark.arguments.algorithm or names))
+    runs = {name: found for name in benchmark.sets if (found := benchmark.repeats(name))}
+    scores, clock = benchmark.score_names, benchmark.clock
+    for name, found in runs.items():
+        speed_table(name, found, scores[name], clock)
+    paper_table(runs, clock)
+    drawn = [
+        *draw_progress(runs, scores, clock, benchmark.folder),
+        *one_each(runs, benchmark.folder / "figure4-speedups", lambda axes, found: _speed_ups(axes, found, clock)),
+        *one_each(runs, benchmark.folder / "figure6-threads", _threads),
+    ]
+    benchmark.end(drawn)
 
 
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", nargs="?", help="folder with the data sets")
-    parser.add_argument("--quick", action="store_true", help="a few hundred examples and tiny budgets: about a minute")
-    parser.add_argument("--part", choices=PARTS, action="append", help="only this; may be repeated")
-    parser.add_argument("--set", choices=PROBLEMS, action="append", help="only this data set; may be repeated")
-    parser.add_argument("--algorithm", choices=(LIBLINEAR, *ALONE, *THREADED), action="append", help="in the race")
-    parser.add_argument("--threads", type=_counts, default=(1, 2), help="for algorithms that use them: 1,2,4,8,16")
-    parser.add_argument("--budget", type=float, help=f"training seconds of a run (default 60; {QUICK_BUDGET} if quick)")
-    parser.add_argument("--share-size", type=int, default=2_000, help="examples in the part shares (default 2,000)")
-    parser.add_argument("--repeat", type=int, default=1, help="times to do every run of the race")
-    parser.add_argument("--limit", type=float, help="seconds after which no run is begun; 0 shows what is stored")
-    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall", help="seconds to show, and to budget")
-    parser.add_argument("--out", help="folder for runs and pictures (default build/classify, or build/classify-quick)")
-    parser.add_argument("--again", action="store_true", help="repeat runs that are stored")
-    arguments = parser.parse_args()
-    arguments.budget = Budget(arguments.budget or (QUICK_BUDGET if arguments.quick else 60.0), arguments.clock)
-    return arguments
+def plan(problem: Problem, threads: Sequence[int], only: Sequence[str]) -> list[Planned]:
+    """Plan what runs against each other, the peer first."""
+    wanted = {}
+    if LINEAR_SVC in only and problem.parts.peer is not None:
+        wanted[LINEAR_SVC] = {"algorithm": LINEAR_SVC}
+    wanted |= {name: options for name, options in ALONE.items() if name in only}
+    for name, options in THREADED.items():
+        for count in threads if name in only else ():
+            if can_run(options["algorithm"], options["engine"], count, problem.task):
+                wanted[f"{name}, {count} threads"] = {**options, "threads": count}
+    return [Planned.of(problem, name, loss="hinge", **options) for name, options in wanted.items()]
 
 
-def _counts(text: str) -> tuple[int, ...]:
-    counts = tuple(int(count) for count in text.split(","))
-    if min(counts) < 1:
-        raise argparse.ArgumentTypeError(f"numbers of threads start at 1, not {min(counts)}")
-    return counts
+def speed_table(data: str, runs: Repeats, score: str, clock: str) -> None:
+    """Print how soon each algorithm came near the lowest primal, and where it ended."""
+    best = lowest_primal(runs)
+    peer = median_near(runs[LINEAR_SVC], best, WITHIN[-1], clock) if LINEAR_SVC in runs else None
+    within = [f"to {100 * share:g} % of it" for share in WITHIN]
+    header = [
+        *("algorithm", *within, f"{LINEAR_SVC} / this", "seconds", "passes", "primal", "gap"),
+        *(f"test {score}", "end"),
+    ]
+    bounds = f"lowest primal {best:,.1f}, highest dual {highest_dual(runs):,.1f}"
+    rows = [_speed(name, records, best, peer, clock) for name, records in runs.items()]
+    print_table(f"{data}: {bounds}; medians of {clock} seconds over the repetitions", header, rows)
 
 
-def _sizes(name: str, parts: Iterable[str], arguments: argparse.Namespace) -> dict[int | None, list[str]]:
-    """Return the parts to do on the data set by the number of examples that they have."""
-    result: dict[int | None, list[str]] = {}
-    for part in parts:
-        if part == "choose" or (arguments.quick and part != "race" and name not in QUICK_SETS):
-            continue
-        quick = QUICK.get(name, QUICK_OTHERS)
-        size = quick if arguments.quick else arguments.share_size if part == "shares" else None
-        result.setdefault(size, []).append(part)
-    return result
+def _speed(name: str, records: Sequence[Record], best: float, peer: float | None, clock: str) -> list[str]:
+    times = [median_near(records, best, share, clock) for share in WITHIN]
+    last = [record.rows[-1] for record in records if record.rows]
+    if not last:
+        return [name, *["-"] * 8, ending(records)]
+    gaps = [record.certified_gap for record in records if record.certified_gap is not None]
+    return [
+        name,
+        *(number(value) for value in times),
+        number(peer / times[-1] if peer is not None and times[-1] else None),
+        f"{statistics.median(row[clock] for row in last):.2f}",
+        f"{statistics.median(row['pass'] for row in last):g}",
+        f"{statistics.median(row['primal'] for row in last):,.1f}",
+        f"{100 * statistics.median(gaps):.3g} %" if gaps else "-",
+        f"{statistics.median(row['score'] for row in last):.4f}",
+        ending(records),
+    ]
 
 
-def describe(problem: Problem) -> str:
-    """Say what a problem is."""
-    setting = f"; {problem.setting}" if problem.setting else ""
-    return f"{problem.name}: {problem.size} examples, {problem.task.core.dimension} weights, C = {problem.C:g}{setting}"
+def paper_table(all_runs: Runs, clock: str) -> None:
+    """Print seconds and test score by data set and algorithm, as in Table 2.
+
+    The seconds are those to the first primal within 5 % of the lowest, the score is that of the same weights. Of
+    fastssvm there are the fewest and the most threads.
+    """
+    names = list(dict.fromkeys(name for runs in all_runs.values() for name in runs))
+    threaded = [name for name in names if name.startswith("fastssvm, ")]
+    shown = ["shrinking-dcd", "dcd-ssvm", "fsmo", PUBLISHED, "bcfw", "one-slack", LINEAR_SVC]
+    columns = [*reversed(dict.fromkeys([*threaded[:1], *threaded[-1:]])), *(name for name in shown if name in names)]
+    rows = [
+        [data, *(_paper_cell(runs.get(name, []), lowest_primal(runs), clock) for name in columns)]
+        for data, runs in all_runs.items()
+    ]
+    title = f"As in Table 2: {clock} seconds to {100 * WITHIN[0]:g} % of the lowest primal, and the test score then"
+    print_table(title, ["data", *columns], rows)
 
 
-def _do(part: str, problem: Problem, session: Session, arguments: argparse.Namespace) -> None:
-    most = max(arguments.threads)
-    repeats = 1
-    if part == "race":
-        entries = race(arguments.threads, arguments.algorithm, problem)
-        repeats = arguments.repeat
-    else:
-        entries = shares(most) if part == "shares" else batch_sizes(problem, most)
-    session.run(problem, settings_of(problem, part, entries, arguments.budget, repeats))
+def _paper_cell(records: Sequence[Record], best: float, clock: str) -> str:
+    if not records:
+        return "-"
+    seconds = median_near(records, best, WITHIN[0], clock)
+    first = first_near(records[0], best, WITHIN[0])
+    if seconds is not None and first is not None:
+        return f"{seconds:.2f} s, {first['score']:.4f}"
+    scores = [row["score"] for record in records for row in record.rows]
+    reached = f", {max(scores):.4f}" if scores else ""
+    return f"not within {records[0].settings.budget:g} s{reached}"
 
 
-def choose(folder: Path, session: Session, arguments: argparse.Namespace) -> None:
-    """Judge the settings on held-out examples of the training part, and the best of them once on the test part."""
-    data = read_labels(folder, TMC, QUICK_OTHERS if arguments.quick else None)
-    judged: dict[LabelSettings, Record] = {}
-    for settings, problem in choices(data):
-        for record in session.run(problem, [choice_settings(problem, arguments.budget)]):
-            judged[settings] = record
-    scored = {settings: record.rows[-1]["score"] for settings, record in judged.items() if record.rows}
-    if not scored or session.left:
-        return
-    best = max(scored, key=lambda settings: scored[settings])
-    problem = label_problem(f"{TMC}-test", data, best)
-    final = session.run(problem, [choice_settings(problem, arguments.budget)])
-    classify_tables.show_choice(list(judged.values()), final[0] if final else None, problem.score_name)
+def draw_progress(all_runs: Runs, scores: Mapping[str, str], clock: str, folder: Path) -> list[Path]:
+    """Draw primal and score against time."""
+    if not all_runs:
+        return []
+    figure, (tops, bottoms) = panels(len(all_runs), 2)
+    names = list(dict.fromkeys(name for runs in all_runs.values() for name in runs))
+    for top, bottom, (data, runs) in zip(tops, bottoms, all_runs.items(), strict=True):
+        best = lowest_primal(runs)
+        for name, records in runs.items():
+            rows = sorted(records[0].rows, key=lambda row: row[clock])
+            style = "--" if name == LINEAR_SVC else "-"
+            colour = _colour(names.index(name))
+            primals = [(row[clock], max(row["primal"] / best - 1, 1e-5)) for row in rows]
+            line(top, primals, name, style, color=colour)
+            line(bottom, [(row[clock], row["score"]) for row in rows], name, style, color=colour)
+        logarithmic(top, y=True)
+        logarithmic(bottom)
+        top.axhline(WITHIN[-1], color="grey", lw=0.8)
+        top.set(title=data, ylim=(1e-5, 3), ylabel="primal / lowest primal - 1")
+        bottom.set(xlabel=f"training seconds ({clock})", ylabel=f"test {scores[data]}")
+        seen = [row["score"] for records in runs.values() for record in records for row in record.rows]
+        if seen:
+            bottom.set_ylim(max(seen) - 0.1, max(seen) + 0.005)
+    lines = {drawn.get_label(): drawn for top in tops for drawn in top.get_lines() if drawn.get_label() in names}
+    figure.legend(lines.values(), lines, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=min(len(lines), 6))
+    return save(figure, folder / "progress")
 
 
-def show(session: Session, scores: dict[str, str], clock: str) -> None:
-    """Print the tables and draw the pictures of the parts that there are."""
-    folder = session.store.folder
-    paths: list[Path] = []
-    raced, parts, sizes = (classify_tables.grouped(session.records, part) for part in ("race", "shares", "batch"))
-    if raced:
-        classify_tables.show(raced, scores, clock)
-        classify_tables.table2(raced, clock)
-        paths += classify_pictures.progress(raced, scores, clock, folder)
-        paths += classify_pictures.speedups(raced, clock, folder)
-        paths += classify_pictures.threads(raced, folder)
-    if parts:
-        classify_tables.show_shares(parts, clock)
-        paths += classify_pictures.shares(parts, clock, folder)
-    if sizes:
-        classify_tables.show_batches(sizes, clock)
-        paths += classify_pictures.batches(sizes, clock, folder)
-    for path in paths:
-        print(f"drawn: {path}")
+def _colour(number: int) -> Any:
+    """Return one of twenty colours, so that an algorithm has the same one in all panels."""
+    import matplotlib as mpl
+
+    return mpl.colormaps["tab20"](number % 20)
+
+
+def _speed_ups(axes: Any, runs: Repeats, clock: str) -> None:
+    """Draw how many times sooner than the slowest each comes near the optimum, as in Figure 4a."""
+    best = lowest_primal(runs)
+    times = {name: median_near(records, best, WITHIN[0], clock) for name, records in runs.items()}
+    reached = {name: value for name, value in times.items() if value}
+    slowest = max(reached.values(), default=1.0)
+    axes.barh([*reached], [slowest / value for value in reached.values()])
+    axes.set(xscale="log", xlabel=f"times as fast as the slowest, to {100 * WITHIN[0]:g} %")
+    axes.tick_params(axis="y", labelsize="x-small")
+    axes.xaxis.set_minor_formatter("")
+
+
+def _threads(axes: Any, runs: Repeats) -> None:
+    """Draw wall seconds against threads as in Figure 6."""
+    best = lowest_primal(runs)
+    for way in THREADED:
+        points = [
+            (records[0].settings.threads, seconds)
+            for name, records in runs.items()
+            if name.startswith(f"{way}, ") and (seconds := median_near(records, best, WITHIN[0], "wall")) is not None
+        ]
+        line(axes, sorted(points), way)
+    axes.set(xlabel="threads", ylabel=f"wall seconds to {100 * WITHIN[0]:g} %")
+    axes.set_xscale("log", base=2)
+    axes.set_ylim(bottom=0)
 
 
 if __name__ == "__main__":

@@ -1,121 +1,212 @@
-"""Compare all learners on one thread, as dcd-ssvm-2013 does in section 4: scores, objectives and gaps against time.
+"""Compare how far each learner is after which time: test score, objective and gap, pass by pass.
 
-Every learner gets the same features and the same C, which dcd-ssvm chooses on a development part, and 25 passes unless
-its budget of training seconds ends first. The part `race` trains on ocr_letters until a gap of 1 % is certified. Runs
-are stored in a folder, and a run that is there with the same settings is not repeated.
+As in section 4 of dcd-ssvm-2013: every learner gets one thread, the same features, the same C, which dcd-ssvm chooses
+on a development part, and 25 passes unless its budget of training seconds ends first. Pictures are after Figures 1 to
+3 of the paper.
 """
 
 from __future__ import annotations
 
-import argparse
-import datetime
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-import learners_pictures
-import learners_tables
-from common import data_folder, machine
-from learners_data import DATA_SETS, DataSet
-from learners_runs import Record, Settings, Store, best_cost, choose_cost
+from harness.benchmark import Benchmark
+from harness.command import Question
+from harness.figures import final_score, first_within, row_at, seconds_a_pass
+from harness.pictures import finish, line, logarithmic, panels, save, zoom
+from harness.problem import Problem
+from harness.runs import COARSE_GAP, Planned, Record
+from harness.tables import number, print_table
 
-LEARNERS = (
-    *("dcd-ssvm", "dcd-light", "cpd", "n-slack", "one-slack", "bcfw", "fsmo"),
-    *("averaged-perceptron", "mira", "kbest-mira", "passive-aggressive", "sgd"),
-)
-RACE = "race"
-RACERS = {
-    "bcfw": ("bcfw", {}, None),
-    "bcfw, inner_passes=5": ("bcfw", {"inner_passes": 5}, None),
-    "one-slack": ("one-slack", {}, None),
-    "one-slack, cache=0": ("one-slack", {"cache": 0}, None),
-    "dcd-ssvm, hinge": ("dcd-ssvm", {}, "hinge"),
-    "dcd-ssvm": ("dcd-ssvm", {}, None),
+SETS = ("conll2003_en", "conll2002_es", "conll2000-tagging", "ocr_letters")
+SQUARED_HINGE = ("dcd-ssvm", "dcd-light", "cpd")
+DUAL = (*SQUARED_HINGE, "n-slack", "one-slack", "bcfw", "fsmo")
+ONLINE = ("averaged-perceptron", "mira", "kbest-mira", "passive-aggressive", "sgd")
+LEARNERS = (*DUAL, *ONLINE)
+SHOWN_EARLY = ("dcd-ssvm", "one-slack", "bcfw", "averaged-perceptron", "mira", "sgd")
+CHOICES_OF_C = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0)
+CHOICE = "choice of C"
+#: No gap ends a run.
+PASSES, TOLERANCE = 25, 1e-6
+#: Of dcd-ssvm, whose times are those at which primals are compared.
+EQUAL_PASSES = (1, 2, 3, 5, 10, 15, 25)
+PICTURES = {
+    "figure2-cutting-planes-and-frank-wolfe": ("dcd-ssvm", "one-slack", "bcfw"),
+    "figure3-online": ("dcd-ssvm", "averaged-perceptron", "mira", "sgd"),
 }
+QUESTION = Question("learners", __doc__, SETS, budget=(120.0, 2.5), clock=True)
+Runs = Mapping[str, Mapping[str, Record]]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", nargs="?", help="folder with the data sets")
-    parser.add_argument("--quick", action="store_true", help="1,000 sequences of each part and small budgets")
-    parser.add_argument("--part", choices=(*DATA_SETS, RACE), action="append", help="only this; may be repeated")
-    parser.add_argument("--budget", type=float, help="training seconds of a run (default 120; 2.5 with --quick)")
-    parser.add_argument("--race-budget", type=float, help="the same in the part race (default 600; 10 with --quick)")
-    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall", help="seconds to show")
-    parser.add_argument("--out", help="folder for runs and pictures (default build/learners, or build/learners-quick)")
-    parser.add_argument("--again", action="store_true", help="repeat runs that are stored")
-    arguments = parser.parse_args()
-    folder = data_folder(arguments.data)
-    store = Store(Path(arguments.out or f"build/learners{'-quick' * arguments.quick}"), arguments.again)
-    budget = arguments.budget or (2.5 if arguments.quick else 120.0)
-    race_budget = arguments.race_budget or (10.0 if arguments.quick else 600.0)
-    parts = arguments.part or [*DATA_SETS, RACE]
-    print(f"{datetime.date.today()}, {machine()}", flush=True)
-
-    records, scores, choices, chosen = {}, {}, {}, {}
-    raced: dict[str, Record] = {}
-    for name in dict.fromkeys("ocr_letters" if part == RACE else part for part in parts):
-        data = DATA_SETS[name](folder)
-        data = data.quick() if arguments.quick else data
-        print(f"\n{name}: {data.sizes()}", flush=True)
-        scores[name] = data.score
-        choices[name] = choose_cost(data, store, budget)
-        chosen[name] = best_cost(choices[name])
-        if name in parts:
-            records[name] = compare(data, chosen[name], store, budget)
-        if name == "ocr_letters" and RACE in parts:
-            raced = race(data, chosen[name], store, race_budget)
-    show(records, scores, arguments.clock)
-    learners_tables.choice_table(choices, chosen)
-    if raced:
-        learners_tables.race_table(raced)
-    for path in learners_pictures.draw(records, scores, arguments.clock, store.folder):
-        print(f"drawn: {path}")
+    benchmark = Benchmark(QUESTION)
+    for name in benchmark.sets:
+        problem = benchmark.problem(name)
+        benchmark.run(_choice(problem))
+        chosen = best_cost(benchmark.records(name, CHOICE))
+        if chosen is not None:
+            benchmark.run(_comparison(problem, chosen))
+    choices, runs = benchmark.of_all_sets(CHOICE), benchmark.of_all_sets()
+    choice_table(choices)
+    score_table(runs, benchmark.score_names)
+    seconds_table(runs, benchmark.clock)
+    early_table(runs)
+    gap_table(runs, benchmark.clock)
+    for name, found in runs.items():
+        equal_time_table(name, found, benchmark.clock)
+    benchmark.end(draw(runs, benchmark.score_names, benchmark.clock, benchmark.folder))
 
 
-def compare(data: DataSet, C: float, store: Store, budget: float) -> dict[str, Record]:
-    """Run every learner; n-slack only where the data are small."""
-    problem = data.for_comparison()
-    size = len(problem.training)
-    return {
-        name: store.run(problem, Settings(data.name, size, data.constraints, name, name, C, budget))
+def _choice(problem: Problem) -> list[Planned]:
+    """Plan dcd-ssvm with every C, scored on the development part."""
+    assert problem.development is not None
+    development = problem.development()
+    return [
+        Planned.of(development, f"C = {C:g}", "dcd-ssvm", C=C, group=CHOICE, max_iter=PASSES, tol=TOLERANCE)
+        for C in CHOICES_OF_C
+    ]
+
+
+def best_cost(runs: Sequence[Record]) -> float | None:
+    """Return the C whose last pass scored highest, the smallest one of equals; None if not all were tried."""
+    scores = {record.settings.C: record.rows[-1]["score"] for record in runs if record.rows}
+    return max(sorted(scores), key=lambda C: scores[C]) if len(scores) == len(CHOICES_OF_C) else None
+
+
+def _comparison(problem: Problem, C: float) -> list[Planned]:
+    """Plan every learner; n-slack only where the data are small."""
+    return [
+        Planned.of(problem, name, name, C=C, max_iter=PASSES, tol=TOLERANCE)
         for name in LEARNERS
-        if name != "n-slack" or data.name == "ocr_letters"
-    }
+        if name != "n-slack" or problem.name == "ocr_letters"
+    ]
 
 
-def race(data: DataSet, C: float, store: Store, budget: float) -> dict[str, Record]:
-    """Train to a certified gap of 1 %, however many passes it takes."""
-    problem = data.for_comparison()
-    size = len(problem.training)
-    return {
-        name: store.run(
-            problem,
-            Settings(
-                data.name,
-                size,
-                data.constraints,
-                f"race, {name}",
-                algorithm,
-                C,
-                budget,
-                100_000,
-                0.01,
-                parameters,
-                loss,
-            ),
-        )
-        for name, (algorithm, parameters, loss) in RACERS.items()
-    }
+def _table(title: str, runs: Runs, names: Sequence[str], cell: Callable[[Record], str]) -> None:
+    """Print a table with a row a data set and a column a learner."""
+
+    def shown(record: Record | None) -> str:
+        return "-" if record is None else cell(record) if record.rows else "no pass"
+
+    rows = [[data, *(shown(found.get(name)) for name in names)] for data, found in runs.items()]
+    print_table(title, ["data set", *names], rows)
 
 
-def show(records: dict[str, dict[str, Record]], scores: dict[str, str], clock: str) -> None:
-    if not records:
-        return
-    learners_tables.score_table(records, LEARNERS, scores)
-    learners_tables.seconds_table(records, LEARNERS, clock)
-    learners_tables.early_table(records, ("dcd-ssvm", "one-slack", "bcfw", "averaged-perceptron", "mira", "sgd"))
-    learners_tables.gap_table(records, clock)
-    for data, runs in records.items():
-        learners_tables.equal_time_table(data, runs, clock)
+def choice_table(choices: Runs) -> None:
+    best = {name: best_cost(list(found.values())) for name, found in choices.items()}
+
+    def cell(record: Record) -> str:
+        score = number(final_score(record), "{:.4f}")
+        return f"**{score}**" if best[record.settings.data] == record.settings.C else score
+
+    columns = [f"C = {C:g}" for C in CHOICES_OF_C]
+    _table("choice of C: score of dcd-ssvm on the development part", choices, columns, cell)
+
+
+def score_table(runs: Runs, scores: Mapping[str, str]) -> None:
+    """Print what Table 1 of dcd-ssvm-2013 shows, and the passes of runs that were cut short."""
+
+    def cell(record: Record) -> str:
+        return number(final_score(record), "{:.4f}") + (f" ({len(record.rows)})" if record.cut_short else "")
+
+    named = {f"{data}, {scores[data]}": found for data, found in runs.items()}
+    _table("test score after the last pass; in brackets the passes of a run cut short", named, LEARNERS, cell)
+
+
+def early_table(runs: Runs) -> None:
+    """Print how the test score moved, for what is said of early stopping."""
+
+    def cell(record: Record) -> str:
+        seen = [row["score"] for row in record.rows[1:10]]
+        return f"{min(seen):.4f} to {max(seen):.4f}" if seen else "-"
+
+    _table("lowest and highest test score from pass 2 to pass 10", runs, SHOWN_EARLY, cell)
+
+
+def seconds_table(runs: Runs, clock: str) -> None:
+    title = f"training seconds a pass ({clock} clock)"
+    _table(title, runs, LEARNERS, lambda record: number(seconds_a_pass(record, clock), "{:.3g}"))
+
+
+def gap_table(runs: Runs, clock: str) -> None:
+    """Print when dual learners were within 1 %, and where they ended."""
+
+    def cell(record: Record) -> str:
+        last = record.rows[-1]
+        final = f"{100 * last['gap']:.2f} % after {last['pass']}"
+        reached = first_within(record, COARSE_GAP)
+        return f"{reached[clock]:.2f} s, {reached['pass']} passes; {final}" if reached else f"not reached; {final}"
+
+    _table(f"{clock} seconds and passes to a gap of 1 %, and the gap after the last pass", runs, DUAL, cell)
+
+
+def equal_time_table(data: str, runs: Mapping[str, Record], clock: str) -> None:
+    """Print the primal of the squared-hinge methods at the times at which dcd-ssvm had ended some passes."""
+    names = [name for name in SQUARED_HINGE if name in runs]
+    leader = runs["dcd-ssvm"].rows if len(names) > 1 and "dcd-ssvm" in runs else []
+    rows = [
+        [
+            f"{row[clock]:.2f} (dcd-ssvm pass {row['pass']})",
+            *(_primal_at(runs[name], row[clock], clock) for name in names),
+        ]
+        for row in (leader[count - 1] for count in EQUAL_PASSES if count <= len(leader))
+    ]
+    title = f"{data}: primal of the squared-hinge methods at equal training seconds ({clock} clock)"
+    print_table(title, ["seconds", *names], rows)
+
+
+def _primal_at(record: Record, seconds: float, clock: str) -> str:
+    """Show the primal at a time, but nothing of a run that was over by then: it would have gone on improving."""
+    row = row_at(record, seconds, clock)
+    if row is None:
+        return "-"
+    last = record.seconds(clock)
+    if seconds > last + last / len(record.rows):
+        return f"over at {last:.2f} s"
+    return f"{row['primal']:.1f} (pass {row['pass']})"
+
+
+def draw(runs: Runs, scores: Mapping[str, str], clock: str, folder: Path) -> list[Path]:
+    """Draw all pictures."""
+    if not runs:
+        return []
+    paths = _squared_hinge(runs, scores, clock, folder)
+    for name, learners in PICTURES.items():
+        figure, (row,) = panels(len(runs))
+        for axes, (data, found) in zip(row, runs.items(), strict=True):
+            _scores(axes, found, learners, clock)
+            axes.set(title=data, xlabel=f"training seconds ({clock})", ylabel=f"test {scores[data]}")
+        paths += save(figure, folder / name)
+    return paths
+
+
+def _squared_hinge(runs: Runs, scores: Mapping[str, str], clock: str, folder: Path) -> list[Path]:
+    figure, (tops, bottoms) = panels(len(runs), 2)
+    for top, bottom, (data, found) in zip(tops, bottoms, runs.items(), strict=True):
+        _scores(top, found, SQUARED_HINGE, clock)
+        top.set(title=data, ylabel=f"test {scores[data]}")
+        present = [found[name] for name in SQUARED_HINGE if name in found]
+        optimum = max((row["dual"] for record in present for row in record.rows), default=1.0)
+        for record in present:
+            points = [(row[clock], row["primal"] / optimum - 1) for row in record.rows]
+            line(bottom, points, record.settings.name)
+        logarithmic(bottom, y=True)
+        bottom.set(xlabel=f"training seconds ({clock})", ylabel="primal / greatest dual - 1")
+        finish(bottom)
+    return save(figure, folder / "figure1-squared-hinge")
+
+
+def _scores(axes: Any, runs: Mapping[str, Record], learners: Sequence[str], clock: str) -> None:
+    """Draw a line a learner with a marker a pass."""
+    shown: list[float] = []
+    for name in learners:
+        rows = runs[name].rows if name in runs else []
+        line(axes, [(row[clock], row["score"]) for row in rows], name)
+        shown += [row["score"] for row in rows[2:]]
+    logarithmic(axes)
+    zoom(axes, shown)
+    finish(axes)
 
 
 if __name__ == "__main__":

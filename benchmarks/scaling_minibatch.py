@@ -1,35 +1,42 @@
-"""The part `minibatch` of scaling.py: perceptron and MIRA by batches against the online learners and ipm.
+"""Measure what threads bring to minibatches of perceptron and MIRA, against the online learners and `ipm`.
 
-Extrinsic speed-up compares the seconds to a score that all compared runs reach (the lowest of their best scores, as in
-minibatch-2013) with those of the online learner; intrinsic speed-up compares the seconds of a pass with those of the
-same algorithm on one thread. Efficiency is intrinsic speed-up / threads. Waiting is a share of all threads' time in the
-training seconds; unlike the paper's it has in it what threads wait for the update, whose share in the time of the
-thread that makes it stands beside it.
+Ten passes. Extrinsic speed-up compares the seconds to a score that all compared runs reach (the lowest of their best
+scores, as in minibatch-2013) with those of the online learner; intrinsic speed-up compares the seconds of a pass with
+those of the same algorithm on one thread. Efficiency is intrinsic speed-up / threads. Waiting is a share of all
+threads' time in the training seconds; unlike the paper's it has in it what threads wait for the update, whose share
+in the time of the thread that makes it stands beside it. Pictures are after Figures 5 to 8 of the paper.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from common import print_table
-from learners_runs import Record
-from scaling_figures import (
+from harness.benchmark import Benchmark, with_rows
+from harness.command import Question
+from harness.figures import (
     best_score,
+    common_score,
     final_score,
-    number,
-    percent,
+    measured,
     ratio,
     seconds_a_pass,
     seconds_to_score,
     thread_shares,
 )
-from scaling_runs import Plan, Planned
+from harness.pictures import finish, line, panels, save
+from harness.problem import Problem
+from harness.runs import Planned, Record
+from harness.tables import number, percent, print_table
 
-DATA = ("conll2000-tagging", "brown-tagging", "conll2003_en", "conll2000-words", "brown-words")
+SETS = ("conll2000-tagging", "brown-tagging", "conll2003_en", "conll2000-words", "brown-words")
 BATCH_SIZES = (8, 16, 24, 32)
 FIRST_SIZES = (16, 24)
+CHOSEN_SIZE = 24  # with which the paper measures threads
 PASSES = 10
+QUESTION = Question("scaling_minibatch", __doc__, SETS, budget=(120.0, 5.0), threads=(1, 2, 4, 8, 16))
 
 
 @dataclass(frozen=True)
@@ -48,28 +55,43 @@ FAMILIES = (
 )
 
 
-def plan(part: Plan, threads: Sequence[int]) -> list[Planned]:
+def main() -> None:
+    benchmark = Benchmark(QUESTION)
+    problems = [benchmark.problem(name) for name in benchmark.sets]
+    benchmark.run([run for problem in problems for run in plan(problem, benchmark.threads)])
+    drawn: list[Path] = []
+    for name, found in benchmark.of_all_sets().items():
+        records = list(with_rows(found).values())
+        families = {family: runs for family in FAMILIES if (runs := of_family(family, records))}
+        for family, runs in families.items():
+            speed_table(name, family, runs)
+        drawn += draw(name, families, benchmark.score_names[name], benchmark.folder)
+    benchmark.end(drawn)
+
+
+def plan(problem: Problem, threads: Sequence[int]) -> list[Planned]:
     """Plan the perceptron with batches of 16 and 24 first, on one thread and on the most."""
     most = max(threads)
     counts = sorted({1, *threads}, key=lambda count: (count not in (1, most), -count))
     runs = []
     for place, family in enumerate(FAMILIES):
-        runs.append(part.run(place, family.online, max_iter=PASSES))
+        runs.append(Planned.on_threads(problem, family.online, priority=place, max_iter=PASSES))
         for count in counts:
             later = place + (count not in (1, most))
             for size in BATCH_SIZES:
-                priority = later + (size not in FIRST_SIZES)
-                engine = {"batch_size": size}
-                runs.append(part.run(priority, family.minibatch, count, f"m {size}", max_iter=PASSES, engine=engine))
+                options = {"priority": later + (size not in FIRST_SIZES), "engine": {"batch_size": size}}
+                name = f"m {size}"
+                runs.append(Planned.on_threads(problem, family.minibatch, count, name, max_iter=PASSES, **options))
             if count > 1:
-                runs.append(part.run(later, family.mixed, count, max_iter=PASSES, engine={"shards": count}))
+                options = {"priority": later, "engine": {"shards": count}}
+                runs.append(Planned.on_threads(problem, family.mixed, count, max_iter=PASSES, **options))
     return runs
 
 
 def of_family(family: Family, records: Sequence[Record]) -> list[Record]:
     """Return the runs of a family: online, then by batch size and threads, then mixed."""
     order = (family.online, family.minibatch, family.mixed)
-    present = [record for record in records if record.settings.algorithm in order and record.rows]
+    present = [record for record in records if record.settings.algorithm in order]
     return sorted(present, key=lambda one: (order.index(one.settings.algorithm), batch_size(one), one.settings.threads))
 
 
@@ -119,31 +141,21 @@ def _waiting_for_others(record: Record) -> float | None:
     return max(shares["waiting"] - for_update, 0.0)
 
 
-def common_score(runs: Sequence[Record]) -> float:
-    """Return a score that every run reaches."""
-    return min(best_score(record) for record in runs)
-
-
 def online_run(family: Family, runs: Sequence[Record]) -> Record | None:
     """Return the run of the online learner."""
     return next((record for record in runs if record.settings.algorithm == family.online), None)
 
 
-def show(data: str, records: Sequence[Record]) -> None:
-    """Print a table a family."""
-    for family in FAMILIES:
-        runs = of_family(family, records)
-        if not runs:
-            continue
-        print(f"\n{data}, {family.name}: extrinsic speed-up by the seconds to a score of {common_score(runs):.4f}\n")
-        online = online_run(family, runs)
-        print_table(
-            [
-                *("algorithm", "m", "threads", "score after the last pass", "best score", "seconds a pass"),
-                *("extrinsic", "intrinsic", "efficiency", "waiting", "for each other", "update"),
-            ],
-            [_line(record, SpeedUp.of(record, runs, online)) for record in runs],
-        )
+def speed_table(data: str, family: Family, runs: Sequence[Record]) -> None:
+    """Print how much faster each run was, and at what cost."""
+    online = online_run(family, runs)
+    header = [
+        *("algorithm", "m", "threads", "score after the last pass", "best score", "seconds a pass"),
+        *("extrinsic", "intrinsic", "efficiency", "waiting", "for each other", "update"),
+    ]
+    rows = [_line(record, SpeedUp.of(record, runs, online)) for record in runs]
+    score = common_score(runs)
+    print_table(f"{data}, {family.name}: extrinsic speed-up by the seconds to a score of {score:.4f}", header, rows)
 
 
 def _line(record: Record, speed_up: SpeedUp) -> list[str]:
@@ -164,3 +176,63 @@ def _line(record: Record, speed_up: SpeedUp) -> list[str]:
         percent(speed_up.for_others),
         percent(speed_up.updating),
     ]
+
+
+def draw(data: str, families: Mapping[Family, Sequence[Record]], score: str, folder: Path) -> list[Path]:
+    """Draw a row of four panels a learner: sizes on one thread, threads, speed-ups, waiting."""
+    if not families:
+        return []
+    figure, rows = panels(4, len(families))
+    for (sizes, threads, speed_ups, waiting), (family, runs) in zip(rows, families.items(), strict=True):
+        _scores(sizes, [record for record in runs if record.settings.threads == 1], score)
+        sizes.set_title(f"{data}, {family.name}: one thread", fontsize="medium")
+        _scores(threads, [record for record in runs if batch_size(record) in (0, 1, CHOSEN_SIZE)], score)
+        threads.set_title(f"m = {CHOSEN_SIZE} and ipm", fontsize="medium")
+        _speed_ups(speed_ups, _by_threads(family, runs))
+        _waiting(waiting, _by_threads(family, runs))
+        for axes in (sizes, threads, speed_ups, waiting):
+            finish(axes)
+    return save(figure, folder / f"figures5to8-{data}")
+
+
+def _label(record: Record) -> str:
+    size = batch_size(record)
+    name = {0: "ipm", 1: "online"}.get(size, f"m = {size}")
+    return f"{name}, {record.settings.threads}"
+
+
+def _scores(axes: Any, runs: Sequence[Record], score: str) -> None:
+    for record in runs:
+        line(axes, [(row["wall"], row["score"]) for row in measured(record)], _label(record))
+    best = [best_score(record) for record in runs]
+    if best:  # the first passes would press the rest into a line
+        room = max(max(best) - min(best), 0.01)
+        axes.set_ylim(min(best) - room, max(best) + 0.1 * room)
+    axes.set(xlabel="training seconds", ylabel=score)
+
+
+def _by_threads(family: Family, runs: Sequence[Record]) -> dict[str, list[tuple[int, SpeedUp]]]:
+    """Return speed-ups by threads, of batches of the chosen size and of ipm."""
+    online = online_run(family, runs)
+    return {
+        name: [(one.settings.threads, SpeedUp.of(one, runs, online)) for one in runs if batch_size(one) == size]
+        for name, size in ((f"m = {CHOSEN_SIZE}", CHOSEN_SIZE), ("ipm", 0))
+    }
+
+
+def _speed_ups(axes: Any, lines: Mapping[str, Sequence[tuple[int, SpeedUp]]]) -> None:
+    for name, points in lines.items():
+        for kind, style in (("extrinsic", "-"), ("intrinsic", "--")):
+            shown = [(threads, getattr(one, kind)) for threads, one in points if getattr(one, kind) is not None]
+            line(axes, shown, f"{name}, {kind}", style)
+    axes.set(xlabel="threads", ylabel="speed-up")
+
+
+def _waiting(axes: Any, lines: Mapping[str, Sequence[tuple[int, SpeedUp]]]) -> None:
+    for name, points in lines.items():
+        line(axes, [(threads, 100 * one.for_others) for threads, one in points if one.for_others is not None], name)
+    axes.set(xlabel="threads", ylabel="waiting for each other, % of the time", ylim=(0, None))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,18 +1,24 @@
-"""LinearSVC behind one small interface, for classes and for sets of labels."""
+"""Other people's programs, each behind one small interface: LinearSVC of scikit-learn and python-crfsuite."""
 
 from __future__ import annotations
 
+import importlib.util
+import os
+import tempfile
 import time
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from marginloom.tasks.multilabel.metrics import multilabel_scores
+from harness.clocks import Clocks
+from harness.library import micro_f1
+
+LINEAR_SVC = "LinearSVC"
+Items = Sequence[Sequence[str]]
 
 
 class OutOfTimeError(Exception):
@@ -35,23 +41,6 @@ class Peer(Protocol):
 
     def train(self, C: float, tolerance: float, seconds: float, clock: str) -> Trained:
         """Train to a tolerance, or raise `OutOfTimeError` once so many seconds have gone by on that clock."""
-
-
-class Clocks:
-    """Both clocks, while they run."""
-
-    def __init__(self) -> None:
-        self.wall = self.cpu = 0.0
-
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        """Let the clocks run within a ``with`` block."""
-        wall, cpu = time.perf_counter(), time.process_time()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of iterations that were not enough: the primal tells
-            yield
-        self.wall += time.perf_counter() - wall
-        self.cpu += time.process_time() - cpu
 
 
 @dataclass(frozen=True)
@@ -116,5 +105,50 @@ class OnePerLabel:
             primal += 0.5 * w @ w + C * np.maximum(1 - signs * svm.decision_function(self.X), 0).sum()
             predicted[:, label] = svm.predict(self.X_test) > 0
             iterations = max(iterations, int(svm.n_iter_))
-        score = multilabel_scores(self.Y_test, predicted)["micro_f1"]
-        return Trained(iterations, clocks.wall, clocks.cpu, float(primal), float(score))
+        score = micro_f1(self.Y_test, predicted)
+        return Trained(iterations, clocks.wall, clocks.cpu, float(primal), score)
+
+
+def crfsuite_is_missing() -> str | None:
+    """Return a sentence on what to do if python-crfsuite is not installed."""
+    if importlib.util.find_spec("pycrfsuite") is not None:
+        return None
+    return "python-crfsuite is not installed, so its lines are left out: pip install 'marginloom[benchmark]' brings it"
+
+
+class Crfsuite:
+    """python-crfsuite with its own defaults.
+
+    Parameters
+    ----------
+    algorithm : str
+        ``lbfgs``, ``ap`` (averaged perceptron), ...
+    **parameters
+        Passed on to it.
+    """
+
+    def __init__(self, algorithm: str, **parameters: float) -> None:
+        self.algorithm = algorithm
+        self.parameters = parameters
+
+    def fit(self, sentences: Iterable[tuple[Items, Sequence[str]]]) -> float:
+        """Train and return the seconds that its training took, without the hand-over of the data."""
+        import pycrfsuite
+
+        trainer = pycrfsuite.Trainer(algorithm=self.algorithm, params=self.parameters, verbose=False)
+        for items, labels in sentences:
+            trainer.append(items, labels)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.fspath(Path(folder, "model"))
+            start = time.perf_counter()
+            trainer.train(path)
+            seconds = time.perf_counter() - start
+            self._model = Path(path).read_bytes()  # the tagger points into it
+        self._tagger = pycrfsuite.Tagger()
+        self._tagger.open_inmemory(self._model)
+        return seconds
+
+    def tag(self, items: Items) -> list[str]:
+        """Label one sentence."""
+        labels: list[str] = self._tagger.tag(items)
+        return labels

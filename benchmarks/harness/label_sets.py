@@ -1,25 +1,23 @@
-"""The multilabel data sets of classify.py, and the choice of settings on a part of the training examples."""
+"""Sets of labels, and the settings among which multilabel_settings.py chooses."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from classify_data import Adapter, Problem, sample
-from classify_peers import OnePerLabel
-from common import required
 from numpy.typing import NDArray
 
+from harness.files import required
+from harness.library import MultilabelTask, multilabel_score
+from harness.peers import OnePerLabel
+from harness.problem import Adapter, Parts, Problem, sample
 from marginloom import read_libsvm
-from marginloom.tasks.multilabel.label_sets import unpack
-from marginloom.tasks.multilabel.metrics import multilabel_scores
-from marginloom.tasks.multilabel.model import LABELS_PER_SLACK
-from marginloom.tasks.multilabel.task import MultilabelTask
-from marginloom.threads import resolve_threads
+
+#: As `MultilabelClassifier` has it where labels do not interact.
+LABELS_PER_SLACK = 8
 
 
 @dataclass(frozen=True)
@@ -96,7 +94,12 @@ def _both(X: Any, pairs: tuple[NDArray[np.int32], NDArray[np.int32]]) -> Any:
 
 
 def label_problem(name: str, data: LabelData, settings: LabelSettings) -> Problem:
-    """Make a problem; LinearSVC has its objective only with the Hamming loss and no interactions."""
+    """Make a problem of rows and labels."""
+    return Problem(name, data.Y.shape[0], settings.C, "micro F1", lambda: _parts(data, settings), str(settings))
+
+
+def _parts(data: LabelData, settings: LabelSettings) -> Parts:
+    """Make the tasks; LinearSVC has their objective only with the Hamming loss and no interactions."""
     data = prepared(data, settings)
     labels = data.Y.shape[1]
     options: dict[str, Any] = {"bias": 1.0}
@@ -107,23 +110,9 @@ def label_problem(name: str, data: LabelData, settings: LabelSettings) -> Proble
     if settings.interactions is None:
         task = MultilabelTask(data.X, data.Y, labels, labels_per_slack=LABELS_PER_SLACK, **options)
     test = MultilabelTask(data.X_test, None, labels, pairs=whole.pairs, bias=1.0)
-
-    def score(weights: NDArray[np.float64]) -> float:
-        predicted = unpack(test.predict(weights, resolve_threads(-1)), labels)
-        return float(multilabel_scores(data.Y_test, predicted)["micro_f1"])
-
     has_peer = settings.missing == 1 and settings.interactions is None
-    return Problem(
-        name,
-        task,
-        settings.C,
-        score,
-        "micro F1",
-        data.Y.shape[0],
-        OnePerLabel(data.X, data.Y, data.X_test, data.Y_test) if has_peer else None,
-        whole,
-        str(settings),
-    )
+    peer = OnePerLabel(data.X, data.Y, data.X_test, data.Y_test) if has_peer else None
+    return Parts(task, multilabel_score(test, data.Y_test), peer, whole)
 
 
 def labels_adapter(name: str, data_set: str, settings: LabelSettings) -> Adapter:
@@ -134,7 +123,7 @@ def labels_adapter(name: str, data_set: str, settings: LabelSettings) -> Adapter
 TMC = "ml_tmc2007_500"
 #: The paper's C, 1,000,000 over 43,038 examples.
 TMC_C = 23.2
-#: What `--part choose` found best: see RESULTS.md.
+#: What multilabel_settings.py found best: see RESULTS.md.
 TMC_CHOSEN = LabelSettings(TMC_C, length=0.5, together=20, missing=2.0, interactions="tree")
 CHOICES = [
     LabelSettings(TMC_C, length, together, missing, interactions)
@@ -152,10 +141,3 @@ def held_out(data: LabelData) -> LabelData:
     """
     cut = data.X.shape[0] - data.X.shape[0] // 10
     return LabelData(data.X[:cut], data.Y[:cut], data.X[cut:], data.Y[cut:])
-
-
-def choices(data: LabelData) -> Iterator[tuple[LabelSettings, Problem]]:
-    """Yield a problem for every setting, scored on the held-out tenth."""
-    part = held_out(data)
-    for settings in CHOICES:
-        yield settings, replace(label_problem(TMC, part, settings), peer=None)

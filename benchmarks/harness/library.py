@@ -1,0 +1,141 @@
+"""Where benchmarks reach below the public names of marginloom: if it moves something, only this file follows."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marginloom import SequenceTagger, _core, find_algorithm
+from marginloom.features import ExtractedFeatures, MatrixFeatures
+from marginloom.io.conll import read_corpus
+from marginloom.tasks.base.labels import LabelSet
+from marginloom.tasks.base.task import Task
+from marginloom.tasks.detection.boxes import detection_scores, loss_tables
+from marginloom.tasks.detection.images import ImageSet
+from marginloom.tasks.detection.task import DetectionTask
+from marginloom.tasks.multiclass.task import MulticlassTask
+from marginloom.tasks.multilabel.label_sets import unpack
+from marginloom.tasks.multilabel.metrics import multilabel_scores
+from marginloom.tasks.multilabel.task import MultilabelTask
+from marginloom.tasks.sequence.constraints import forbidden_pairs
+from marginloom.tasks.sequence.metrics import sequence_scores
+from marginloom.tasks.sequence.task import SequenceTask
+from marginloom.threads import available_cores
+from marginloom.training.checks import check_loss
+from marginloom.training.objective import primal, relative_gap
+
+__all__ = [
+    "MulticlassTask",
+    "MultilabelTask",
+    "Score",
+    "Task",
+    "available_cores",
+    "can_run",
+    "detection_parts",
+    "instruction_set",
+    "loss_of",
+    "micro_f1",
+    "multilabel_score",
+    "primal",
+    "read_columns",
+    "relative_gap",
+    "sequence_parts",
+    "tag_columns",
+    "token_accuracy",
+]
+
+#: The score of weights.
+Score = Callable[[NDArray[np.float64]], float]
+
+
+def instruction_set() -> str:
+    """Return the name of the vector instructions in use."""
+    return str(_core.simd_selected())
+
+
+def loss_of(algorithm: str, loss: str | None) -> str | None:
+    """Return the loss that an algorithm minimises if this one is asked for; None if it has no objective."""
+    return check_loss(find_algorithm(algorithm).learner, loss)
+
+
+def can_run(algorithm: str, engine: Mapping[str, Any], threads: int, task: Task) -> bool:
+    """Say whether the engine has enough threads, and the task what it needs."""
+    chosen = find_algorithm(algorithm, engine=engine or None).engine
+    return threads >= chosen.minimum_threads and chosen.needs <= set(task.core.capabilities)
+
+
+def sequence_parts(
+    training: tuple[Sequence[Any], Sequence[Sequence[str]]],
+    scored: tuple[Sequence[Any], Sequence[Sequence[str]]],
+    features: Mapping[str, Any] | None,
+    constraints: str | None,
+    score_name: str,
+) -> tuple[SequenceTask, Score]:
+    """Encode sequences once: a task to train on, and what scores weights; X are matrices if `features` is None."""
+    feature_set = MatrixFeatures() if features is None else ExtractedFeatures(**features)
+    encoded = feature_set.fit(training[0])
+    labels, gold = LabelSet.learn(list(itertools.chain.from_iterable(training[1])))
+    options = {"forbidden": forbidden_pairs(constraints, labels.names)}
+    test = feature_set.transform(scored[0])
+    test_task = SequenceTask(test, None, len(labels.names), **options)
+    bounds = test.sentences.tolist()
+
+    def score(weights: NDArray[np.float64]) -> float:
+        flat = labels.decode(test_task.predict(weights)).tolist()
+        predicted = [flat[start:end] for start, end in itertools.pairwise(bounds)]
+        return float(sequence_scores(scored[1], predicted)[score_name])
+
+    return SequenceTask(encoded, gold, len(labels.names), **options), score
+
+
+def token_accuracy(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> float:
+    """Return the share of tokens with the right label."""
+    return float(sequence_scores(gold, predicted)["accuracy"])
+
+
+def read_columns(path: Path) -> Any:
+    """Return a file's columns as they lie in memory."""
+    return read_corpus([str(path)])
+
+
+def tag_columns(tagger: SequenceTagger, columns: Any, threads: int) -> None:
+    """Label the sentences of columns without making lists of strings."""
+    tagger.model_.tag(columns, threads)
+
+
+def multilabel_score(task: MultilabelTask, gold: NDArray[np.uint8]) -> Score:
+    """Return what computes micro F1 of weights on the rows of a task."""
+    labels = gold.shape[1]
+    return lambda weights: micro_f1(gold, unpack(task.predict(weights, available_cores()), labels))
+
+
+def micro_f1(gold: NDArray[np.uint8], predicted: NDArray[np.uint8]) -> float:
+    """Return micro F1 of label sets."""
+    return float(multilabel_scores(gold, predicted)["micro_f1"])
+
+
+def detection_parts(train: Any, test: Any, side: int) -> tuple[DetectionTask, Score]:
+    """Make a task of images with a square each, and what computes the accuracy of detection of weights."""
+    sizes = [(side, side)]
+    labels = range(10)
+    gold = np.column_stack([train.labels, np.zeros(len(train.labels), dtype=np.int64), train.boxes[:, :2]])
+    task = DetectionTask(
+        ImageSet.pack(train.images),
+        gold.astype(np.uint32),
+        len(labels),
+        sizes,
+        losses=loss_tables("iou", labels, sizes),
+    )
+    test_task = DetectionTask(ImageSet.pack(test.images), None, len(labels), sizes)
+
+    def score(weights: NDArray[np.float64]) -> float:
+        windows, _, _ = test_task.predict_k_best(weights, 1, available_cores())
+        boxes = np.column_stack([windows[:, 2:], np.full((len(windows), 2), side)])
+        return detection_scores(test.labels, test.boxes, windows[:, 0], boxes)["detection_accuracy"]
+
+    return task, score
