@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from marginloom import SequenceTagger, _core, find_algorithm
 from marginloom.features import ExtractedFeatures, MatrixFeatures
 from marginloom.io.conll import read_corpus
-from marginloom.tasks.base.labels import LabelSet
+from marginloom.labels.label_set import LabelSet
 from marginloom.tasks.base.task import Task
-from marginloom.tasks.detection.boxes import detection_scores, loss_tables
+from marginloom.tasks.detection.boxes import loss_tables
 from marginloom.tasks.detection.images import ImageSet
+from marginloom.tasks.detection.metrics import detection_scores
 from marginloom.tasks.detection.task import DetectionTask
 from marginloom.tasks.multiclass.task import MulticlassTask
 from marginloom.tasks.multilabel.label_sets import unpack
@@ -105,7 +106,7 @@ def read_columns(path: Path) -> Any:
 
 def tag_columns(tagger: SequenceTagger, columns: Any, threads: int) -> None:
     """Label the sentences of columns without making lists of strings."""
-    tagger.model_.tag(columns, threads)
+    tagger.model_.predict(columns, threads)
 
 
 def multilabel_score(task: MultilabelTask, gold: NDArray[np.uint8]) -> Score:
