@@ -131,8 +131,10 @@ void bind_text(nb::module_& module) {
   nb::class_<Vocabulary>(module, "Vocabulary")
       .def(nb::init<>())
       .def("__init__",
-           [](Vocabulary* self, const nb::bytes& text, const InputArray<std::uint64_t>& offsets) {
-             new (self) Vocabulary(as_string(text), {view(offsets).begin(), view(offsets).end()});
+           [](Vocabulary* self, const InputArray<std::uint8_t>& text, const InputArray<std::uint64_t>& offsets) {
+             const std::string_view letters(reinterpret_cast<const char*>(text.data()), text.size());
+             new (self) Vocabulary(letters, view(offsets), std::make_shared<std::pair<nb::object, nb::object>>(
+                                                               nb::cast(text), nb::cast(offsets)));
            })
       .def("__len__", &Vocabulary::size)
       .def("find",
@@ -146,7 +148,10 @@ void bind_text(nb::module_& module) {
              return std::string(self.name(id));
            })
       .def("text", [](const Vocabulary& self) { return nb::bytes(self.text().data(), self.text().size()); })
-      .def("offsets", [](const Vocabulary& self) { return to_numpy(self.offsets()); })
+      .def("offsets",
+           [](const Vocabulary& self) {
+             return to_numpy(std::vector<std::uint64_t>(self.offsets().begin(), self.offsets().end()));
+           })
       .def("selected",
            [](const Vocabulary& self, const InputArray<std::uint32_t>& ids) { return self.selected(view(ids)); })
       .def("encode_tokens", &encode_tokens, nb::arg("sentences"), nb::arg("grow"))

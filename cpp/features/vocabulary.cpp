@@ -1,11 +1,20 @@
 #include "features/vocabulary.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <stdexcept>
 #include <utility>
 
 namespace marginloom {
+namespace {
+
+void check_size(std::size_t names) {
+  if (names > Vocabulary::unknown) throw std::length_error("a vocabulary holds at most 4,294,967,295 names");
+}
+
+}  // namespace
+
 std::uint32_t key_hash(std::string_view text) {
   std::uint64_t hash = 0x9E3779B97F4A7C15ULL + text.size();
   while (!text.empty()) {
@@ -19,14 +28,19 @@ std::uint32_t key_hash(std::string_view text) {
   return static_cast<std::uint32_t>(hash ^ (hash >> 15));
 }
 
-Vocabulary::Vocabulary(std::string text, std::vector<std::uint64_t> offsets) {
+Vocabulary::Vocabulary(std::string_view text, std::span<const std::uint64_t> offsets,
+                       std::shared_ptr<const void> owner)
+    : lent_text_(text), lent_offsets_(offsets), owner_(std::move(owner)) {
   if (offsets.empty() || offsets.front() != 0 || offsets.back() != text.size() || !std::ranges::is_sorted(offsets)) {
     throw std::invalid_argument("the offsets of a vocabulary must ascend from 0 to the end of its text");
   }
-  for (std::size_t id = 0; id + 1 < offsets.size(); ++id) {
-    if (intern(std::string_view(text).substr(offsets[id], offsets[id + 1] - offsets[id])) != id) {
-      throw std::invalid_argument("a vocabulary holds a name twice");
-    }
+  check_size(size());
+  reserve_slots(size());
+  for (std::size_t id = 0; id < size(); ++id) {
+    const std::uint32_t hash = key_hash(name(id));
+    Slot& slot = slots_[slot_of(name(id), hash)];
+    if (slot.id != unknown) throw std::invalid_argument("a vocabulary holds a name twice");
+    slot = {static_cast<std::uint32_t>(id), hash};
   }
 }
 
@@ -44,20 +58,30 @@ std::uint32_t Vocabulary::find(std::string_view wanted) const {
 }
 
 std::uint32_t Vocabulary::intern(std::string_view wanted) {
-  if (2 * (size() + 1) > slots_.size()) grow();
+  reserve_slots(size() + 1);
   const std::uint32_t hash = key_hash(wanted);
   Slot& slot = slots_[slot_of(wanted, hash)];
   if (slot.id == unknown) {
-    if (size() >= unknown) throw std::length_error("a vocabulary holds at most 4,294,967,295 names");
+    check_size(size() + 1);
     slot = {static_cast<std::uint32_t>(size()), hash};
+    copy_lent();
     text_.append(wanted);
     offsets_.push_back(text_.size());
   }
   return slot.id;
 }
 
-void Vocabulary::grow() {
-  std::vector<Slot> old(std::max<std::size_t>(64, 2 * slots_.size()));
+void Vocabulary::copy_lent() {
+  if (lent_offsets_.empty()) return;
+  text_ = lent_text_;
+  offsets_.assign(lent_offsets_.begin(), lent_offsets_.end());
+  lent_offsets_ = {};
+  owner_.reset();
+}
+
+void Vocabulary::reserve_slots(std::size_t names) {
+  if (2 * names <= slots_.size()) return;
+  std::vector<Slot> old(std::bit_ceil(std::max<std::size_t>(64, 2 * names)));
   old.swap(slots_);
   const std::size_t mask = slots_.size() - 1;
   for (const Slot& slot : old) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,18 +21,21 @@ class Vocabulary {
 
   Vocabulary() = default;
 
-  // From names()/offsets(); throws std::invalid_argument unless offsets ascend from 0 to the end and no name
+  // Of text() and offsets() that lie elsewhere, such as in a file that is mapped: `owner` keeps them there, and they are
+  // not copied unless a name is added. Throws std::invalid_argument unless offsets ascend from 0 to the end and no name
   // is there twice.
-  Vocabulary(std::string text, std::vector<std::uint64_t> offsets);
+  Vocabulary(std::string_view text, std::span<const std::uint64_t> offsets, std::shared_ptr<const void> owner);
 
-  [[nodiscard]] std::size_t size() const { return offsets_.size() - 1; }
+  [[nodiscard]] std::size_t size() const { return offsets().size() - 1; }
   [[nodiscard]] std::uint32_t find(std::string_view name) const;  // `unknown` if it is not there
   std::uint32_t intern(std::string_view name);                    // its number, new if it was not there
   [[nodiscard]] std::string_view name(std::size_t id) const {
-    return std::string_view(text_).substr(offsets_[id], offsets_[id + 1] - offsets_[id]);
+    return text().substr(offsets()[id], offsets()[id + 1] - offsets()[id]);
   }
-  [[nodiscard]] const std::string& text() const { return text_; }
-  [[nodiscard]] const std::vector<std::uint64_t>& offsets() const { return offsets_; }
+  [[nodiscard]] std::string_view text() const { return lent_offsets_.empty() ? std::string_view(text_) : lent_text_; }
+  [[nodiscard]] std::span<const std::uint64_t> offsets() const {
+    return lent_offsets_.empty() ? std::span<const std::uint64_t>(offsets_) : lent_offsets_;
+  }
 
   // The vocabulary of the chosen names, numbered in the order of `ids`.
   [[nodiscard]] Vocabulary selected(std::span<const std::uint32_t> ids) const;
@@ -39,10 +43,14 @@ class Vocabulary {
  private:
   // Where the name is, or the empty slot where it belongs.
   [[nodiscard]] std::size_t slot_of(std::string_view name, std::uint32_t hash) const;
-  void grow();
+  void reserve_slots(std::size_t names);
+  void copy_lent();
 
   std::string text_;
   std::vector<std::uint64_t> offsets_{0};
+  std::string_view lent_text_;  // instead of the two above if there are lent offsets
+  std::span<const std::uint64_t> lent_offsets_;
+  std::shared_ptr<const void> owner_;
   struct Slot {
     std::uint32_t id = unknown;
     std::uint32_t hash = 0;

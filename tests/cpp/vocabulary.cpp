@@ -1,13 +1,26 @@
 #include "features/vocabulary.hpp"
 
+#include <algorithm>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/random.hpp"
 #include "test.hpp"
 
 using marginloom::Vocabulary;
+
+namespace {
+
+// On a text and offsets that live as long as the vocabulary.
+Vocabulary lent(std::string text, std::vector<std::uint64_t> offsets) {
+  const auto owner = std::make_shared<std::pair<std::string, std::vector<std::uint64_t>>>(text, offsets);
+  return {owner->first, owner->second, owner};
+}
+
+}  // namespace
 
 TEST("vocabulary: names are numbered in the order in which they are first seen") {
   Vocabulary names;
@@ -58,27 +71,47 @@ TEST("vocabulary: text and offsets make the same vocabulary again") {
   Vocabulary names;
   for (int k = 0; k < 1000; ++k) names.intern("name" + std::to_string(k * k));
   names.intern("");
-  Vocabulary copy(names.text(), names.offsets());
+  const Vocabulary copy = lent(std::string(names.text()), {names.offsets().begin(), names.offsets().end()});
   CHECK(copy.size() == names.size());
   CHECK(copy.text() == names.text());
-  CHECK(copy.offsets() == names.offsets());
+  CHECK(std::ranges::equal(copy.offsets(), names.offsets()));
   for (std::size_t id = 0; id < names.size(); ++id) CHECK(copy.find(names.name(id)) == id);
-  CHECK(copy.intern("new") == names.size());
-  CHECK(Vocabulary("", {0}).size() == 0);
+  CHECK(lent("", {0}).size() == 0);
+}
+
+TEST("vocabulary: text that is lent stays where it is until a name is added") {
+  const std::string text = "abc";
+  const std::vector<std::uint64_t> offsets{0, 1, 3};
+  const auto owner = std::make_shared<int>();
+  Vocabulary names(text, offsets, owner);
+  CHECK(names.text().data() == text.data());
+  CHECK(names.offsets().data() == offsets.data());
+  Vocabulary other = names;
+  CHECK(owner.use_count() == 3);
+  CHECK(names.intern("bc") == 1);
+  CHECK(names.text().data() == text.data());
+  CHECK(names.intern("d") == 2);
+  CHECK(owner.use_count() == 2);
+  CHECK(names.text() == "abcd");
+  CHECK(names.find("a") == 0);
+  CHECK(names.find("bc") == 1);
+  CHECK(names.find("d") == 2);
+  CHECK(other.find("d") == Vocabulary::unknown);
+  CHECK(other.name(1) == "bc");
 }
 
 TEST("vocabulary: broken offsets are refused") {
-  CHECK_THROWS(std::invalid_argument, Vocabulary("ab", {}), "offsets");
-  CHECK_THROWS(std::invalid_argument, Vocabulary("ab", {1, 2}), "offsets");
-  CHECK_THROWS(std::invalid_argument, Vocabulary("ab", {0, 1}), "offsets");
-  CHECK_THROWS(std::invalid_argument, Vocabulary("ab", {0, 3}), "offsets");
-  CHECK_THROWS(std::invalid_argument, Vocabulary("ab", {0, 2, 1, 2}), "offsets");
-  CHECK_THROWS(std::invalid_argument, Vocabulary("ab", {0, 1000000000000, 2}), "offsets");
+  CHECK_THROWS(std::invalid_argument, lent("ab", {}), "offsets");
+  CHECK_THROWS(std::invalid_argument, lent("ab", {1, 2}), "offsets");
+  CHECK_THROWS(std::invalid_argument, lent("ab", {0, 1}), "offsets");
+  CHECK_THROWS(std::invalid_argument, lent("ab", {0, 3}), "offsets");
+  CHECK_THROWS(std::invalid_argument, lent("ab", {0, 2, 1, 2}), "offsets");
+  CHECK_THROWS(std::invalid_argument, lent("ab", {0, 1000000000000, 2}), "offsets");
 }
 
 TEST("vocabulary: a name that is there twice is refused") {
-  CHECK_THROWS(std::invalid_argument, Vocabulary("abab", {0, 2, 4}), "twice");
-  CHECK_THROWS(std::invalid_argument, Vocabulary("", {0, 0, 0}), "twice");
+  CHECK_THROWS(std::invalid_argument, lent("abab", {0, 2, 4}), "twice");
+  CHECK_THROWS(std::invalid_argument, lent("", {0, 0, 0}), "twice");
 }
 
 TEST("vocabulary: a selection is numbered in the order asked for") {

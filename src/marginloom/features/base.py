@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import dataclasses
 from typing import Any, Protocol
 
@@ -12,6 +13,8 @@ from marginloom import _core
 
 UNKNOWN = np.uint32(0xFFFFFFFF)
 MAX_FEATURES = 2**32 - 1
+
+_PART = 1 << 20  # bytes or names that are looked at together
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,13 +114,22 @@ def vocabulary_tensors(vocabulary: _core.Vocabulary, name: str) -> dict[str, NDA
 
 
 def load_vocabulary(tensors: dict[str, NDArray[Any]], name: str) -> _core.Vocabulary:
-    """Return the vocabulary that `vocabulary_tensors` stored."""
+    """Return the vocabulary that `vocabulary_tensors` stored, on the arrays as they are: those of a file stay there."""
     text, offsets = tensors[f"{name}_text"], tensors[f"{name}_offsets"]
     if text.dtype != np.uint8 or offsets.dtype != np.uint64 or text.ndim != 1 or offsets.ndim != 1:
         raise ValueError(f"the vocabulary of {name} has the wrong type")
-    vocabulary = _core.Vocabulary(text.tobytes(), offsets)
-    text.tobytes().decode("utf-8")
-    starts = offsets[offsets < text.size].astype(np.int64)
-    if ((text[starts] & 0xC0) == 0x80).any():
-        raise ValueError(f"the vocabulary of {name} is cut within a letter")
+    vocabulary = _core.Vocabulary(text, np.require(offsets, requirements="A"))
+    _check_text(text)
+    for start in range(0, offsets.size, _PART):
+        starts = offsets[start : start + _PART]
+        if ((text[starts[starts < text.size]] & 0xC0) == 0x80).any():
+            raise ValueError(f"the vocabulary of {name} is cut within a letter")
     return vocabulary
+
+
+def _check_text(text: NDArray[np.uint8]) -> None:
+    """Raise `ValueError` unless it is UTF-8; looked at in parts, so that it is never in memory as a whole."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    for start in range(0, text.size, _PART):
+        decoder.decode(text[start : start + _PART].tobytes())
+    decoder.decode(b"", final=True)
