@@ -69,7 +69,7 @@ $(VENV)/.installed-lint: $(VENV)/.installed-test
 	touch $@
 
 # The core's own tests: plain, and under the sanitizers that the folder's name says.
-build/tests-%/core_tests: $(SOURCES) $(wildcard tests/cpp/*) $(VENV)/.installed-test
+build/tests-%/core_tests: $(SOURCES) $(shell find tests/cpp -type f) $(VENV)/.installed-test
 	$(BIN)/cmake -S . -B build/tests-$* -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DMARGINLOOM_TESTS=ON \
 		-DCMAKE_BUILD_TYPE=$(if $(filter plain,$*),Release,Debug) -DMARGINLOOM_SANITIZE=$(filter-out plain,$*) \
 		--log-level=WARNING

@@ -2,25 +2,25 @@
 
 import json
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.base import clone
+from support.places import OUTSIDE
 from support.program import run
 
 from marginloom import Callback, ModelFileError, SequenceTagger
 from marginloom.tasks.registry import find_command
 
-OUTSIDE = Path(__file__).parent.parent / "outside" / "python"
+DISTRIBUTION = OUTSIDE / "python"
 C = 0.5
 
 
 @pytest.fixture(autouse=True)
 def on_the_path(monkeypatch):
-    monkeypatch.syspath_prepend(OUTSIDE)
+    monkeypatch.syspath_prepend(DISTRIBUTION)
     others = [path for path in [os.environ.get("PYTHONPATH")] if path]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(OUTSIDE), *others]))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(DISTRIBUTION), *others]))
 
 
 def examples(count, seed):

@@ -1,11 +1,11 @@
 """The code of docs/custom_tasks.md runs, and does what the page says."""
 
 import re
-from pathlib import Path
 
 import numpy as np
+from support.places import ROOT
 
-PAGE = Path(__file__).parent.parent / "docs" / "custom_tasks.md"
+PAGE = ROOT / "docs" / "custom_tasks.md"
 
 
 def code_of(page):

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marginloom.errors import InputError
-from marginloom.tasks.detection.boxes import detection_scores, intersection_over_union, loss_tables
+from marginloom.tasks.detection.boxes import intersection_over_union, loss_tables
+from marginloom.tasks.detection.metrics import detection_scores
 
 boxes = st.tuples(st.integers(0, 8), st.integers(0, 8), st.integers(1, 8), st.integers(1, 8))
 

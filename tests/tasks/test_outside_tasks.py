@@ -3,11 +3,10 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from support.places import OUTSIDE, ROOT
 
-ROOT = Path(__file__).parent.parent
 PROGRAM = """
 import numpy as np
 from scipy.optimize import minimize
@@ -42,7 +41,7 @@ for algorithm, threads in (("dcd-ssvm", 1), ("shared-dcd", 2), ("demi-dcd", 2)):
 def test_a_folder_of_tasks_from_elsewhere_is_built_and_trained(tmp_path):
     install = ["-m", "pip", "install", "--quiet", "--no-deps", "--target", tmp_path / "package", ROOT]
     settings = [
-        f"-Ccmake.define.MARGINLOOM_TASKS={ROOT / 'tests' / 'outside' / 'native'}",
+        f"-Ccmake.define.MARGINLOOM_TASKS={OUTSIDE / 'native'}",
         f"-Cbuild-dir={tmp_path / 'build'}",
     ]
     subprocess.run([sys.executable, *install, *settings], check=True)

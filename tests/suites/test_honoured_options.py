@@ -3,10 +3,10 @@
 import dataclasses
 import functools
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
+from support.places import ROOT
 
 from marginloom import DCD, Callback, InputError, find_algorithm
 from marginloom.algorithms import ALGORITHMS, engines_that_lose
@@ -219,7 +219,7 @@ def test_a_ready_learner_is_checked_as_well():
 
 
 def test_the_page_on_engines_has_what_each_of_them_loses():
-    page = (Path(__file__).parent.parent / "docs" / "engines.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "engines.md").read_text(encoding="utf-8")
     table = page.split("| options of learners that it does not honour |\n|---|---|\n")[1].split("\n\n")[0]
     written = {engine: set(re.findall("`(.*?)`", lost)) for engine, lost in re.findall(r"\| `(.*?)` \| (.*) \|", table)}
     lost = {
