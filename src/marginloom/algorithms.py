@@ -26,6 +26,9 @@ from marginloom.parameters import Configured, option_text
 
 AnyConfigured = TypeVar("AnyConfigured", bound=Configured)
 
+#: Stands for the one of the algorithms below that suits a task; see `marginloom.tasks.base.choice`.
+AUTO = "auto"
+
 
 @dataclasses.dataclass(frozen=True)
 class Algorithm:
@@ -42,7 +45,7 @@ ALGORITHMS: dict[str, Algorithm] = {
     for preset in (
         Algorithm(
             "dcd-ssvm",
-            "dual coordinate descent with passes over kept candidates between inferences; the default",
+            "dual coordinate descent with passes over kept candidates between inferences",
             DCD(),
             Serial(),
         ),
@@ -180,6 +183,8 @@ def engines_that_lose(learner: Learner | type[Learner], parameter: str) -> list[
 def _put_together(
     name: str, learner: Mapping[str, Any] | Learner | None, engine: str | Mapping[str, Any] | Engine | None
 ) -> Algorithm:
+    if name == AUTO:
+        raise InputError("auto chooses when there is a task to choose for: train with it, or name an algorithm")
     if not isinstance(name, str) or name not in ALGORITHMS:
         raise InputError(
             f"there is no algorithm {name!r}{_suggestion(name, ALGORITHMS)}; there are: {', '.join(ALGORITHMS)}"

@@ -15,11 +15,18 @@ from marginloom.errors import InputError
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
-    """What a parameter accepts, in words and as a check, and the plain type that it becomes."""
+    """What a parameter accepts, in words and as a check, and the plain type that it becomes.
+
+    Attributes
+    ----------
+    words : tuple of str
+        All that it accepts, if these are words.
+    """
 
     wanted: str
     accepts: Callable[[Any], bool]
     convert: type
+    words: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,6 +65,11 @@ def _is_integer(value: Any, lowest: int, highest: int) -> bool:
     return isinstance(value, numbers.Integral) and not isinstance(value, bool) and lowest <= int(value) <= highest
 
 
+def _one_of(*words: str) -> Kind:
+    wanted = f"{', '.join(words[:-1])} or {words[-1]}"
+    return Kind(wanted, lambda value: isinstance(value, str) and value in words, str, words)
+
+
 _MOST = 2**31 - 1
 
 KINDS = {
@@ -68,11 +80,11 @@ KINDS = {
     "positive count": Kind(f"a whole number from 1 to {_MOST:,}", lambda value: _is_integer(value, 1, _MOST), int),
     "seed": Kind("a whole number from 0 to 2^64 - 1", lambda value: _is_integer(value, 0, 2**64 - 1), int),
     "hash bits": Kind("a whole number from 1 to 31", lambda value: _is_integer(value, 1, 31), int),
-    "FSMO variant": Kind("pairwise or as-published", lambda value: value in ("pairwise", "as-published"), str),
-    "PA variant": Kind("pa, pa-i or pa-ii", lambda value: value in ("pa", "pa-i", "pa-ii"), str),
-    "mixing": Kind("uniform or errors", lambda value: value in ("uniform", "errors"), str),
-    "FSMO scope": Kind("batch or all", lambda value: value in ("batch", "all"), str),
-    "sharding": Kind("shuffled or contiguous", lambda value: value in ("shuffled", "contiguous"), str),
+    "FSMO variant": _one_of("pairwise", "as-published"),
+    "PA variant": _one_of("pa", "pa-i", "pa-ii"),
+    "mixing": _one_of("uniform", "errors"),
+    "FSMO scope": _one_of("batch", "all"),
+    "sharding": _one_of("shuffled", "contiguous"),
     "switch": Kind("true or false", lambda value: isinstance(value, (bool, np.bool_)), bool),
 }
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from marginloom.algorithms import ALGORITHMS, Algorithm, find_preset
+from marginloom.algorithms import ALGORITHMS, AUTO, Algorithm, find_preset
 from marginloom.cli.common import usage_error
 from marginloom.engines import ENGINES
 from marginloom.errors import InputError
@@ -25,6 +25,7 @@ def algorithms(
     if name is None:
         if engine is not None:
             raise usage_error("--engine shows one algorithm on another engine; name the algorithm, too")
+        print(f"{AUTO}: the one of these that suits the task, its size, the loss and the threads, by a fixed rule")
         width = max(map(len, ALGORITHMS))
         learner_width = max(len(algorithm.learner.name) for algorithm in ALGORITHMS.values())
         engine_width = max(len(algorithm.engine.name) for algorithm in ALGORITHMS.values())
@@ -34,10 +35,19 @@ def algorithms(
                 f"{algorithm.engine.name:<{engine_width}}  {algorithm.summary}"
             )
         return
+    if name == AUTO:
+        print(_ABOUT_AUTO)
+        return
     try:
         _show(find_preset(name, engine))
     except InputError as error:
         raise usage_error(str(error)) from error
+
+
+_ABOUT_AUTO = """\
+auto: chooses by the task, its size, the loss and the threads, by a fixed rule that measurements have made, so that
+the same call gives the same choice. Training says in a line what it has chosen, and the model remembers it. With
+several threads this may be a way that does not give the same bits every time; --reproducible keeps to those that do."""
 
 
 def _show(algorithm: Algorithm) -> None:

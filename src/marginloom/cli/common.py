@@ -12,7 +12,7 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from marginloom.cli.ending import say
-from marginloom.errors import InputError, MemoryWarning, OutputWarning
+from marginloom.errors import InputError
 from marginloom.io.formats import format_of
 from marginloom.parameters import checked
 from marginloom.threads import resolve_threads
@@ -114,7 +114,7 @@ def note(text: str, quiet: bool = False) -> None:
 
 @contextmanager
 def warnings_as_notes() -> Iterator[None]:
-    """Say what could not be written, and that memory may run short, in a line, as the program says everything."""
+    """Say what users are warned of in a line, as the program says everything."""
     with warnings.catch_warnings():
         show_others = warnings.showwarning
 
@@ -126,13 +126,12 @@ def warnings_as_notes() -> Iterator[None]:
             file: TextIO | None = None,
             line: str | None = None,
         ) -> None:
-            if issubclass(category, (OutputWarning, MemoryWarning)):
+            if issubclass(category, UserWarning):
                 say(f"marginloom: warning: {message}")
             else:
                 show_others(message, category, filename, lineno, file, line)
 
-        warnings.simplefilter("always", OutputWarning)
-        warnings.simplefilter("always", MemoryWarning)
+        warnings.simplefilter("always", UserWarning)
         warnings.showwarning = show
         yield
 

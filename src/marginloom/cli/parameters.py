@@ -18,6 +18,8 @@ from marginloom.parameters import KINDS, Configured, Parameter, option_name
 #: Parameters that are common options: ignored with a word, not refused, where an algorithm has none of that name.
 COMMON = frozenset({"k_best"})
 
+_HELP_ALL = "help_all"
+
 
 def with_options(command: Callable[..., None], declaration: type[Any], specific: str = "") -> Callable[..., None]:
     """Give a command more options than it declares; it gets them together as `options`.
@@ -38,6 +40,7 @@ def with_options(command: Callable[..., None], declaration: type[Any], specific:
 
     @functools.wraps(command)
     def wrapper(**given: Any) -> None:
+        given.pop(_HELP_ALL, None)
         own = {name: value for name, value in given.items() if name not in declared and name not in fields}
         parameters = {name: given[name] for name in declared if given[name] is not None}
         shared = {name: given[name] for name in fields}
@@ -48,6 +51,7 @@ def with_options(command: Callable[..., None], declaration: type[Any], specific:
         *(_keyword(name, hints[name], _default(field)) for name, field in fields.items()),
         *(parameter for parameter in signature.parameters.values() if parameter.name != "options"),
         *(_keyword(name, _option(name, owners), None) for name, owners in declared.items()),
+        *([_keyword(_HELP_ALL, HelpAllOption, False)] if declared else []),
     ]
     wrapper.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
     wrapper.__annotations__ = {option.name: option.annotation for option in options}
@@ -81,6 +85,15 @@ def choose(name: str, specific: dict[str, Any], ignored: Callable[[str], None], 
     )
 
 
+def by_owner(specific: dict[str, Any], engine: str | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the parameters of learners, and those of engines with the name of one if it is given."""
+    declared = _declared()
+    of_learners = {name for name in specific if any(issubclass(owner, Learner) for owner, _ in declared[name])}
+    learner = {name: value for name, value in specific.items() if name in of_learners}
+    others = {name: value for name, value in specific.items() if name not in of_learners}
+    return learner, others | ({} if engine is None else {"name": engine})
+
+
 def _declared() -> dict[str, list[tuple[type[Configured], Parameter]]]:
     """Collect all parameters by name, with those that have them."""
     owners = {type(part): None for algorithm in ALGORITHMS.values() for part in (algorithm.learner, algorithm.engine)}
@@ -98,11 +111,29 @@ def _option(name: str, owners: list[tuple[type[Configured], Parameter]]) -> Any:
         by_help.setdefault(parameter.help, []).append(_owner_text(owner, name))
     text = " ".join(f"{said[0].upper()}{said[1:]}. [{', '.join(names)}]" for said, names in by_help.items())
     convert = KINDS[first.kind].convert
+    hidden = name not in COMMON
     if convert is bool:
         switch = f"{option_name(name)}/--no-{name.replace('_', '-')}"
-        return Annotated[bool | None, typer.Option(switch, help=text)]
-    metavar = {float: "X", int: "N"}.get(convert, "WORD")
-    return Annotated[convert | None, typer.Option(option_name(name), metavar=metavar, help=text)]
+        return Annotated[bool | None, typer.Option(switch, help=text, hidden=hidden)]
+    words = dict.fromkeys(word for _, parameter in owners for word in KINDS[parameter.kind].words)
+    metavar = "|".join(words) if words else {float: "X", int: "N"}[convert]
+    return Annotated[convert | None, typer.Option(option_name(name), metavar=metavar, help=text, hidden=hidden)]
+
+
+def _show_all(context: typer.Context, wanted: bool) -> None:
+    if wanted:
+        for option in context.command.params:
+            option.hidden = False  # type: ignore[attr-defined]
+        print(context.get_help())
+        raise typer.Exit
+
+
+HelpAllOption = Annotated[
+    bool,
+    typer.Option(
+        "--help-all", is_eager=True, callback=_show_all, help="Show the options of learners and engines too, and exit."
+    ),
+]
 
 
 def _owner_text(owner: type[Configured], parameter: str) -> str:

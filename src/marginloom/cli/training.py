@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from marginloom.algorithms import Algorithm
+from marginloom.algorithms import AUTO, Algorithm
 from marginloom.cli.common import (
     JsonOption,
     ThreadsOption,
@@ -25,9 +25,9 @@ from marginloom.cli.common import (
 )
 from marginloom.cli.ending import interrupted_exit_code
 from marginloom.cli.outputs import Outputs, Saved
-from marginloom.cli.parameters import choose, with_options
+from marginloom.cli.parameters import by_owner, choose, with_options
 from marginloom.cli.streams import ReaderGone
-from marginloom.errors import InputError, MemoryWarning, OutputError
+from marginloom.errors import InputError, OutputError, OutputWarning
 from marginloom.io.files import StrPath
 from marginloom.io.overwriting import named_files
 from marginloom.memory import MB, parse_size
@@ -35,12 +35,15 @@ from marginloom.parameters import checked, option_name
 from marginloom.tasks.base.model import Model, Problem, fit_model
 from marginloom.training.callbacks import Callback, EarlyStopping, ProgressBar
 from marginloom.training.checkpoint import Checkpoint
-from marginloom.training.checks import check_loss, check_threads
+from marginloom.training.checks import check_loss, check_loss_name, check_reproducible, check_threads
 from marginloom.training.interrupts import watch_ctrl_c
 from marginloom.training.result import Result
 from marginloom.training.run import Run
 from marginloom.training.spec import RunParameters, RunSpec
 from marginloom.training.state import State
+
+#: Options that learners may or may not have a use for.
+COMMON_OPTIONS = ("C", "tol", "loss", "memory")
 
 MinCountOption = Annotated[
     int, typer.Option("--min-count", metavar="N", help="Leave out features seen less often in training.")
@@ -55,9 +58,10 @@ class TrainingOptions:
     model: Annotated[str, typer.Option("--model", metavar="OUT", help="Where to write the model.")]
     dev: Annotated[str | None, typer.Option("--dev", metavar="F", help="Scored after every pass.")] = None
     test: Annotated[str | None, typer.Option("--test", metavar="F", help="Scored at the end.")] = None
-    algorithm: Annotated[str, typer.Option("--algorithm", metavar="NAME", help="See 'marginloom algorithms'.")] = (
-        RunParameters.algorithm
-    )
+    algorithm: Annotated[
+        str,
+        typer.Option("--algorithm", metavar="NAME", help="auto chooses one; 'marginloom algorithms' lists them."),
+    ] = RunParameters.algorithm
     engine: Annotated[
         str | None,
         typer.Option(
@@ -66,7 +70,7 @@ class TrainingOptions:
             help="Another engine than the algorithm's own; 'marginloom algorithms NAME' shows which ones it can have.",
         ),
     ] = None
-    loss: Annotated[str | None, typer.Option("--loss", metavar="LOSS", help="hinge or squared_hinge.")] = None
+    loss: Annotated[str | None, typer.Option("--loss", metavar="hinge|squared_hinge", help="Loss of slack.")] = None
     C: Annotated[float | None, typer.Option("--C", metavar="C", help="Cost of slack per example. [default 0.1]")] = None
     tol: Annotated[
         float | None,
@@ -86,7 +90,11 @@ class TrainingOptions:
             "the result. [default: half of what is free]",
         ),
     ] = None
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="The same seed gives the same bits.")] = 0
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="For the order of the examples.")] = 0
+    reproducible: Annotated[
+        bool,
+        typer.Option("--reproducible", help="Train only in ways in which the same seed gives the same bits."),
+    ] = False
     patience: Annotated[
         int | None,
         typer.Option("--patience", metavar="N", help="Stop after N passes without a better score on --dev."),
@@ -181,7 +189,8 @@ def run_training(
         Options of the task that name files which are read, each with its file.
     """
     if options.quiet:
-        warnings.simplefilter("ignore", MemoryWarning)
+        warnings.simplefilter("ignore", UserWarning)
+        warnings.simplefilter("always", OutputWarning)
     plan = _checked(options)
     plan.outputs.check([*options.files_to_read, *reads])
     checkpoint = plan.outputs.checkpoint
@@ -234,9 +243,7 @@ def _say_interrupted(options: TrainingOptions, saved: Saved, checkpoint: Checkpo
 
 def _checked(options: TrainingOptions) -> _Plan:
     with usage_errors():
-        name = options.algorithm
-        chosen = choose(name, options.specific, lambda key: note(_ignored(name, key), options.quiet), options.engine)
-        check_threads(chosen, options.threads)
+        chosen = _named_algorithm(options)
         for key in ("max_iter", "patience"):
             if getattr(options, key) is not None:
                 checked(key, getattr(options, key), "positive count")
@@ -244,20 +251,35 @@ def _checked(options: TrainingOptions) -> _Plan:
         checkpoint = _checkpoint(options.checkpoint, options.checkpoint_interval, options.resume)
         outputs = Outputs(options.model, options.trace, checkpoint)
         outputs.check_distinct()
-        spec = _with_common_options(_spec(options, chosen, checkpoint), options, chosen)
+        spec = _spec(options, chosen, checkpoint)
+        _take_common_options(spec, options, chosen)
     if options.patience is not None and options.dev is None:
         raise usage_error("--patience watches the score on --dev, which is not given")
     return _Plan(spec, outputs)
 
 
-def _spec(options: TrainingOptions, chosen: Algorithm, checkpoint: Checkpoint | None) -> RunSpec:
+def _named_algorithm(options: TrainingOptions) -> Algorithm | None:
+    """Return the algorithm, checked; None if it is to be chosen once the examples are known."""
+    name = options.algorithm
+    if name == AUTO:
+        return None
+    chosen = choose(name, options.specific, lambda key: note(_ignored(name, key), options.quiet), options.engine)
+    threads = check_threads(chosen, options.threads)
+    if options.reproducible:
+        check_reproducible(chosen, threads)
+    return chosen
+
+
+def _spec(options: TrainingOptions, chosen: Algorithm | None, checkpoint: Checkpoint | None) -> RunSpec:
+    learner, engine = by_owner(options.specific, options.engine) if chosen is None else (chosen.learner, chosen.engine)
     return RunSpec(
         algorithm=options.algorithm,
-        learner=chosen.learner,
-        engine=chosen.engine,
+        learner=learner,
+        engine=engine,
         max_iter=options.max_iter,
         n_threads=options.threads,
         random_state=options.seed,
+        reproducible=options.reproducible,
         callbacks=_callbacks(options),
         keep_state=options.save_state,
         trace_path=options.trace,
@@ -266,23 +288,27 @@ def _spec(options: TrainingOptions, chosen: Algorithm, checkpoint: Checkpoint | 
     )
 
 
-def _with_common_options(spec: RunSpec, options: TrainingOptions, chosen: Algorithm) -> RunSpec:
-    """Check the common options that the algorithm uses and take them over, and say which ones it does not use."""
-
-    def uses(name: str, value: object) -> bool:
-        if value is not None and name not in chosen.learner.common:
-            note(_ignored(chosen.name, name), options.quiet)
-        return value is not None and name in chosen.learner.common
-
-    if uses("C", options.C):
+def _take_common_options(spec: RunSpec, options: TrainingOptions, chosen: Algorithm | None) -> None:
+    """Check the common options and take them over, but for those that the algorithm does not use."""
+    unused = [] if chosen is None else _unused(options, chosen)
+    for name in unused:
+        note(_ignored(options.algorithm, name), options.quiet)
+    given = {name: getattr(options, name) for name in COMMON_OPTIONS if name not in unused}
+    if given.get("C") is not None:
         spec.C = checked("C", options.C, "positive")
-    if uses("tol", options.tol):
+    if given.get("tol") is not None:
         spec.tol = checked("tol", options.tol, "positive")
-    if uses("loss", options.loss):
-        spec.loss = check_loss(chosen.learner, options.loss)
-    if uses("memory", options.memory):
+    if given.get("loss") is not None:
+        check_loss_name(options.loss)
+        spec.loss = options.loss if chosen is None else check_loss(chosen.learner, options.loss)
+    if given.get("memory") is not None:
         spec.memory = parse_size("memory", options.memory)
-    return spec
+
+
+def _unused(options: TrainingOptions, algorithm: Algorithm) -> list[str]:
+    """Return the common options that were given and that an algorithm does not use."""
+    given = [name for name in COMMON_OPTIONS if getattr(options, name) is not None]
+    return [name for name in given if name not in algorithm.learner.common]
 
 
 def _prepare(checkpoint: Checkpoint, options: TrainingOptions) -> None:
@@ -294,10 +320,25 @@ def _prepare(checkpoint: Checkpoint, options: TrainingOptions) -> None:
 
 
 def _callbacks(options: TrainingOptions) -> list[Callback]:
-    callbacks: list[Callback] = [] if options.quiet else [_MemoryNote(), ProgressBar()]
+    callbacks: list[Callback] = [] if options.quiet else [_ChoiceNote(options), _MemoryNote(), ProgressBar()]
     if options.patience is not None:
         callbacks.append(EarlyStopping(options.patience))
     return callbacks
+
+
+class _ChoiceNote(Callback):
+    """Says before training which algorithm ``auto`` has chosen, and what it does not use."""
+
+    def __init__(self, options: TrainingOptions) -> None:
+        self._options = options
+
+    def before_training(self, run: Run) -> None:
+        if run.choice is None:
+            return
+        bits = "" if run.algorithm.engine.gives_same_bits(run.n_threads) else "; not the same bits every time"
+        note(f"auto: {run.algorithm.name} ({run.choice.reason}{bits})")
+        for name in _unused(self._options, run.algorithm):
+            note(_ignored(run.algorithm.name, name))
 
 
 class _MemoryNote(Callback):

@@ -38,6 +38,10 @@ class Engine(Configured):
         """Return how many vectors as large as the weights it keeps beside them, at most."""
         return 0
 
+    def gives_same_bits(self, n_threads: int) -> bool:
+        """Tell whether the same seed gives the same bits with so many threads."""
+        return True
+
     def least_threads(self) -> int:
         """Return how many threads it needs with its parameters."""
         return self.minimum_threads

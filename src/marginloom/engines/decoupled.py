@@ -49,6 +49,10 @@ class Decoupled(Engine):
             return 0
         return 1 if n_threads <= 2 else 2
 
+    def gives_same_bits(self, n_threads: int) -> bool:
+        """Tell whether the same seed gives the same bits: never, since it depends on which thread is faster."""
+        return False
+
     def least_threads(self) -> int:
         """Return how many threads it needs: those that learn, and one that searches."""
         return self.learners + 1

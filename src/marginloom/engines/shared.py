@@ -28,6 +28,10 @@ class Shared(Engine):
     minimum_threads = 1
     paper = "Jiang et al. 2021, section 4.2.2"
 
+    def gives_same_bits(self, n_threads: int) -> bool:
+        """Tell whether the same seed gives the same bits: only where no other thread changes the weights."""
+        return n_threads == 1
+
     def build(self, job: Job) -> _core.Engine:
         """Make the native engine."""
         assert isinstance(job.learner, _core.DualLearner)

@@ -31,6 +31,21 @@ def check_needs(task: Task, algorithm: Algorithm) -> None:
             raise InputError(f"{algorithm.name} needs {NEEDS[need]}, and the task {task.name} has none")
 
 
+def check_reproducible(algorithm: Algorithm, n_threads: int) -> None:
+    """Raise `InputError` if the same seed does not give the same bits.
+
+    Examples
+    --------
+    >>> from marginloom.algorithms import find_algorithm
+    >>> check_reproducible(find_algorithm("shared-dcd"), n_threads=1)
+    """
+    if not algorithm.engine.gives_same_bits(n_threads):
+        raise InputError(
+            f"{algorithm.name} on the engine {algorithm.engine.name} does not give the same bits with {n_threads} "
+            "threads; train without --reproducible (reproducible=False in Python), or leave the algorithm to auto"
+        )
+
+
 def check_threads(algorithm: Algorithm, n_threads: int) -> int:
     """Return the number of threads, all cores for -1; `InputError` that says what to do if the engine needs more.
 
@@ -57,6 +72,17 @@ def check_threads(algorithm: Algorithm, n_threads: int) -> int:
     )
 
 
+def check_loss_name(loss: str | None) -> None:
+    """Raise `InputError` if there is no such loss.
+
+    Examples
+    --------
+    >>> check_loss_name("hinge")
+    """
+    if loss is not None and loss not in ("hinge", "squared_hinge"):
+        raise InputError(f"loss must be 'hinge' or 'squared_hinge', not {loss!r}")
+
+
 def check_loss(learner: Learner, loss: str | None) -> str | None:
     """Return the loss that a learner will have, its own if none is asked for; `InputError` if it cannot have it.
 
@@ -66,8 +92,7 @@ def check_loss(learner: Learner, loss: str | None) -> str | None:
     >>> check_loss(DCD(), None)
     'squared_hinge'
     """
-    if loss is not None and loss not in ("hinge", "squared_hinge"):
-        raise InputError(f"loss must be 'hinge' or 'squared_hinge', not {loss!r}")
+    check_loss_name(loss)
     if not learner.losses:
         return None
     if loss is not None and loss not in learner.losses:

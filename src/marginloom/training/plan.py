@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from marginloom.algorithms import Algorithm, find_algorithm
+from marginloom.algorithms import AUTO, Algorithm, find_algorithm
 from marginloom.learners import Objective
 from marginloom.parameters import checked
+from marginloom.tasks.base.choice import Choice, Circumstances
 from marginloom.tasks.base.task import Task
-from marginloom.training.checks import check_loss, check_needs, check_threads, checked_sample_weight
+from marginloom.threads import resolve_threads
+from marginloom.training.checks import (
+    check_loss,
+    check_loss_name,
+    check_needs,
+    check_reproducible,
+    check_threads,
+    checked_sample_weight,
+)
 from marginloom.training.memory import MemoryPlan, plan_memory
 from marginloom.training.spec import RunSpec
 
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """A run of an algorithm on the examples of a task that have a weight."""
+    """A run of an algorithm on the examples of a task that have a weight; `choice` is why, if it was ``auto``'s."""
 
     algorithm: Algorithm
+    choice: Choice | None
     objective: Objective
     examples: NDArray[np.uint64]
     tol: float
@@ -41,6 +52,7 @@ class Plan:
         learner, engine = self.algorithm.learner, self.algorithm.engine
         return {
             "algorithm": self.algorithm.name,
+            "auto": None if self.choice is None else self.choice.reason,
             "learner": {"name": learner.name, **dataclasses.asdict(learner)},
             "engine": {"name": engine.name, **dataclasses.asdict(engine)},
             "loss": self.loss,
@@ -64,22 +76,26 @@ def make_plan(task: Task, spec: RunSpec) -> Plan:
     >>> make_plan(task, RunSpec(algorithm="sgd")).max_iter
     10
     """
-    algorithm = find_algorithm(spec.algorithm, spec.learner, spec.engine)
+    choice = _choice(task, spec) if spec.algorithm == AUTO else None
+    algorithm = _algorithm(spec, choice)
     learner = algorithm.learner
     loss = check_loss(learner, spec.loss)
     C = checked("C", spec.C, "positive")
     tol = checked("tol", spec.tol, "positive")
     least_inferences = checked("least_inferences", spec.least_inferences, "count")
-    passes = learner.default_max_iter if spec.max_iter is None else spec.max_iter
+    passes = (choice and choice.max_iter) or learner.default_max_iter if spec.max_iter is None else spec.max_iter
     max_iter = checked("max_iter", passes, "positive count")
     seed = _drawn_seed() if spec.random_state is None else checked("random_state", spec.random_state, "seed")
     n_threads = check_threads(algorithm, spec.n_threads)
     check_needs(task, algorithm)
+    if spec.reproducible:
+        check_reproducible(algorithm, n_threads)
     keeps_state = spec.keep_state or spec.checkpoint is not None
     memory = plan_memory(task, algorithm, n_threads, spec.memory, keeps_state=keeps_state)
     weights = checked_sample_weight(task.example_weights(spec.sample_weight), task.core.size, C)
     return Plan(
         algorithm,
+        choice,
         Objective(C, loss or "", weights, memory.working_sets),
         np.flatnonzero(weights).astype(np.uint64),
         tol,
@@ -89,6 +105,23 @@ def make_plan(task: Task, spec: RunSpec) -> Plan:
         seed,
         memory,
     )
+
+
+def _choice(task: Task, spec: RunSpec) -> Choice:
+    check_loss_name(spec.loss)
+    return task.choose(Circumstances(spec.loss, resolve_threads(spec.n_threads), spec.reproducible))
+
+
+def _algorithm(spec: RunSpec, choice: Choice | None) -> Algorithm:
+    """Return the algorithm, with the parameters that were given before those that ``auto`` has chosen."""
+    if choice is None:
+        return find_algorithm(spec.algorithm, spec.learner, spec.engine)
+    learner, engine = spec.learner, spec.engine
+    if learner is None or isinstance(learner, Mapping):
+        learner = {**choice.learner, **(learner or {})}
+    if choice.engine is not None and (engine is None or isinstance(engine, Mapping)):
+        engine = {"name": choice.engine, **(engine or {})}
+    return find_algorithm(choice.algorithm, learner, engine)
 
 
 def _drawn_seed() -> int:

@@ -46,6 +46,7 @@ class Run:
         self.task = task
         self.objective = plan.objective
         self.algorithm = plan.algorithm
+        self.choice = plan.choice
         self.max_iter = plan.max_iter
         self.tol = plan.tol
         self.least_inferences = plan.least_inferences

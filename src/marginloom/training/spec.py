@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from marginloom.algorithms import AUTO
 from marginloom.engines import Engine
 from marginloom.io.files import StrPath
 from marginloom.learners import Learner
@@ -21,7 +22,8 @@ Evaluation: TypeAlias = Callable[[NDArray[np.float64]], dict[str, Any]]
 #: What is said of the fields of `RunParameters`, wherever they are parameters.
 PARAMETER_TEXT = """
 algorithm : str
-    How to train; ``marginloom algorithms`` lists the choices.
+    How to train; ``marginloom algorithms`` lists the choices. ``"auto"`` chooses by the task, its size, the loss and
+    the threads, by a fixed rule.
 C : float
     Cost of slack per example, in 1/2 |w|^2 + sum_i C_i loss(slack_i).
 tol : float
@@ -36,7 +38,9 @@ memory : int or str, optional
     For the candidates that a learner with a dual keeps: bytes, or a text such as ``"500M"``. It changes the time
     and not the result. By default half of what is free.
 random_state : int, optional
-    Seed; the same one gives the same bits. None draws one.
+    Seed. None draws one.
+reproducible : bool
+    Train only in ways in which the same seed gives the same bits. With one thread all do, with several not the fastest.
 learner, engine : mapping or ready object, optional
     Parameters of the learner and of the engine; or the name of another engine that the learner has, such as
     ``"master-worker"``, alone or as ``"name"`` among the parameters.
@@ -47,7 +51,7 @@ learner, engine : mapping or ready object, optional
 class RunParameters:
     """The part of a run that is chosen in advance and can be used again: estimators have it as their parameters."""
 
-    algorithm: str = "dcd-ssvm"
+    algorithm: str = AUTO
     C: float = 0.1
     tol: float = 0.01
     max_iter: int | None = None
@@ -55,6 +59,7 @@ class RunParameters:
     n_threads: int = 1
     memory: int | str | None = None
     random_state: int | None = 0
+    reproducible: bool = False
     learner: Mapping[str, Any] | Learner | None = None
     engine: str | Mapping[str, Any] | Engine | None = None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from typing import Concatenate, ParamSpec
@@ -15,6 +16,7 @@ from marginloom.io.files import StrPath
 from marginloom.io.overwriting import refuse_same_outputs
 from marginloom.tasks.base.task import Task
 from marginloom.training.callbacks import Callback
+from marginloom.training.certificate import Certificate
 from marginloom.training.checkpoint import Identity, Saver, Snapshot, as_checkpoint
 from marginloom.training.interrupts import watch_ctrl_c
 from marginloom.training.plan import Plan, make_plan
@@ -115,6 +117,7 @@ def train_as(task: Task, spec: RunSpec) -> Result:
         weights = run.finish()
         if interrupts.answer():
             stopped = "interrupted"
+        _warn_of_gap(stopped, run.certificate, plan)
         return Result(
             algorithm=plan.algorithm,
             loss=plan.loss,
@@ -137,6 +140,21 @@ def train_as(task: Task, spec: RunSpec) -> Result:
             bounded=run.bounded,
             chosen=plan.algorithm.learner.chosen(learner),
         )
+
+
+def _warn_of_gap(stopped: str, certificate: Certificate | None, plan: Plan) -> None:
+    """Warn if the passes were used up before the tolerance was reached."""
+    if stopped != "iterations" or certificate is None or certificate.gap <= plan.tol:
+        return
+    from sklearn.exceptions import ConvergenceWarning
+
+    warnings.warn(
+        f"training has not converged: after {plan.max_iter} passes the gap is {certificate.gap:.2g}, and tol asks for "
+        f"{plan.tol:g}; scale the features to similar sizes, allow more passes (max_iter, --max-iter), or take another "
+        "algorithm or a smaller C",
+        ConvergenceWarning,
+        stacklevel=2,
+    )
 
 
 def _saver(task: Task, spec: RunSpec, plan: Plan) -> Saver | None:

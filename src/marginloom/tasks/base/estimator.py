@@ -38,6 +38,8 @@ n_iter_ : int
     Iterations done; after early stopping the weights may be those of an earlier one.
 stopped_ : str
     Why training ended.
+algorithm_ : str
+    The algorithm that has trained it: what ``auto`` has chosen, or what was asked for.
 model_ : Model
     The trained model as a whole.
 """,
@@ -125,6 +127,7 @@ class Estimator(BaseEstimator, RunParameters):  # type: ignore[misc]
         self.history_ = []
         self.n_iter_: int = model.settings.get("iterations", 0)
         self.stopped_: str = model.settings.get("stopped", "")
+        self.algorithm_: str = model.settings.get("algorithm", "")
 
     def save(self, path: StrPath) -> None:
         """Write the model to one file, which the command line can use too."""

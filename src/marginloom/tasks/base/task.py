@@ -9,6 +9,7 @@ from typing import ClassVar
 from numpy.typing import ArrayLike
 
 from marginloom import _core
+from marginloom.tasks.base.choice import Choice, Circumstances, usual_choice
 
 
 class Task(ABC):
@@ -54,6 +55,10 @@ class Task(ABC):
     def buffer_bytes(self) -> int:
         """Bytes that the inference of one thread takes, where they can be many."""
         return 0
+
+    def choose(self, circumstances: Circumstances) -> Choice:
+        """Return the algorithm that ``auto`` stands for: a fixed rule, which does not look at the clock."""
+        return usual_choice(self.core.capabilities, circumstances)
 
     def way_to_need_less(self) -> str:
         """Say what a user can do to have fewer weights."""

@@ -1,0 +1,113 @@
+"""`auto` chooses by a fixed rule, says what it chose, and leaves what was asked for alone."""
+
+import numpy as np
+import pytest
+
+from marginloom import InputError, MulticlassClassifier, SequenceTagger, make_tagging, train
+from marginloom.algorithms import find_algorithm
+from marginloom.engines import ENGINES
+from marginloom.tasks.base.choice import Circumstances, usual_choice
+from marginloom.tasks.sequence.task import SequenceTask
+
+
+@pytest.fixture
+def task():
+    return SequenceTask.from_lists(
+        [[[0], [1]], [[1], [1]], [[0], [0]]], [[0, 1], [1, 1], [0, 1]], feature_count=2, label_count=2
+    )
+
+
+@pytest.mark.parametrize(
+    ("circumstances", "expected"),
+    [
+        (Circumstances(), "dcd-ssvm"),
+        (Circumstances(n_threads=2), "shared-dcd"),
+        (Circumstances(n_threads=2, reproducible=True), "dcd-ssvm"),
+        (Circumstances(n_threads=16, reproducible=True), "ms-dcd"),
+        (Circumstances(loss="hinge", n_threads=16), "shared-dcd"),
+    ],
+)
+def test_the_usual_rule(task, circumstances, expected):
+    assert task.choose(circumstances).algorithm == expected
+
+
+def test_every_usual_choice_keeps_its_promises():
+    for threads in (1, 2, 8, 64):
+        for reproducible in (False, True):
+            choice = usual_choice({"loss-augmented"}, Circumstances(None, threads, reproducible))
+            engine = find_algorithm(choice.algorithm, choice.learner, choice.engine).engine
+            assert engine.least_threads() <= threads
+            assert engine.gives_same_bits(threads) or not reproducible
+
+
+def test_a_task_that_python_computes_is_trained_on_one_thread():
+    assert usual_choice({"loss-augmented", "needs-GIL"}, Circumstances(n_threads=8)).algorithm == "dcd-ssvm"
+
+
+def test_a_task_without_loss_augmented_inference_gets_a_perceptron():
+    assert usual_choice(set(), Circumstances(n_threads=8)).algorithm == "averaged-perceptron"
+
+
+def test_the_choice_is_in_the_result_the_settings_and_the_estimator(tmp_path):
+    X, y = make_tagging(30)
+    tagger = SequenceTagger(features="words", n_threads=2, tol=0.1).fit(X, y)
+    assert tagger.algorithm == "auto"
+    assert tagger.algorithm_ == "shared-dcd"
+    tagger.save(tmp_path / "model")
+    loaded = SequenceTagger.load(tmp_path / "model")
+    assert loaded.algorithm_ == loaded.algorithm == "shared-dcd"
+    assert loaded.model_.settings["auto"] == "2 threads"
+
+
+def test_one_thread_and_one_seed_give_the_same_bits(task):
+    first, second = (train(task, tol=1e-6).weights for _ in range(2))
+    assert np.array_equal(first, second)
+
+
+def test_reproducible_runs_have_the_same_bits_with_many_threads(task):
+    results = [train(task, tol=1e-6, n_threads=9, reproducible=True) for _ in range(2)]
+    assert results[0].algorithm.name == "ms-dcd"
+    assert np.array_equal(results[0].weights, results[1].weights)
+
+
+def test_parameters_that_are_given_come_before_what_was_chosen(task):
+    result = train(task, learner={"inner_passes": 1}, engine="master-worker")
+    assert result.algorithm.name == "dcd-ssvm"
+    assert result.algorithm.learner.inner_passes == 1
+    assert result.algorithm.engine.name == "master-worker"
+
+
+def test_parameters_that_the_chosen_algorithm_has_not_are_refused(task):
+    with pytest.raises(InputError, match="dcd-ssvm has no parameter 'eta0'"):
+        train(task, learner={"eta0": 0.5})
+
+
+def test_a_named_algorithm_stays_what_it_is(task):
+    result = train(task, algorithm="dcd-light", n_threads=2)
+    assert result.algorithm == find_algorithm("dcd-light")
+    assert result.trace.settings["auto"] is None
+
+
+@pytest.mark.parametrize(("algorithm", "threads"), [("shared-dcd", 2), ("demi-dcd", 2), ("fastssvm", 3)])
+def test_a_named_algorithm_that_cannot_repeat_itself_is_refused_where_it_must(task, algorithm, threads):
+    with pytest.raises(InputError, match=f"{algorithm} on the engine .* does not give the same bits with {threads}"):
+        train(task, algorithm=algorithm, n_threads=threads, reproducible=True)
+
+
+def test_a_wrong_loss_is_told_before_anything_is_chosen(task):
+    with pytest.raises(InputError, match="loss must be 'hinge' or 'squared_hinge', not 'log'"):
+        train(task, loss="log")
+
+
+def test_auto_is_no_algorithm_without_a_task():
+    with pytest.raises(InputError, match="auto chooses when there is a task"):
+        find_algorithm("auto")
+
+
+def test_every_engine_says_whether_it_repeats_itself():
+    assert {name for name, engine in ENGINES.items() if not engine().gives_same_bits(4)} == {"shared", "decoupled"}
+
+
+def test_classes_are_trained_by_auto_too():
+    X = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    assert MulticlassClassifier(C=10.0).fit(X, [0, 1, 2]).algorithm_ != "auto"
