@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "bindings/bindings.hpp"
+#include "bindings/token_arrays.hpp"
 #include "features/vocabulary.hpp"
 #include "io/attribute_table.hpp"
 
@@ -18,12 +19,9 @@ nb::object encode_labels(const AttributeTable& table, Vocabulary& vocabulary, bo
   return nb::cast(to_numpy(interruptible(encode, grow)));
 }
 
-nb::object encode_attributes(const AttributeTable& table, Vocabulary& vocabulary, bool grow) {
+TokenArrays encode_attributes(const AttributeTable& table, Vocabulary& vocabulary, bool grow) {
   auto encode = [&](StopRequest& stop) { return table.encode_attributes(vocabulary, grow, stop); };
-  TokenRows rows = interruptible(encode, grow);
-  nb::object values = nb::none();
-  if (!rows.indicators) values = nb::cast(to_numpy(std::move(rows.values)));
-  return nb::make_tuple(to_numpy(std::move(rows.tokens)), to_numpy(std::move(rows.features)), values);
+  return to_arrays(table.sentences(), interruptible(encode, grow));
 }
 
 std::vector<std::pair<std::string, double>> attributes(const AttributeTable& table, std::size_t token) {

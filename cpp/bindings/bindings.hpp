@@ -111,8 +111,7 @@ void bind_libsvm(nb::module_& module);
 void bind_features(nb::module_& module);
 void bind_tasks(nb::module_& module);
 void bind_training(nb::module_& module);
-void bind_online_engines(nb::module_& module);
-void bind_online_learners(nb::module_& module);
-void bind_dual_learners(nb::module_& module);
+void bind_learners(nb::module_& module);
+void bind_engines(nb::module_& module);
 
 }  // namespace marginloom::python

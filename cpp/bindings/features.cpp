@@ -1,22 +1,18 @@
 // Feature extraction by templates.
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <stdexcept>
 
 #include "bindings/bindings.hpp"
+#include "bindings/structs.hpp"
+#include "bindings/token_arrays.hpp"
 #include "features/extractor.hpp"
 #include "io/row_table.hpp"
 
 namespace marginloom::python {
 namespace {
-
-nb::object to_tuple(SparseRows rows) {
-  return nb::make_tuple(to_numpy(std::move(rows.tokens)), to_numpy(std::move(rows.features)));
-}
 
 std::size_t token_count(std::string_view phrase) {
   return 1 + static_cast<std::size_t>(std::ranges::count(phrase, ' '));
@@ -88,6 +84,8 @@ void make_row_table(RowTable* self, nb::handle sentences) {
 }  // namespace
 
 void bind_features(nb::module_& module) {
+  bind_result(module, "TokenRows", Field{"sentences", &TokenArrays::sentences}, Field{"tokens", &TokenArrays::tokens},
+              Field{"features", &TokenArrays::features}, Field{"values", &TokenArrays::values});
   nb::class_<RowTable, TokenColumns>(module, "RowTable").def("__init__", &make_row_table);
 
   nb::class_<Extractor>(module, "Extractor")
@@ -101,16 +99,18 @@ void bind_features(nb::module_& module) {
            })
       .def("encode",
            [](const Extractor& self, const TokenColumns& table, const Vocabulary& vocabulary, int threads) {
-             return to_tuple(
-                 interruptible([&](StopRequest& stop) { return self.encode(table, vocabulary, threads, stop); }));
+             auto encode = [&](StopRequest& stop) { return self.encode(table, vocabulary, threads, stop); };
+             return to_arrays(table.sentences(), interruptible(encode));
            })
       .def("learn",
            [](const Extractor& self, const TokenColumns& table, Vocabulary& vocabulary, int threads) {
              auto learn = [&](StopRequest& stop) { return self.learn(table, vocabulary, threads, stop); };
-             return to_tuple(interruptible(learn, true));  // the vocabulary grows, and is guarded by the GIL
+             return to_arrays(table.sentences(),
+                              interruptible(learn, true));  // the vocabulary grows, and is guarded by the GIL
            })
       .def("hash", [](const Extractor& self, const TokenColumns& table, int bits, int threads) {
-        return to_tuple(interruptible([&](StopRequest& stop) { return self.hash(table, bits, threads, stop); }));
+        auto hash = [&](StopRequest& stop) { return self.hash(table, bits, threads, stop); };
+        return to_arrays(table.sentences(), interruptible(hash));
       });
 }
 

@@ -1,26 +1,41 @@
 // Files in LIBSVM's format.
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
 
 #include "bindings/bindings.hpp"
+#include "bindings/structs.hpp"
 #include "io/libsvm.hpp"
 
 namespace marginloom::python {
 namespace {
 
-nb::object parse(const nb::bytes& text, const std::string& name, std::size_t first_line) {
+// LibsvmRows as arrays.
+struct LibsvmArrays {
+  OutputArray<std::uint64_t> offsets;
+  OutputArray<std::int32_t> indices;
+  OutputArray<double> values;
+  OutputArray<std::uint64_t> label_offsets;
+  OutputArray<std::uint32_t> label_numbers;
+  std::vector<std::string> label_names;
+  OutputArray<std::uint64_t> lines;
+};
+
+LibsvmArrays parse(const nb::bytes& text, const std::string& name, std::size_t first_line) {
   LibsvmRows rows = interruptible([&](StopRequest& stop) {
     return parse_libsvm({static_cast<const char*>(text.data()), text.size()}, name, first_line, stop);
   });
   std::vector<std::string> names;
   for (std::size_t i = 0; i < rows.names.size(); ++i) names.emplace_back(rows.names.name(i));
-  return nb::make_tuple(to_numpy(std::move(rows.offsets)), to_numpy(std::move(rows.indices)),
-                        to_numpy(std::move(rows.values)), to_numpy(std::move(rows.label_offsets)),
-                        to_numpy(std::move(rows.labels)), names, to_numpy(std::move(rows.lines)));
+  return {.offsets = to_numpy(std::move(rows.offsets)),
+          .indices = to_numpy(std::move(rows.indices)),
+          .values = to_numpy(std::move(rows.values)),
+          .label_offsets = to_numpy(std::move(rows.label_offsets)),
+          .label_numbers = to_numpy(std::move(rows.labels)),
+          .label_names = std::move(names),
+          .lines = to_numpy(std::move(rows.lines))};
 }
 
 template <class Value>
@@ -43,6 +58,10 @@ nb::bytes format(const std::vector<std::string>& labels, const InputArray<std::u
 }  // namespace
 
 void bind_libsvm(nb::module_& module) {
+  bind_result(module, "LibsvmTable", Field{"offsets", &LibsvmArrays::offsets}, Field{"indices", &LibsvmArrays::indices},
+              Field{"values", &LibsvmArrays::values}, Field{"label_offsets", &LibsvmArrays::label_offsets},
+              Field{"label_numbers", &LibsvmArrays::label_numbers}, Field{"label_names", &LibsvmArrays::label_names},
+              Field{"lines", &LibsvmArrays::lines});
   module.def("parse_libsvm", &parse, nb::arg("text"), nb::arg("name"), nb::arg("first_line"));
   module.def("format_libsvm", &format<float>, nb::arg("labels"), nb::arg("offsets"), nb::arg("indices"),
              nb::arg("values"));

@@ -1,16 +1,16 @@
 // Tasks, and prediction with them.
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 #include <limits>
 #include <stdexcept>
 
 #include "bindings/bindings.hpp"
+#include "bindings/inputs.hpp"
 #include "bindings/lent_weights.hpp"
-#include "core/kernels.hpp"
+#include "bindings/structs.hpp"
 #include "core/task.hpp"
+#include "core/weight_rows.hpp"
 
 namespace marginloom::python {
 namespace {
@@ -40,9 +40,50 @@ void require_weights(const Task& task, const InputArray<double>& weights) {
   }
 }
 
-// The k best outputs of every example: all bytes, where each output's begin, the scores, and where each example's
-// outputs begin.
-nb::object predict(const Task& task, const InputArray<double>& weights, int threads, int k) {
+// The k best outputs of every example.
+struct Predictions {
+  OutputArray<std::uint8_t> outputs;         // the bytes of all of them in a row
+  OutputArray<std::uint64_t> output_bounds;  // where each output begins, and where the last one ends
+  OutputArray<double> scores;
+  OutputArray<std::uint64_t> example_bounds;  // the same of every example's outputs
+};
+
+// A candidate with copies of its parts.
+struct OwnedCandidate {
+  double loss;
+  double squared_norm;
+  nb::bytes output;
+  bool implicit;  // without indices and values, then
+  OutputArray<std::uint32_t> indices;
+  OutputArray<float> values;
+};
+
+// What a search for the most violated outputs brought.
+struct Found {
+  double bound;  // of the largest violation
+  std::vector<OwnedCandidate> candidates;
+};
+
+Predictions together(const std::vector<std::vector<Output>>& outputs) {
+  std::vector<std::uint8_t> bytes;
+  std::vector<std::uint64_t> output_bounds{0};
+  std::vector<double> scores;
+  std::vector<std::uint64_t> example_bounds{0};
+  for (const auto& best : outputs) {
+    for (const Output& output : best) {
+      bytes.insert(bytes.end(), output.bytes.begin(), output.bytes.end());
+      output_bounds.push_back(bytes.size());
+      scores.push_back(output.score);
+    }
+    example_bounds.push_back(scores.size());
+  }
+  return {.outputs = to_numpy(std::move(bytes)),
+          .output_bounds = to_numpy(std::move(output_bounds)),
+          .scores = to_numpy(std::move(scores)),
+          .example_bounds = to_numpy(std::move(example_bounds))};
+}
+
+Predictions predict(const Task& task, const InputArray<double>& weights, int threads, int k) {
   require_weights(task, weights);
   if (k < 1 || (k > 1 && !task.capabilities().k_best)) throw std::invalid_argument("this task has no k-best inference");
   constexpr std::size_t chunk = 8;  // sentences may be long, and Ctrl-C is heard between chunks
@@ -67,37 +108,22 @@ nb::object predict(const Task& task, const InputArray<double>& weights, int thre
     PyErr_SetNone(PyExc_KeyboardInterrupt);
     throw nb::python_error();
   }
-  std::vector<std::uint8_t> bytes;
-  std::vector<std::uint64_t> offsets{0};
-  std::vector<double> scores;
-  std::vector<std::uint64_t> examples{0};
-  for (const auto& best : outputs) {
-    for (const Output& output : best) {
-      bytes.insert(bytes.end(), output.bytes.begin(), output.bytes.end());
-      offsets.push_back(bytes.size());
-      scores.push_back(output.score);
-    }
-    examples.push_back(scores.size());
-  }
-  return nb::make_tuple(to_numpy(std::move(bytes)), to_numpy(std::move(offsets)), to_numpy(std::move(scores)),
-                        to_numpy(std::move(examples)));
+  return together(outputs);
 }
 
-nb::dict to_dict(const Candidate& candidate) {
+OwnedCandidate owned(const Candidate& candidate) {
   std::vector<std::uint32_t> indices;
   std::vector<float> values;
   for (const Entry& entry : candidate.difference) {
     indices.push_back(entry.index);
     values.push_back(entry.value);
   }
-  nb::dict result;
-  result["loss"] = candidate.loss;
-  result["squared_norm"] = candidate.squared_norm;
-  result["output"] = nb::bytes(candidate.output.data(), candidate.output.size());
-  result["implicit"] = candidate.implicit;
-  result["indices"] = to_numpy(std::move(indices));
-  result["values"] = to_numpy(std::move(values));
-  return result;
+  return {.loss = candidate.loss,
+          .squared_norm = candidate.squared_norm,
+          .output = nb::bytes(candidate.output.data(), candidate.output.size()),
+          .implicit = candidate.implicit,
+          .indices = to_numpy(std::move(indices)),
+          .values = to_numpy(std::move(values))};
 }
 
 void require_example(const Task& task, std::size_t i) {
@@ -105,25 +131,49 @@ void require_example(const Task& task, std::size_t i) {
   if (!task.capabilities().gold) throw std::invalid_argument("the examples have no gold outputs");
 }
 
-nb::object find(const Task& task, std::size_t i, const InputArray<double>& weights, double loss_scale, int k,
-                double min_violation, bool every) {
+Found find(const Task& task, std::size_t i, const InputArray<double>& weights, double loss_scale, int k,
+           double min_violation, bool every) {
   require_weights(task, weights);
   require_example(task, i);
-  const LentWeights lent(view(weights), std::make_shared<InputArray<double>>(weights));
-  nb::list candidates;
-  FunctionSink sink([&](const Candidate& candidate) { candidates.append(to_dict(candidate)); });
   if (every && !task.capabilities().lists_outputs) throw std::invalid_argument("this task cannot list its outputs");
+  const LentWeights lent(view(weights), std::make_shared<InputArray<double>>(weights));
+  Found found;
+  FunctionSink sink([&](const Candidate& candidate) { found.candidates.push_back(owned(candidate)); });
   const FindOptions options{.k = k, .loss_scale = loss_scale, .min_violation = min_violation, .every = every};
-  const double bound = task.find(i, view(weights), options, *task.make_scratch(), sink);
-  return nb::make_tuple(bound, candidates);
+  found.bound = task.find(i, view(weights), options, *task.make_scratch(), sink);
+  return found;
 }
 
-nb::object candidate(const Task& task, std::size_t i, const nb::bytes& output) {
+std::optional<OwnedCandidate> candidate(const Task& task, std::size_t i, const nb::bytes& output) {
   require_example(task, i);
-  nb::object result;
-  FunctionSink sink([&](const Candidate& candidate) { result = to_dict(candidate); });
+  std::optional<OwnedCandidate> result;
+  FunctionSink sink([&](const Candidate& candidate) { result = owned(candidate); });
   const ByteView bytes(static_cast<const std::uint8_t*>(output.data()), output.size());
-  return task.candidate(i, bytes, *task.make_scratch(), sink) ? result : nb::none();
+  return task.candidate(i, bytes, *task.make_scratch(), sink) ? result : std::nullopt;
+}
+
+void bind_found(nb::module_& module) {
+  bind_result(module, "Predictions", Field{"outputs", &Predictions::outputs},
+              Field{"output_bounds", &Predictions::output_bounds}, Field{"scores", &Predictions::scores},
+              Field{"example_bounds", &Predictions::example_bounds});
+  bind_result(module, "Candidate", Field{"loss", &OwnedCandidate::loss},
+              Field{"squared_norm", &OwnedCandidate::squared_norm}, Field{"output", &OwnedCandidate::output},
+              Field{"implicit", &OwnedCandidate::implicit}, Field{"indices", &OwnedCandidate::indices},
+              Field{"values", &OwnedCandidate::values});
+  bind_result(module, "Found", Field{"bound", &Found::bound}, Field{"candidates", &Found::candidates});
+}
+
+void bind_inputs(nb::module_& module) {
+  bind_options(module, "WeightRows", Field{"count", &WeightRows::count}, Field{"columns", &WeightRows::columns})
+      .def_prop_ro("stride", &WeightRows::stride);
+  bind_options(module, "InputRows", Field{"rows", &InputRows::rows}, Field{"columns", &InputRows::columns},
+               Field{"offsets", &InputRows::offsets}, Field{"indices", &InputRows::indices},
+               Field{"singles", &InputRows::singles}, Field{"doubles", &InputRows::doubles},
+               Field{"bias", &InputRows::bias})
+      .def(
+          "weight_rows",
+          [](const InputRows& self, std::size_t labels) { return WeightRows{self.data().width(), labels}; },
+          nb::arg("labels"));
 }
 
 // Those that the bindings of tasks have brought along.
@@ -139,7 +189,8 @@ TaskBinding::TaskBinding(Bind bind) {
 }
 
 void bind_tasks(nb::module_& module) {
-  module.def("padded", &padded, nb::arg("columns"), "Numbers that a row of weights takes for so many labels.");
+  bind_found(module);
+  bind_inputs(module);
   nb::class_<Task>(module, "Task")
       .def_prop_ro("size", &Task::size)
       .def_prop_ro("dimension", &Task::dimension)

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "bindings/bindings.hpp"
+#include "bindings/token_arrays.hpp"
 #include "core/shown.hpp"
 #include "features/token_rows.hpp"
 #include "features/vocabulary.hpp"
@@ -51,7 +52,7 @@ void add_token(Vocabulary& vocabulary, bool grow, nb::handle token, TokenRows& r
   rows.end_token();
 }
 
-nb::object encode_tokens(Vocabulary& vocabulary, nb::handle sentences, bool grow) {
+TokenArrays encode_tokens(Vocabulary& vocabulary, nb::handle sentences, bool grow) {
   TokenRows rows;
   std::vector<std::uint64_t> offsets{0};
   std::string joined;
@@ -69,10 +70,7 @@ nb::object encode_tokens(Vocabulary& vocabulary, nb::handle sentences, bool grow
     }
     offsets.push_back(rows.tokens.size() - 1);
   }
-  nb::object values = nb::none();
-  if (!rows.indicators) values = nb::cast(to_numpy(std::move(rows.values)));
-  return nb::make_tuple(to_numpy(std::move(offsets)), to_numpy(std::move(rows.tokens)),
-                        to_numpy(std::move(rows.features)), values);
+  return to_arrays(std::move(offsets), std::move(rows));
 }
 
 // Numbers of single strings: words, or labels.

@@ -1,30 +1,18 @@
-// Learners and engines.
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/shared_ptr.h>
+// Training: what engines do, and what is said of it.
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 #include <cmath>
 #include <stdexcept>
 
 #include "bindings/bindings.hpp"
 #include "bindings/lent_weights.hpp"
+#include "bindings/structs.hpp"
 #include "core/objective.hpp"
-#include "engines/decoupled.hpp"
-#include "engines/master_worker.hpp"
-#include "engines/pipelined.hpp"
-#include "engines/serial.hpp"
-#include "engines/shared.hpp"
+#include "engines/engine.hpp"
 #include "learners/hildreth.hpp"
 
 namespace marginloom::python {
 namespace {
-
-template <class T>
-nb::object optional_number(const std::optional<T>& number) {
-  return number ? nb::cast(*number) : nb::none();
-}
 
 // Holds an engine for one call; a second one at the same time is an error, since nothing in an engine is locked.
 class Hold {
@@ -40,69 +28,34 @@ class Hold {
   const Engine& engine_;
 };
 
-nb::dict run_pass(Engine& engine, const StopFlag* flag) {
-  const Hold hold(engine);
-  const LentWeights lent(engine.weights()->values(), engine.weights());
+// Does work(stop) without the GIL until it is done or told to stop, which what it returns says.
+template <class Work>
+auto stoppable(const StopFlag* flag, Work work) {
   PythonSignals signals(flag);
   StopRequest stop = signals.request();
-  PassReport report;
-  {
+  auto result = [&] {
     const nb::gil_scoped_release release;
-    report = engine.run_pass(stop);
-  }
+    return work(stop);
+  }();
   signals.finish();
-  nb::dict result;
-  result["inferences"] = report.inferences;
-  result["updates"] = report.updates;
-  result["wrong"] = report.wrong;
-  result["training_loss"] = report.training_loss;
-  nb::list threads;
-  for (const ThreadTime& time : report.threads) {
-    nb::dict entry;
-    entry["inference"] = time.inference;
-    entry["update"] = time.update;
-    entry["publishing"] = time.publishing;
-    entry["waiting"] = time.waiting;
-    threads.append(entry);
-  }
-  result["threads"] = threads;
-  result["stopped"] = report.stopped;
-  result["primal"] = optional_number(report.primal_estimate);
-  result["dual"] = optional_number(report.dual);
-  nb::dict candidates;
-  candidates["found"] = report.found;
-  candidates["accepted"] = report.accepted;
-  candidates["stale"] = report.found - report.accepted;
-  result["candidates"] = candidates;
-  result["weights_age"] = report.weights_age;
-  result["active"] = report.active;
-  result["working_set_bytes"] = report.working_set_bytes;
   return result;
 }
 
-nb::object certify(Engine& engine, int threads, const StopFlag* flag) {
+PassReport run_pass(Engine& engine, const StopFlag* flag) {
   const Hold hold(engine);
   const LentWeights lent(engine.weights()->values(), engine.weights());
-  PythonSignals signals(flag);
-  StopRequest stop = signals.request();
-  std::optional<Certificate> certificate;
-  {
-    const nb::gil_scoped_release release;
-    certificate = engine.certify(threads, stop);
-  }
-  signals.finish();
-  if (!certificate) return nb::none();
-  nb::dict result;
-  result["primal"] = certificate->primal;
-  result["dual"] = certificate->dual;
-  result["exact"] = certificate->exact;
-  result["complete"] = certificate->complete;
-  return result;
+  return stoppable(flag, [&](StopRequest& stop) { return engine.run_pass(stop); });
 }
 
-// The objective of any weights, and whether every example was searched for it.
-std::pair<double, bool> primal(const Task& task, const InputArray<double>& weights, const InputArray<double>& costs,
-                               const std::string& loss, int threads, const StopFlag* flag) {
+std::optional<Certificate> certify(Engine& engine, int threads, const StopFlag* flag) {
+  const Hold hold(engine);
+  const LentWeights lent(engine.weights()->values(), engine.weights());
+  return stoppable(flag, [&](StopRequest& stop) { return engine.certify(threads, stop); });
+}
+
+// The objective of any weights.
+Primal primal(const Task& task, const InputArray<double>& weights, const InputArray<double>& costs, Loss loss,
+              int threads, const StopFlag* flag) {
   if (weights.size() != task.dimension()) throw std::invalid_argument("one weight per dimension of the task is needed");
   const auto numbers = checked_numbers(costs);
   if (numbers.size() != task.size()) throw std::invalid_argument("one cost per example is needed");
@@ -111,23 +64,15 @@ std::pair<double, bool> primal(const Task& task, const InputArray<double>& weigh
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (numbers[i] > 0) examples.push_back(i);
   }
-  PythonSignals signals(flag);
-  StopRequest stop = signals.request();
-  Primal found;
-  {
-    const nb::gil_scoped_release release;
-    const auto cost = [&](std::size_t i) { return numbers[i]; };
-    found = primal_value(task, view(weights), examples, cost, loss == "hinge" ? Loss::hinge : Loss::squared_hinge,
-                         threads, stop);
-  }
-  signals.finish();
-  return {found.value, found.complete};
+  const auto cost = [&](std::size_t i) { return numbers[i]; };
+  return stoppable(
+      flag, [&](StopRequest& stop) { return primal_value(task, view(weights), examples, cost, loss, threads, stop); });
 }
 
 // The duals of MIRA's quadratic programme, given its matrix row by row.
 OutputArray<double> hildreth(const InputArray<double>& gram, const InputArray<double>& missing,
                              const InputArray<double>& costs, const InputArray<std::uint64_t>& examples,
-                             double tolerance, int max_sweeps) {
+                             const HildrethOptions& options) {
   const std::size_t size = missing.size();
   if (gram.size() != size * size || costs.size() != size || examples.size() != size)
     throw std::invalid_argument("the parts of the programme differ in size");
@@ -137,7 +82,7 @@ OutputArray<double> hildreth(const InputArray<double>& gram, const InputArray<do
     programme.set(j, view(examples)[j], view(costs)[j], view(missing)[j], view(gram)[j * size + j]);
     for (std::size_t k = 0; k < j; ++k) programme.set_product(j, k, view(gram)[j * size + k]);
   }
-  const auto duals = programme.solve({.tolerance = tolerance, .max_sweeps = max_sweeps});
+  const auto duals = programme.solve(options);
   return to_numpy(std::vector<double>(duals.begin(), duals.end()));
 }
 
@@ -193,12 +138,20 @@ void import_state(Engine& engine, const nb::dict& arrays) {
   engine.import_state(state);
 }
 
-template <class Serial, class Learner>
-void make_serial(Serial* self, std::shared_ptr<Task> task, std::shared_ptr<Learner> learner,
-                 const InputArray<std::uint64_t>& examples, std::uint64_t seed, bool shuffle) {
-  if (&learner->task() != task.get()) throw std::invalid_argument("the learner belongs to another task");
-  auto visited = checked_examples(*task, examples);
-  new (self) Serial(std::move(task), std::move(learner), std::move(visited), {.seed = seed, .shuffle = shuffle});
+void bind_reports(nb::module_& module) {
+  bind_result(module, "ThreadTime", Field{"inference", &ThreadTime::inference}, Field{"update", &ThreadTime::update},
+              Field{"publishing", &ThreadTime::publishing}, Field{"waiting", &ThreadTime::waiting});
+  using Report = PassReport;
+  bind_result(module, "PassReport", Field{"inferences", &Report::inferences}, Field{"updates", &Report::updates},
+              Field{"wrong", &Report::wrong}, Field{"training_loss", &Report::training_loss},
+              Field{"threads", &Report::threads}, Field{"found", &Report::found}, Field{"accepted", &Report::accepted},
+              Field{"weights_age", &Report::weights_age}, Field{"stopped", &Report::stopped},
+              Field{"primal_estimate", &Report::primal_estimate}, Field{"dual", &Report::dual},
+              Field{"active", &Report::active}, Field{"working_set_bytes", &Report::working_set_bytes});
+  bind_options(module, "Certificate", Field{"primal", &Certificate::primal}, Field{"dual", &Certificate::dual},
+               Field{"exact", &Certificate::exact}, Field{"complete", &Certificate::complete});
+  bind_result(module, "Primal", Field{"value", &Primal::value}, Field{"squared_norm", &Primal::squared_norm},
+              Field{"complete", &Primal::complete});
 }
 
 }  // namespace
@@ -221,15 +174,12 @@ std::vector<double> checked_numbers(const InputArray<double>& numbers) {
 }
 
 void bind_training(nb::module_& module) {
-  bind_online_learners(module);
-  module.def("hildreth", &hildreth);
+  bind_reports(module);
+  bind_learners(module);
+  module.def("hildreth", &hildreth, nb::arg("gram"), nb::arg("missing"), nb::arg("costs"), nb::arg("examples"),
+             nb::arg("options"));
   module.def("primal_value", &primal, nb::arg("task"), nb::arg("weights"), nb::arg("costs"), nb::arg("loss"),
              nb::arg("threads"), nb::arg("stop") = nb::none());
-
-  nb::class_<DualLearner>(module, "DualLearner").def_prop_ro("memory", [](const DualLearner& self) {
-    return self.held().bytes;
-  });
-  bind_dual_learners(module);
 
   nb::class_<Engine>(module, "Engine")
       .def("run_pass", &run_pass, nb::arg("stop") = nb::none())
@@ -246,50 +196,7 @@ void bind_training(nb::module_& module) {
       .def_prop_ro("weights_are_final", &Engine::weights_are_final)
       .def_prop_ro("descriptor", [](const Engine& self) { return self.weights()->descriptor(); })
       .def_prop_ro("weights", &weights);
-  nb::class_<MasterWorker, Engine>(module, "MasterWorker")
-      .def("__init__", [](MasterWorker* self, std::shared_ptr<Task> task, std::shared_ptr<DualLearner> learner,
-                          const InputArray<std::uint64_t>& examples, std::uint64_t seed, bool shuffle, int threads) {
-        if (&learner->task() != task.get()) throw std::invalid_argument("the learner belongs to another task");
-        auto visited = checked_examples(*task, examples);
-        new (self) MasterWorker(std::move(task), std::move(learner), std::move(visited), {seed, shuffle}, threads);
-      });
-  nb::class_<Decoupled, Engine>(module, "Decoupled")
-      .def("__init__", [](Decoupled* self, std::shared_ptr<Task> task, std::shared_ptr<DualLearner> learner,
-                          const InputArray<std::uint64_t>& examples, std::uint64_t seed, bool shuffle, int threads,
-                          int learners, std::size_t rho_updates, std::size_t rho_inferences, double least_gain) {
-        if (&learner->task() != task.get()) throw std::invalid_argument("the learner belongs to another task");
-        auto visited = checked_examples(*task, examples);
-        DecoupledOptions options;
-        options.threads = threads;
-        options.learners = learners;
-        options.rho_updates = rho_updates;
-        options.rho_inferences = rho_inferences;
-        options.least_gain = least_gain;
-        new (self) Decoupled(std::move(task), std::move(learner), std::move(visited), {seed, shuffle}, options);
-      });
-  nb::class_<Shared, Engine>(module, "Shared")
-      .def("__init__",
-           [](Shared* self, std::shared_ptr<Task> task, std::shared_ptr<DualLearner> learner,
-              const InputArray<std::uint64_t>& examples, std::uint64_t seed, bool shuffle, int threads) {
-             if (&learner->task() != task.get()) throw std::invalid_argument("the learner belongs to another task");
-             auto visited = checked_examples(*task, examples);
-             SharedOptions options;
-             options.threads = threads;
-             new (self) Shared(std::move(task), std::move(learner), std::move(visited), {seed, shuffle}, options);
-           })
-      .def_prop_ro("caution", &Shared::caution);
-  nb::class_<Pipelined, Engine>(module, "Pipelined")
-      .def("__init__",
-           [](Pipelined* self, std::shared_ptr<Task> task, std::shared_ptr<DualLearner> learner,
-              const InputArray<std::uint64_t>& examples, std::uint64_t seed, bool shuffle, int threads, int scorers) {
-             if (&learner->task() != task.get()) throw std::invalid_argument("the learner belongs to another task");
-             auto visited = checked_examples(*task, examples);
-             new (self)
-                 Pipelined(std::move(task), std::move(learner), std::move(visited), {seed, shuffle}, threads, scorers);
-           });
-  nb::class_<SerialOnline, Engine>(module, "SerialOnline").def("__init__", &make_serial<SerialOnline, OnlineLearner>);
-  nb::class_<SerialDual, Engine>(module, "SerialDual").def("__init__", &make_serial<SerialDual, DualLearner>);
-  bind_online_engines(module);
+  bind_engines(module);
 }
 
 }  // namespace marginloom::python

@@ -24,6 +24,8 @@ struct InputData {
   std::span<const float> singles;
   std::span<const double> doubles;
   double bias = 0;  // 0: none
+
+  [[nodiscard]] std::size_t width() const { return column_count + (bias != 0 ? 1 : 0); }  // with the bias
 };
 
 // Consecutive columns, the bias among them, and for every row of a sparse matrix where its entries in them are.
@@ -46,7 +48,7 @@ class InputMatrix {
   explicit InputMatrix(const InputData& data);
 
   [[nodiscard]] std::size_t size() const { return data_.row_count; }
-  [[nodiscard]] std::size_t width() const { return data_.column_count + (data_.bias != 0 ? 1 : 0); }
+  [[nodiscard]] std::size_t width() const { return data_.width(); }
   [[nodiscard]] bool dense() const { return data_.dense; }
   [[nodiscard]] double squared_norm(std::size_t i) const { return squared_norms_[i]; }
   [[nodiscard]] std::size_t entry_count(std::size_t i) const {  // stored ones

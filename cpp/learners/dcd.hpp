@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/common.hpp"
 #include "learners/block_problem.hpp"
 
 namespace marginloom {
@@ -42,6 +43,7 @@ class Dcd final : public BlockProblem {
                      {.of_rows = parameters.loss == Loss::hinge || parameters.sweeps > 1}),
         parameters_(parameters),
         every_(parameters.k_best == 0 && this->task().capabilities().lists_outputs) {
+    require(parameters.k_best <= 1 || this->task().capabilities().k_best, "this task has no k-best inference");
     sweeps_ = parameters.sweeps;
   }
 

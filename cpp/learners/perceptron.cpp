@@ -5,8 +5,10 @@
 
 namespace marginloom {
 
-Perceptron::Perceptron(std::shared_ptr<const Task> task, std::vector<double> instance_weights, bool averaged)
-    : task_(std::move(task)), instance_weights_(std::move(instance_weights)), average_(task_->dimension(), averaged) {
+Perceptron::Perceptron(std::shared_ptr<const Task> task, std::vector<double> instance_weights, Parameters parameters)
+    : task_(std::move(task)),
+      instance_weights_(std::move(instance_weights)),
+      average_(task_->dimension(), parameters.averaged) {
   if (instance_weights_.size() != task_->size()) throw std::invalid_argument("one weight per example is needed");
 }
 

@@ -17,7 +17,11 @@ namespace marginloom {
 
 class Perceptron final : public OnlineLearner {
  public:
-  Perceptron(std::shared_ptr<const Task> task, std::vector<double> instance_weights, bool averaged);
+  struct Parameters {
+    bool averaged = true;
+  };
+
+  Perceptron(std::shared_ptr<const Task> task, std::vector<double> instance_weights, Parameters parameters);
 
   const Task& task() const override { return *task_; }
   FindOptions search() const override { return {.k = 1, .loss_scale = 0}; }
@@ -26,7 +30,7 @@ class Perceptron final : public OnlineLearner {
     average_.write(w, 1, result);
   }
   std::unique_ptr<OnlineLearner> fresh_copy() const override {
-    return std::make_unique<Perceptron>(task_, instance_weights_, average_.on());
+    return std::make_unique<Perceptron>(task_, instance_weights_, Parameters{.averaged = average_.on()});
   }
   Averaging* averaging() override { return &average_; }
   StateArrays export_state() const override { return average_.export_state(); }

@@ -1,6 +1,7 @@
 import builtins
+import enum
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,6 @@ Float32 = NDArray[np.float32]
 def simd_available() -> list[str]: ...
 def simd_selected() -> str: ...
 def give_back_memory() -> None: ...
-def padded(columns: int) -> int: ...
 def simd_select(name: str) -> bool: ...
 
 class StopFlag:
@@ -33,7 +33,7 @@ class Vocabulary:
     def text(self) -> bytes: ...
     def offsets(self) -> UInt64: ...
     def selected(self, ids: UInt32) -> Vocabulary: ...
-    def encode_tokens(self, sentences: Iterable[Any], grow: bool) -> tuple[UInt64, UInt64, UInt32, Float32 | None]: ...
+    def encode_tokens(self, sentences: Iterable[Any], grow: bool) -> TokenRows: ...
     def encode_strings(self, strings: Iterable[str], grow: bool) -> UInt32: ...
     def encode_column(self, table: ColumnTable, column: int, grow: bool) -> UInt32: ...
 
@@ -42,6 +42,12 @@ class TokenColumns:
 
 class RowTable(TokenColumns):
     def __init__(self, sentences: Iterable[Any]) -> None: ...
+
+class TokenRows:
+    sentences: Final[UInt64]
+    tokens: Final[UInt64]
+    features: Final[UInt32]
+    values: Final[Float32 | None]
 
 class Extractor:
     def __init__(
@@ -54,9 +60,9 @@ class Extractor:
         gazetteers: Sequence[tuple[str, Vocabulary]],
     ) -> None: ...
     def templates(self) -> list[str]: ...
-    def encode(self, table: TokenColumns, vocabulary: Vocabulary, threads: int) -> tuple[UInt64, UInt32]: ...
-    def learn(self, table: TokenColumns, vocabulary: Vocabulary, threads: int) -> tuple[UInt64, UInt32]: ...
-    def hash(self, table: TokenColumns, bits: int, threads: int) -> tuple[UInt64, UInt32]: ...
+    def encode(self, table: TokenColumns, vocabulary: Vocabulary, threads: int) -> TokenRows: ...
+    def learn(self, table: TokenColumns, vocabulary: Vocabulary, threads: int) -> TokenRows: ...
+    def hash(self, table: TokenColumns, bits: int, threads: int) -> TokenRows: ...
 
 class ColumnTable(TokenColumns):
     def __init__(self, text: builtins.bytes, conllu: bool, name: str, first_line: int, columns: int) -> None: ...
@@ -84,15 +90,47 @@ class AttributeTable:
     def line_number(self, token: int) -> int: ...
     def attributes(self, token: int) -> list[tuple[str, float]]: ...
     def encode_labels(self, vocabulary: Vocabulary, grow: bool) -> UInt32: ...
-    def encode_attributes(self, vocabulary: Vocabulary, grow: bool) -> tuple[UInt64, UInt32, Float32 | None]: ...
+    def encode_attributes(self, vocabulary: Vocabulary, grow: bool) -> TokenRows: ...
     def with_labels(self, labels: Vocabulary, numbers: UInt16) -> builtins.bytes: ...
 
-def parse_libsvm(
-    text: builtins.bytes, name: str, first_line: int
-) -> tuple[UInt64, Int32, Float64, UInt64, UInt32, list[str], UInt64]: ...
+class LibsvmTable:
+    offsets: Final[UInt64]
+    indices: Final[Int32]
+    values: Final[Float64]
+    label_offsets: Final[UInt64]
+    label_numbers: Final[UInt32]
+    label_names: Final[list[str]]
+    lines: Final[UInt64]
+
+def parse_libsvm(text: builtins.bytes, name: str, first_line: int) -> LibsvmTable: ...
 def format_libsvm(
     labels: Sequence[str], offsets: UInt64, indices: Int32, values: Float32 | Float64
 ) -> builtins.bytes: ...
+
+class WeightRows:
+    def __init__(self, *, count: int, columns: int) -> None: ...
+    count: Final[int]
+    columns: Final[int]
+    @property
+    def stride(self) -> int: ...
+
+class Predictions:
+    outputs: Final[UInt8]
+    output_bounds: Final[UInt64]
+    scores: Final[Float64]
+    example_bounds: Final[UInt64]
+
+class Candidate:
+    loss: Final[float]
+    squared_norm: Final[float]
+    output: Final[builtins.bytes]
+    implicit: Final[bool]
+    indices: Final[UInt32]
+    values: Final[Float32]
+
+class Found:
+    bound: Final[float]
+    candidates: Final[list[Candidate]]
 
 class Task:
     @property
@@ -102,7 +140,7 @@ class Task:
     @property
     def capabilities(self) -> list[str]: ...
     def work(self, example: int) -> float: ...
-    def predict(self, weights: Float64, threads: int = ..., k: int = ...) -> tuple[UInt8, UInt64, Float64, UInt64]: ...
+    def predict(self, weights: Float64, threads: int = ..., k: int = ...) -> Predictions: ...
     def find(
         self,
         example: int,
@@ -111,12 +149,13 @@ class Task:
         k: int = ...,
         min_violation: float = ...,
         every: bool = ...,
-    ) -> tuple[float, list[dict[str, Any]]]: ...
-    def candidate(self, example: int, output: bytes) -> dict[str, Any] | None: ...
+    ) -> Found: ...
+    def candidate(self, example: int, output: bytes) -> Candidate | None: ...
 
-class SequenceTask(Task):
+class SequenceData:
     def __init__(
         self,
+        *,
         sentences: UInt64,
         tokens: UInt64 | None,
         features: UInt32 | None,
@@ -124,51 +163,59 @@ class SequenceTask(Task):
         gold: UInt16 | None,
         feature_count: int,
         label_count: int,
-        start_end: bool,
-        label_costs: Sequence[float],
-        forbidden: Sequence[tuple[int, int]],
     ) -> None: ...
+
+class SequenceOptions:
+    def __init__(
+        self, *, start_end: bool, label_costs: Sequence[float], forbidden: Sequence[tuple[int, int]]
+    ) -> None: ...
+
+class SequenceTask(Task):
+    def __init__(self, data: SequenceData, options: SequenceOptions) -> None: ...
+    @staticmethod
+    def weight_rows(feature_count: int, label_count: int) -> WeightRows: ...
     @property
     def stride(self) -> int: ...
     @property
+    def start_row(self) -> int: ...
+    @property
+    def first_feature_row(self) -> int: ...
+    @property
     def bytes_per_label(self) -> int: ...
 
-class MulticlassTask(Task):
+class InputRows:
     def __init__(
         self,
+        *,
         rows: int,
         columns: int,
         offsets: UInt64 | None,
         indices: UInt32 | None,
         singles: Float32 | None,
         doubles: Float64 | None,
-        gold: UInt32 | None,
-        class_count: int,
-        costs: Sequence[float],
         bias: float,
     ) -> None: ...
+    def weight_rows(self, labels: int) -> WeightRows: ...
+
+class MulticlassTask(Task):
+    def __init__(self, inputs: InputRows, gold: UInt32 | None, class_count: int, costs: Sequence[float]) -> None: ...
     def scores(self, weights: Float64, threads: int = ...) -> Float64: ...
     @property
     def stride(self) -> int: ...
 
-class MultilabelTask(Task):
+class MultilabelOptions:
     def __init__(
         self,
-        rows: int,
-        columns: int,
-        offsets: UInt64 | None,
-        indices: UInt32 | None,
-        singles: Float32 | None,
-        doubles: Float64 | None,
-        gold: UInt8 | None,
-        label_count: int,
-        bias: float,
-        labels_per_slack: int,
+        *,
         missing_costs: Sequence[float],
         spurious_costs: Sequence[float],
+        labels_per_slack: int,
         pairs: Sequence[tuple[int, int]],
         sweeps: int,
     ) -> None: ...
+
+class MultilabelTask(Task):
+    def __init__(self, inputs: InputRows, gold: UInt8 | None, label_count: int, options: MultilabelOptions) -> None: ...
     @property
     def stride(self) -> int: ...
     @property
@@ -178,15 +225,22 @@ class CustomTask(Task):
     def __init__(self, oracle: object, size: int, dimension: int, gold: bool, exact: bool, k_best: bool) -> None: ...
     def gold_features(self, example: int) -> tuple[UInt32, Float64]: ...
 
-class DetectionTask(Task):
+class DetectionData:
     def __init__(
         self,
+        *,
         pixels: Float32,
         heights: UInt32,
         widths: UInt32,
         gold: UInt32 | None,
         channels: int,
         label_count: int,
+    ) -> None: ...
+
+class DetectionOptions:
+    def __init__(
+        self,
+        *,
         sizes: Sequence[tuple[int, int]],
         bias: bool,
         loss_tables: Sequence[int],
@@ -194,42 +248,69 @@ class DetectionTask(Task):
         overlap: float,
     ) -> None: ...
 
+class WindowWeight:
+    label: Final[int]
+    size: Final[int]
+    constant: Final[bool]
+    channel: Final[int]
+    row: Final[int]
+    column: Final[int]
+
+class DetectionTask(Task):
+    def __init__(self, data: DetectionData, options: DetectionOptions) -> None: ...
+    def describe(self, weight: int) -> WindowWeight: ...
+
+class Loss(enum.Enum):
+    hinge = ...
+    squared_hinge = ...
+
+class PassiveAggressiveVariant(enum.Enum):
+    pa = ...
+    pa_i = ...
+    pa_ii = ...
+
 class OnlineLearner: ...
 
-class Perceptron(OnlineLearner):
-    def __init__(self, task: Task, instance_weights: Float64, averaged: bool) -> None: ...
+class PerceptronParameters:
+    def __init__(self, *, averaged: bool) -> None: ...
 
-class Mira(OnlineLearner):
+class Perceptron(OnlineLearner):
+    def __init__(self, task: Task, instance_weights: Float64, parameters: PerceptronParameters) -> None: ...
+
+class HildrethOptions:
+    def __init__(self, *, tolerance: float, max_sweeps: int) -> None: ...
+
+class MiraParameters:
     def __init__(
-        self,
-        task: Task,
-        costs: Float64,
-        k_best: int,
-        loss_augmented: bool,
-        unbounded: bool,
-        qp_tolerance: float,
-        qp_sweeps: int,
-        averaged: bool,
+        self, *, k_best: int, loss_augmented: bool, unbounded: bool, programme: HildrethOptions, averaged: bool
     ) -> None: ...
 
+class Mira(OnlineLearner):
+    def __init__(self, task: Task, costs: Float64, parameters: MiraParameters) -> None: ...
+
+class PassiveAggressiveParameters:
+    def __init__(self, *, variant: PassiveAggressiveVariant, loss_augmented: bool, averaged: bool) -> None: ...
+
 class PassiveAggressive(OnlineLearner):
-    def __init__(self, task: Task, costs: Float64, variant: str, loss_augmented: bool, averaged: bool) -> None: ...
+    def __init__(self, task: Task, costs: Float64, parameters: PassiveAggressiveParameters) -> None: ...
+
+class SgdParameters:
+    def __init__(self, *, C: float, eta_0: float, averaged: bool) -> None: ...
 
 class Sgd(OnlineLearner):
-    def __init__(self, task: Task, instance_weights: Float64, C: float, eta0: float, averaged: bool) -> None: ...
+    def __init__(self, task: Task, instance_weights: Float64, parameters: SgdParameters) -> None: ...
     @property
-    def eta0(self) -> float: ...
+    def eta_0(self) -> float: ...
 
 class DualLearner:
     @property
     def memory(self) -> int: ...
 
-class Dcd(DualLearner):
+class DcdParameters:
     def __init__(
         self,
-        task: Task,
-        costs: Float64,
-        loss: str,
+        *,
+        loss: Loss,
         delta: float,
         k_best: int,
         inner_passes: int,
@@ -240,20 +321,31 @@ class Dcd(DualLearner):
         memory: int,
     ) -> None: ...
 
+class Dcd(DualLearner):
+    def __init__(self, task: Task, costs: Float64, parameters: DcdParameters) -> None: ...
+
+class CuttingPlaneParameters:
+    def __init__(self, *, loss: Loss, epsilon: float, batch: int, memory: int) -> None: ...
+
 class CuttingPlane(DualLearner):
-    def __init__(self, task: Task, costs: Float64, loss: str, epsilon: float, batch: int, memory: int) -> None: ...
+    def __init__(self, task: Task, costs: Float64, parameters: CuttingPlaneParameters) -> None: ...
+
+class OneSlackParameters:
+    def __init__(self, *, cache: int, inactive: int, memory: int) -> None: ...
 
 class OneSlack(DualLearner):
-    def __init__(self, task: Task, costs: Float64, cache: int, inactive: int, memory: int) -> None: ...
+    def __init__(self, task: Task, costs: Float64, parameters: OneSlackParameters) -> None: ...
+
+class FrankWolfeParameters:
+    def __init__(self, *, inner_passes: int, averaged: bool, memory: int) -> None: ...
 
 class FrankWolfe(DualLearner):
-    def __init__(self, task: Task, costs: Float64, inner_passes: int, averaged: bool, memory: int) -> None: ...
+    def __init__(self, task: Task, costs: Float64, parameters: FrankWolfeParameters) -> None: ...
 
-class Fsmo(DualLearner):
+class FsmoParameters:
     def __init__(
         self,
-        task: Task,
-        costs: Float64,
+        *,
         epsilon: float,
         k_best: int,
         batch: int,
@@ -267,9 +359,55 @@ class Fsmo(DualLearner):
         memory: int,
     ) -> None: ...
 
+class Fsmo(DualLearner):
+    def __init__(self, task: Task, costs: Float64, parameters: FsmoParameters) -> None: ...
+
+class ThreadTime:
+    inference: Final[float]
+    update: Final[float]
+    publishing: Final[float]
+    waiting: Final[float]
+
+class PassReport:
+    inferences: Final[int]
+    updates: Final[int]
+    wrong: Final[int]
+    training_loss: Final[float]
+    threads: Final[list[ThreadTime]]
+    found: Final[int]
+    accepted: Final[int]
+    weights_age: Final[float]
+    stopped: Final[bool]
+    primal_estimate: Final[float | None]
+    dual: Final[float | None]
+    active: Final[int]
+    working_set_bytes: Final[int]
+
+class Certificate:
+    def __init__(self, *, primal: float, dual: float, exact: bool, complete: bool) -> None: ...
+    primal: Final[float]
+    dual: Final[float]
+    exact: Final[bool]
+    complete: Final[bool]
+
+class Primal:
+    value: Final[float]
+    squared_norm: Final[float]
+    complete: Final[bool]
+
+class OnlineJob:
+    def __init__(
+        self, *, task: Task, learner: OnlineLearner, examples: UInt64, seed: int, shuffle: bool, threads: int
+    ) -> None: ...
+
+class DualJob:
+    def __init__(
+        self, *, task: Task, learner: DualLearner, examples: UInt64, seed: int, shuffle: bool, threads: int
+    ) -> None: ...
+
 class Engine:
-    def run_pass(self, stop: StopFlag | None = None) -> dict[str, Any]: ...
-    def certify(self, threads: int, stop: StopFlag | None = None) -> dict[str, Any] | None: ...
+    def run_pass(self, stop: StopFlag | None = None) -> PassReport: ...
+    def certify(self, threads: int, stop: StopFlag | None = None) -> Certificate | None: ...
     def final_weights(self) -> Float64: ...
     def finish(self) -> None: ...
     def export_state(self) -> dict[str, NDArray[Any]]: ...
@@ -282,86 +420,42 @@ class Engine:
     @property
     def weights(self) -> Float64: ...
 
-class MasterWorker(Engine):
-    def __init__(
-        self, task: Task, learner: DualLearner, examples: UInt64, seed: int, shuffle: bool, threads: int
-    ) -> None: ...
+class SerialOnline(Engine):
+    def __init__(self, job: OnlineJob) -> None: ...
 
-class Decoupled(Engine):
-    def __init__(
-        self,
-        task: Task,
-        learner: DualLearner,
-        examples: UInt64,
-        seed: int,
-        shuffle: bool,
-        threads: int,
-        learners: int,
-        rho_updates: int,
-        rho_inferences: int,
-        least_gain: float,
-    ) -> None: ...
+class Minibatch(Engine):
+    def __init__(self, job: OnlineJob, batch_size: int) -> None: ...
+
+class MixingOptions:
+    def __init__(self, *, by_errors: bool, inner_epochs: int) -> None: ...
+
+class Mixing(Engine):
+    def __init__(self, job: OnlineJob, shards: Sequence[UInt64], options: MixingOptions) -> None: ...
+
+class SerialDual(Engine):
+    def __init__(self, job: DualJob) -> None: ...
+
+class MasterWorker(Engine):
+    def __init__(self, job: DualJob) -> None: ...
 
 class Shared(Engine):
-    def __init__(
-        self,
-        task: Task,
-        learner: DualLearner,
-        examples: UInt64,
-        seed: int,
-        shuffle: bool,
-        threads: int,
-    ) -> None: ...
+    def __init__(self, job: DualJob) -> None: ...
     @property
     def caution(self) -> float: ...
 
 class Pipelined(Engine):
-    def __init__(
-        self,
-        task: Task,
-        learner: DualLearner,
-        examples: UInt64,
-        seed: int,
-        shuffle: bool,
-        threads: int,
-        scorers: int,
-    ) -> None: ...
+    def __init__(self, job: DualJob, scorers: int) -> None: ...
 
-class SerialOnline(Engine):
-    def __init__(self, task: Task, learner: OnlineLearner, examples: UInt64, seed: int, shuffle: bool) -> None: ...
+class DecoupledOptions:
+    def __init__(self, *, learners: int, rho_updates: int, rho_inferences: int, least_gain: float) -> None: ...
 
-class SerialDual(Engine):
-    def __init__(self, task: Task, learner: DualLearner, examples: UInt64, seed: int, shuffle: bool) -> None: ...
-
-class Minibatch(Engine):
-    def __init__(
-        self,
-        task: Task,
-        learner: OnlineLearner,
-        examples: UInt64,
-        batch_size: int,
-        threads: int,
-        seed: int,
-        shuffle: bool,
-    ) -> None: ...
-
-class Mixing(Engine):
-    def __init__(
-        self,
-        task: Task,
-        learner: OnlineLearner,
-        shards: Sequence[UInt64],
-        by_errors: bool,
-        inner_epochs: int,
-        threads: int,
-        seed: int,
-        shuffle: bool,
-    ) -> None: ...
+class Decoupled(Engine):
+    def __init__(self, job: DualJob, options: DecoupledOptions) -> None: ...
 
 def make_shards(examples: UInt64, count: int, shuffled: bool, seed: int) -> list[UInt64]: ...
 def hildreth(
-    gram: Float64, missing: Float64, costs: Float64, examples: UInt64, tolerance: float, max_sweeps: int
+    gram: Float64, missing: Float64, costs: Float64, examples: UInt64, options: HildrethOptions
 ) -> Float64: ...
 def primal_value(
-    task: Task, weights: Float64, costs: Float64, loss: str, threads: int, stop: StopFlag | None = None
-) -> tuple[float, bool]: ...
+    task: Task, weights: Float64, costs: Float64, loss: Loss, threads: int, stop: StopFlag | None = None
+) -> Primal: ...

@@ -95,20 +95,21 @@ def readable_size(size: int) -> str:
     return f"{size} bytes"
 
 
-def check_weight_count(rows: int, labels: int, way_out: Callable[[], str]) -> None:
+def check_weight_count(rows: _core.WeightRows, way_out: Callable[[], str]) -> None:
     """Raise `InputError` if a task has more weights than can be numbered: rows with one for every label.
 
     Examples
     --------
-    >>> check_weight_count(10**8, 300, lambda: "take fewer labels")  # doctest: +ELLIPSIS
+    >>> rows = _core.WeightRows(count=10**8, columns=300)
+    >>> check_weight_count(rows, lambda: "take fewer labels")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
     marginloom.errors.InputError: 100,000,000 features times 300 labels make 30,400,000,000 weights, which would ...
     """
-    count = rows * _core.padded(labels)
+    count = rows.count * rows.stride
     if count > _MOST_WEIGHTS:
         raise InputError(
-            f"{rows:,} features times {labels:,} labels make {count:,} weights, which would take "
+            f"{rows.count:,} features times {rows.columns:,} labels make {count:,} weights, which would take "
             f"{readable_size(WEIGHT * count)}; this process may have {readable_size(memory_room().size)}, and there "
             f"can be {_MOST_WEIGHTS:,} weights at most; {way_out()}"
         )

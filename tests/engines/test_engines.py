@@ -8,14 +8,21 @@ import pytest
 from support.chain_tasks import make_task
 from support.oracles import TinyChains
 
-from marginloom import DCD, InputError, Perceptron, SequenceTagger, _core, find_algorithm
-from marginloom.engines import Decoupled, MasterWorker, Mixing
+from marginloom import DCD, InputError, Perceptron, SequenceTagger, find_algorithm
+from marginloom.engines import Decoupled, MasterWorker, Mixing, Serial
+from marginloom.engines.base import Job
+from marginloom.learners.base import Objective
 from marginloom.training.train import train
 
 
 def dual_engine(task, sentences):
-    learner = _core.Dcd(task.core, np.full(sentences, 0.5), "squared_hinge", 0.01, 1, 5, 1, 0.0, 0, False, 2**60)
-    return learner, _core.SerialDual(task.core, learner, np.arange(sentences, dtype=np.uint64), 0, True)
+    objective = Objective(0.5, "squared_hinge", np.ones(sentences), memory=2**60)
+    learner = DCD(k_best=1, sweeps=1).build(task.core, objective)
+    return learner, Serial().build(job_of(task, learner, sentences))
+
+
+def job_of(task, learner, sentences):
+    return Job(task.core, learner, np.arange(sentences, dtype=np.uint64), n_threads=1, seed=0)
 
 
 def test_certificate_recomputes_the_weights_from_the_duals():
@@ -28,15 +35,15 @@ def test_certificate_recomputes_the_weights_from_the_duals():
     engine.weights[:] += 1.0
     again = engine.certify(1)
     assert np.abs(engine.weights - before).max() < 1e-9
-    assert again["primal"] == pytest.approx(honest["primal"], rel=1e-12)
-    assert again["dual"] == pytest.approx(honest["dual"], rel=1e-12)
+    assert again.primal == pytest.approx(honest.primal, rel=1e-12)
+    assert again.dual == pytest.approx(honest.dual, rel=1e-12)
 
 
 def test_learner_of_another_task_is_refused():
     tasks = [make_task(TinyChains(seed, sentences=20), "valued") for seed in (0, 1)]
     learner, _ = dual_engine(tasks[0], 20)
     with pytest.raises(ValueError, match="another task"):
-        _core.SerialDual(tasks[1].core, learner, np.arange(20, dtype=np.uint64), 0, True)
+        Serial().build(job_of(tasks[1], learner, 20))
 
 
 def test_engine_at_work_refuses_a_second_caller():

@@ -9,6 +9,7 @@ from support.oracles import TinyChains
 
 from marginloom import CustomTask, InputError, _core, find_algorithm
 from marginloom.engines import Mixing, Subsample
+from marginloom.engines.base import Job
 from marginloom.training.train import train
 
 
@@ -286,9 +287,9 @@ def test_a_pass_after_an_exception_is_as_good_as_any():
         raise KeyError("once")
 
     task = Watched(at_call(45, fail))
-    native = _core.Perceptron(task.core, np.ones(20), False)
-    shards = _core.make_shards(np.arange(20, dtype=np.uint64), 3, False, 0)
-    engine = _core.Mixing(task.core, native, shards, False, 1, 2, 0, False)
+    native = _core.Perceptron(task.core, np.ones(20), _core.PerceptronParameters(averaged=False))
+    job = Job(task.core, native, np.arange(20, dtype=np.uint64), n_threads=2, seed=0)
+    engine = Mixing(shards=3, sharding="contiguous", shuffle=False).build(job)
     reports = []
     while len(reports) < 6:
         try:
@@ -330,6 +331,7 @@ def test_wrong_combinations_and_values_are_refused():
     with pytest.raises(InputError, match="the learner dcd has no engine subsample"):
         find_algorithm("dcd-ssvm", engine=Subsample())
     task = make_task(TinyChains(2, sentences=6), "valued")
-    sgd = _core.Sgd(task.core, np.ones(6), 1.0, 0.5, False)
+    sgd = _core.Sgd(task.core, np.ones(6), _core.SgdParameters(C=1.0, eta_0=0.5, averaged=False))
+    job = Job(task.core, sgd, np.arange(6, dtype=np.uint64), n_threads=1, seed=0)
     with pytest.raises(ValueError, match="cannot be mixed"):
-        _core.Mixing(task.core, sgd, [np.arange(6, dtype=np.uint64)], False, 1, 1, 0, True)
+        Mixing(shards=1).build(job)

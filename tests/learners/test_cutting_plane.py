@@ -28,12 +28,12 @@ def first_pass_of_algorithm_1(task, loss, epsilon):
     w, dual = np.zeros(task.core.dimension), 0.0
     known, duals = [], np.zeros(0)
     for i in range(len(CHAINS.X)):
-        _, found = task.core.find(i, w, 1.0, 1)
+        found = task.core.find(i, w, 1.0, 1).candidates
         within = [differences(CHAINS, j, y) for j, y in known if j == i]
         slack = max([0.0, *(loss_of - w @ difference for loss_of, difference in within)])
         if not found:
             continue
-        labels = tuple(found[0]["output"])
+        labels = tuple(found[0].output)
         loss_of, difference = differences(CHAINS, i, labels)
         if loss_of - w @ difference <= slack + epsilon:
             continue
@@ -78,7 +78,7 @@ def test_cpd_searches_a_whole_pass_with_the_weights_of_its_start():
     result, states = trained("cpd", loss="squared_hinge", learner={"epsilon": 1e-5})
     task = make_task(CHAINS, "valued")
     start = np.zeros(task.core.dimension)
-    known = [(i, tuple(task.core.find(i, start, 1.0, 1)[1][0]["output"])) for i in range(len(CHAINS.X))]
+    known = [(i, tuple(task.core.find(i, start, 1.0, 1).candidates[0].output)) for i in range(len(CHAINS.X))]
     losses, rows = zip(*(differences(CHAINS, i, y) for i, y in known), strict=True)
     dual, duals = best_dual(losses, rows, [i for i, _ in known], COSTS, 1 / (2 * COSTS))
     assert result.trace.rows[0]["dual"] == pytest.approx(dual, rel=1e-5)
@@ -107,7 +107,7 @@ def test_one_slack_adds_the_sum_of_the_most_violated_outputs_and_solves_the_prog
     for passes, arrays in enumerate(states, start=1):
         losses, rows = constraints_of(arrays)
         assert len(losses) == passes
-        slacks = np.array([task.core.find(i, w, 1.0, 1)[0] for i in range(len(CHAINS.X))])
+        slacks = np.array([task.core.find(i, w, 1.0, 1).bound for i in range(len(CHAINS.X))])
         violation = COSTS @ slacks
         assert losses[-1] - rows[-1] @ w == pytest.approx(violation, rel=1e-6)
         best, _ = best_dual(losses, rows, np.zeros(passes, dtype=int), np.ones(1))

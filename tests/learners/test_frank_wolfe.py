@@ -34,8 +34,8 @@ class Replay:
                         self.step(i, best if self.violation(i, best) > 0 else None)
 
     def visit(self, i):
-        _, found = self.task.core.find(i, self.w, 1.0, 1)
-        return self.step(i, tuple(found[0]["output"]) if found else None)
+        found = self.task.core.find(i, self.w, 1.0, 1).candidates
+        return self.step(i, tuple(found[0].output) if found else None)
 
     def violation(self, i, y):
         loss, difference = differences(self.chains, i, y)

@@ -33,7 +33,8 @@ def programme(seed):
 def hildreth(losses, differences, examples, costs, start, tolerance=1e-10, sweeps=1_000_000):
     gram = differences @ differences.T
     missing = losses - differences @ start
-    duals = _core.hildreth(gram.ravel(), missing, costs[examples.astype(int)], examples, tolerance, sweeps)
+    options = _core.HildrethOptions(tolerance=tolerance, max_sweeps=sweeps)
+    duals = _core.hildreth(gram.ravel(), missing, costs[examples.astype(int)], examples, options)
     return duals, start + duals @ differences
 
 

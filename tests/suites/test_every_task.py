@@ -101,7 +101,7 @@ def test_a_run_that_was_cut_off_goes_on_from_its_checkpoint(small, algorithm, en
 
 
 def predictions(task, weights):
-    return task.core.predict(weights, 1, 1)[0].tobytes()
+    return task.core.predict(weights, 1, 1).outputs.tobytes()
 
 
 @every_case

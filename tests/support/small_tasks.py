@@ -76,8 +76,8 @@ class Small:
 
     def training_loss(self, weights):
         """Return the mean loss of what the weights predict on the examples."""
-        found = [self.task.core.find(i, weights, 0.0)[1] for i in range(self.task.core.size)]
-        return sum(candidates[0]["loss"] for candidates in found if candidates) / len(found)
+        found = [self.task.core.find(i, weights, 0.0).candidates for i in range(self.task.core.size)]
+        return sum(candidates[0].loss for candidates in found if candidates) / len(found)
 
 
 def _sequence():

@@ -3,7 +3,7 @@
 import pytest
 from support.custom_chains import Majority, votes
 
-from marginloom import InputError, train
+from marginloom import InputError, _core, train
 from marginloom.errors import CertificateError, MarginloomError
 from marginloom.tasks.sequence.task import SequenceTask
 from marginloom.training.certificate import checked_certificate
@@ -12,7 +12,7 @@ TASK = SequenceTask.from_lists([[[0], [1]]], [[0, 1]], feature_count=2, label_co
 
 
 def found(primal, dual, exact=True):
-    return {"primal": primal, "dual": dual, "exact": exact}
+    return _core.Certificate(primal=primal, dual=dual, exact=exact, complete=True)
 
 
 def test_a_dual_above_the_primal_is_raised_as_a_bug_and_not_as_an_error_of_the_input():

@@ -13,6 +13,9 @@
 namespace marginloom {
 namespace {
 
+constexpr std::size_t most = 65535;                    // outputs are encoded in 16 bits each
+constexpr std::size_t immense = std::size_t{1} << 47;  // weights of a label, so that those of all can still be counted
+
 // Eight partial sums whatever the compiler makes of them, so that every machine adds in the same order.
 template <class First>
 double window_dot(const First* a, std::size_t a_stride, const float* b, std::size_t b_stride, const Area& part) {
@@ -34,26 +37,45 @@ double window_dot(const First* a, std::size_t a_stride, const float* b, std::siz
 
 DetectionTask::DetectionTask(const DetectionData& data, DetectionOptions options)
     : data_(data), options_(std::move(options)) {
-  for (const auto& [height, width] : options_.sizes) {
-    size_offsets_.push_back(label_weights_);
-    label_weights_ += std::size_t{height} * width * data_.channels + (options_.bias ? 1 : 0);
-    reach_y_ = std::max(reach_y_, height);
-    reach_x_ = std::max(reach_x_, width);
-  }
+  lay_out_weights();
   check();
   measure_images();
   for (const double loss : options_.losses) greatest_loss_ = std::max(greatest_loss_, loss);
 }
 
-void DetectionTask::check() const {
-  constexpr std::size_t most = 65535;  // outputs are encoded in 16 bits each
+void DetectionTask::lay_out_weights() {
   require(data_.label_count >= 1 && data_.label_count <= most, "a detection task needs 1 to 65,535 labels");
   require(data_.channels >= 1, "images need a channel at least");
   require(!options_.sizes.empty() && options_.sizes.size() <= most, "a detection task needs 1 to 65,535 window sizes");
   for (const auto& [height, width] : options_.sizes) {
     require(height >= 1 && width >= 1 && height <= most && width <= most,
             "windows must have 1 to 65,535 rows and columns");
+    const std::size_t cells = std::size_t{height} * width;
+    require(data_.channels < immense / cells && label_weights_ < immense,
+            "labels times window pixels make more than the 4,294,967,295 weights that are possible");
+    size_offsets_.push_back(label_weights_);
+    label_weights_ += cells * data_.channels + (options_.bias ? 1 : 0);
+    reach_y_ = std::max(reach_y_, height);
+    reach_x_ = std::max(reach_x_, width);
   }
+}
+
+WindowWeight DetectionTask::describe(std::size_t weight) const {
+  WindowWeight result{.label = weight / label_weights_};
+  const std::size_t within = weight % label_weights_;
+  const auto next = std::ranges::upper_bound(size_offsets_, within);
+  result.size = static_cast<std::size_t>(next - size_offsets_.begin()) - 1;
+  const std::size_t place = within - size_offsets_[result.size];
+  result.constant = place >= pixel_weights(result.size);
+  if (result.constant) return result;
+  const auto [height, width] = options_.sizes[result.size];
+  result.channel = place / (std::size_t{height} * width);
+  result.row = place / width % height;
+  result.column = place % width;
+  return result;
+}
+
+void DetectionTask::check() const {
   require(dimension() <= std::numeric_limits<WeightIndex>::max(),
           "labels times window pixels make " + std::to_string(dimension()) +
               " weights, more than the 4,294,967,295 that are possible");

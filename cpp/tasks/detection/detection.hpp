@@ -46,6 +46,16 @@ struct DetectionOptions {
   double overlap = 1;
 };
 
+// What a weight belongs to: a cell of the windows of a label and size, or their constant feature.
+struct WindowWeight {
+  std::size_t label = 0;
+  std::size_t size = 0;
+  bool constant = false;
+  std::size_t channel = 0;
+  std::size_t row = 0;
+  std::size_t column = 0;
+};
+
 class DetectionTask final : public Task {
  public:
   // Throws std::invalid_argument if the data contradict themselves.
@@ -60,6 +70,8 @@ class DetectionTask final : public Task {
               CandidateSink& sink) const override;
   bool candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const override;
   double work(std::size_t i) const override { return double{1} * data_.heights[i] * data_.widths[i]; }
+
+  [[nodiscard]] WindowWeight describe(std::size_t weight) const;  // requires that there is such a weight
 
   // Several outputs share the gold window.
   void gather(std::size_t i, std::span<const ByteView> outputs, WeightView w, std::span<double> values) const override;
@@ -89,6 +101,7 @@ class DetectionTask final : public Task {
   void add_window(std::size_t i, const Window& window, double step, const WeightWriter& w) const;
   void add_rows(std::size_t i, const Window& window, double step, double* weights) const;
 
+  void lay_out_weights();
   void check() const;
   void check_gold() const;
   void measure_images();

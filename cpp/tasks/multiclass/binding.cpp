@@ -15,13 +15,9 @@
 namespace marginloom::python {
 namespace {
 
-void make_multiclass_task(MulticlassTask* self, std::size_t rows, std::size_t columns,
-                          const OptionalArray<std::uint64_t>& offsets, const OptionalArray<std::uint32_t>& indices,
-                          const OptionalArray<float>& singles, const OptionalArray<double>& doubles,
-                          const OptionalArray<std::uint32_t>& gold, std::size_t class_count, std::vector<double> costs,
-                          double bias) {
-  new (self) MulticlassTask(input_data(rows, columns, offsets, indices, singles, doubles, bias), view_or_empty(gold),
-                            class_count, std::move(costs));
+void make_task(MulticlassTask* self, const InputRows& inputs, const OptionalArray<std::uint32_t>& gold,
+               std::size_t class_count, std::vector<double> costs) {
+  new (self) MulticlassTask(inputs.data(), view_or_empty(gold), class_count, std::move(costs));
 }
 
 // The scores of all classes of all examples, example by example.
@@ -60,10 +56,8 @@ OutputArray<double> scores(const MulticlassTask& task, const InputArray<double>&
 
 void bind(nb::module_& module) {
   nb::class_<MulticlassTask, Task>(module, "MulticlassTask")
-      .def("__init__", &make_multiclass_task, nb::arg("rows"), nb::arg("columns"), nb::arg("offsets").none(),
-           nb::arg("indices").none(), nb::arg("singles").none(), nb::arg("doubles").none(), nb::arg("gold").none(),
-           nb::arg("class_count"), nb::arg("costs"), nb::arg("bias"), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(),
-           nb::keep_alive<1, 6>(), nb::keep_alive<1, 7>(), nb::keep_alive<1, 8>())
+      .def("__init__", &make_task, nb::arg("inputs"), nb::arg("gold").none().noconvert(), nb::arg("class_count"),
+           nb::arg("costs"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
       .def("scores", &scores, nb::arg("weights"), nb::arg("threads") = 1)
       .def_prop_ro("stride", &MulticlassTask::stride);
 }

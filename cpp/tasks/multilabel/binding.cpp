@@ -1,37 +1,29 @@
 // The multilabel task.
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/vector.h>
+
+#include <utility>
 
 #include "bindings/bindings.hpp"
 #include "bindings/inputs.hpp"
+#include "bindings/structs.hpp"
 #include "tasks/multilabel/multilabel.hpp"
 
 namespace marginloom::python {
 namespace {
 
-void make_multilabel_task(MultilabelTask* self, std::size_t rows, std::size_t columns,
-                          const OptionalArray<std::uint64_t>& offsets, const OptionalArray<std::uint32_t>& indices,
-                          const OptionalArray<float>& singles, const OptionalArray<double>& doubles,
-                          const OptionalArray<std::uint8_t>& gold, std::size_t label_count, double bias,
-                          std::size_t labels_per_slack, std::vector<double> missing_costs,
-                          std::vector<double> spurious_costs, std::vector<LabelPair> pairs, int sweeps) {
-  new (self) MultilabelTask(input_data(rows, columns, offsets, indices, singles, doubles, bias), view_or_empty(gold),
-                            label_count,
-                            {.missing_costs = std::move(missing_costs),
-                             .spurious_costs = std::move(spurious_costs),
-                             .labels_per_slack = labels_per_slack,
-                             .pairs = std::move(pairs),
-                             .sweeps = sweeps});
+void make_task(MultilabelTask* self, const InputRows& inputs, const OptionalArray<std::uint8_t>& gold,
+               std::size_t label_count, MultilabelOptions options) {
+  new (self) MultilabelTask(inputs.data(), view_or_empty(gold), label_count, std::move(options));
 }
 
 void bind(nb::module_& module) {
+  using Options = MultilabelOptions;
+  bind_options(module, "MultilabelOptions", Field{"missing_costs", &Options::missing_costs},
+               Field{"spurious_costs", &Options::spurious_costs}, Field{"labels_per_slack", &Options::labels_per_slack},
+               Field{"pairs", &Options::pairs}, Field{"sweeps", &Options::sweeps});
   nb::class_<MultilabelTask, Task>(module, "MultilabelTask")
-      .def("__init__", &make_multilabel_task, nb::arg("rows"), nb::arg("columns"), nb::arg("offsets").none(),
-           nb::arg("indices").none(), nb::arg("singles").none(), nb::arg("doubles").none(), nb::arg("gold").none(),
-           nb::arg("label_count"), nb::arg("bias"), nb::arg("labels_per_slack"), nb::arg("missing_costs"),
-           nb::arg("spurious_costs"), nb::arg("pairs"), nb::arg("sweeps"), nb::keep_alive<1, 4>(),
-           nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>(), nb::keep_alive<1, 7>(), nb::keep_alive<1, 8>())
+      .def("__init__", &make_task, nb::arg("inputs"), nb::arg("gold").none().noconvert(), nb::arg("label_count"),
+           nb::arg("options"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
       .def_prop_ro("stride", &MultilabelTask::stride)
       .def_prop_ro("first_row", &MultilabelTask::first_row);
 }

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/kernels.hpp"
 #include "core/task.hpp"
+#include "core/weight_rows.hpp"
 #include "tasks/sequence/viterbi.hpp"
 
 namespace marginloom {
@@ -48,7 +48,7 @@ class SequenceTask final : public Task {
   SequenceTask(const SequenceData& data, SequenceOptions options);
 
   std::size_t size() const override { return data_.sentences.size() - 1; }
-  std::size_t dimension() const override { return (first_feature_row() + data_.feature_count) * stride_; }
+  std::size_t dimension() const override { return weight_rows(data_.feature_count, data_.label_count).size(); }
   Capabilities capabilities() const override;
   std::unique_ptr<Scratch> make_scratch() const override;
   void predict(std::size_t i, WeightView w, int k, Scratch& scratch, std::vector<Output>& outputs) const override;
@@ -67,14 +67,19 @@ class SequenceTask final : public Task {
   template <class Visit>
   void visit_difference(std::size_t i, ByteView output, Visit visit) const;
 
+  // What tasks of so many features and labels have.
+  [[nodiscard]] static WeightRows weight_rows(std::size_t feature_count, std::size_t label_count) {
+    return {.count = label_count + 2 + feature_count, .columns = label_count};
+  }
   [[nodiscard]] std::size_t stride() const { return stride_; }
+  [[nodiscard]] std::size_t start_row() const { return data_.label_count; }  // after those of the transitions
+  [[nodiscard]] std::size_t first_feature_row() const { return start_row() + 2; }
   [[nodiscard]] std::size_t bytes_per_label() const { return data_.label_count > 256 ? 2 : 1; }
   [[nodiscard]] std::size_t length(std::size_t i) const { return data_.sentences[i + 1] - data_.sentences[i]; }
 
  private:
   struct Buffers;
 
-  [[nodiscard]] std::size_t first_feature_row() const { return data_.label_count + 2; }
   [[nodiscard]] std::span<const LabelIndex> gold(std::size_t i) const {
     return data_.gold.subspan(data_.sentences[i], length(i));
   }

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom import _core
+from marginloom.errors import InputError
 from marginloom.parameters import Configured, Parameter
 
 
@@ -22,6 +23,32 @@ class Job:
     examples: NDArray[np.uint64]
     n_threads: int
     seed: int
+
+    def online(self, engine: str, shuffle: bool) -> _core.OnlineJob:
+        """Return it for a native engine that drives online learners; `InputError` if this one has a dual."""
+        if not isinstance(self.learner, _core.OnlineLearner):
+            raise InputError(f"the engine {engine} drives online learners, and this one has a dual")
+        return _core.OnlineJob(
+            task=self.task,
+            learner=self.learner,
+            examples=self.examples,
+            seed=self.seed,
+            shuffle=shuffle,
+            threads=self.n_threads,
+        )
+
+    def dual(self, engine: str, shuffle: bool) -> _core.DualJob:
+        """Return it for a native engine that drives learners with a dual; `InputError` if this one has none."""
+        if not isinstance(self.learner, _core.DualLearner):
+            raise InputError(f"the engine {engine} drives learners with a dual, and this one has none")
+        return _core.DualJob(
+            task=self.task,
+            learner=self.learner,
+            examples=self.examples,
+            seed=self.seed,
+            shuffle=shuffle,
+            threads=self.n_threads,
+        )
 
 
 @dataclasses.dataclass(frozen=True)

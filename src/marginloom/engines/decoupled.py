@@ -59,16 +59,10 @@ class Decoupled(Engine):
 
     def build(self, job: Job) -> _core.Engine:
         """Make the native engine."""
-        assert isinstance(job.learner, _core.DualLearner)
-        return _core.Decoupled(
-            job.task,
-            job.learner,
-            job.examples,
-            job.seed,
-            self.shuffle,
-            job.n_threads,
-            self.learners,
-            self.rho_updates,
-            self.rho_inferences,
-            self.least_gain,
+        options = _core.DecoupledOptions(
+            learners=self.learners,
+            rho_updates=self.rho_updates,
+            rho_inferences=self.rho_inferences,
+            least_gain=self.least_gain,
         )
+        return _core.Decoupled(job.dual(self.name, self.shuffle), options)

@@ -30,5 +30,4 @@ class MasterWorker(Engine):
 
     def build(self, job: Job) -> _core.Engine:
         """Make the native engine."""
-        assert isinstance(job.learner, _core.DualLearner)
-        return _core.MasterWorker(job.task, job.learner, job.examples, job.seed, self.shuffle, job.n_threads)
+        return _core.MasterWorker(job.dual(self.name, self.shuffle))

@@ -6,7 +6,6 @@ import dataclasses
 
 from marginloom import _core
 from marginloom.engines.base import Engine, Job
-from marginloom.errors import InputError
 from marginloom.parameters import parameter
 
 
@@ -34,8 +33,4 @@ class Minibatch(Engine):
 
     def build(self, job: Job) -> _core.Engine:
         """Make the native engine."""
-        if not isinstance(job.learner, _core.OnlineLearner):
-            raise InputError("the engine minibatch drives online learners, and this one has a dual")
-        return _core.Minibatch(
-            job.task, job.learner, job.examples, self.batch_size, job.n_threads, job.seed, self.shuffle
-        )
+        return _core.Minibatch(job.online(self.name, self.shuffle), self.batch_size)

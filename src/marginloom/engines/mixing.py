@@ -48,14 +48,10 @@ class Mixing(Engine):
 
     def build(self, job: Job) -> _core.Engine:
         """Make the native engine."""
-        if not isinstance(job.learner, _core.OnlineLearner):
-            raise InputError("the engine mixing drives online learners, and this one has a dual")
+        native = job.online(self.name, self.shuffle)
         count = self.shards or max(1, min(job.n_threads, job.examples.size))
-        shards = _shards(job, count, self.sharding)
-        by_errors = self.mixing == "errors"
-        return _core.Mixing(
-            job.task, job.learner, shards, by_errors, self.inner_epochs, job.n_threads, job.seed, self.shuffle
-        )
+        options = _core.MixingOptions(by_errors=self.mixing == "errors", inner_epochs=self.inner_epochs)
+        return _core.Mixing(native, _shards(job, count, self.sharding), options)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,10 +77,8 @@ class Subsample(Engine):
 
     def build(self, job: Job) -> _core.Engine:
         """Make the native engine."""
-        if not isinstance(job.learner, _core.OnlineLearner):
-            raise InputError("the engine subsample drives online learners, and this one has a dual")
-        sample = _shards(job, self.shards, self.sharding)[0]
-        return _core.SerialOnline(job.task, job.learner, sample, job.seed, self.shuffle)
+        sample = dataclasses.replace(job, examples=_shards(job, self.shards, self.sharding)[0])
+        return _core.SerialOnline(sample.online(self.name, self.shuffle))
 
 
 def _shards(job: Job, count: int, sharding: str) -> list[NDArray[np.uint64]]:

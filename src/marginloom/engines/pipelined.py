@@ -40,5 +40,4 @@ class Pipelined(Engine):
 
     def build(self, job: Job) -> _core.Engine:
         """Make the native engine."""
-        assert isinstance(job.learner, _core.DualLearner)
-        return _core.Pipelined(job.task, job.learner, job.examples, job.seed, self.shuffle, job.n_threads, self.scorers)
+        return _core.Pipelined(job.dual(self.name, self.shuffle), self.scorers)

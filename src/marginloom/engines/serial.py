@@ -30,5 +30,5 @@ class Serial(Engine):
     def build(self, job: Job) -> _core.Engine:
         """Make the native engine."""
         if isinstance(job.learner, _core.DualLearner):
-            return _core.SerialDual(job.task, job.learner, job.examples, job.seed, self.shuffle)
-        return _core.SerialOnline(job.task, job.learner, job.examples, job.seed, self.shuffle)
+            return _core.SerialDual(job.dual(self.name, self.shuffle))
+        return _core.SerialOnline(job.online(self.name, self.shuffle))

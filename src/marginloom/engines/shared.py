@@ -34,12 +34,4 @@ class Shared(Engine):
 
     def build(self, job: Job) -> _core.Engine:
         """Make the native engine."""
-        assert isinstance(job.learner, _core.DualLearner)
-        return _core.Shared(
-            job.task,
-            job.learner,
-            job.examples,
-            job.seed,
-            self.shuffle,
-            job.n_threads,
-        )
+        return _core.Shared(job.dual(self.name, self.shuffle))

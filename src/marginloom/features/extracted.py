@@ -160,9 +160,9 @@ class ExtractedFeatures:
                     rows = extractor.encode(table, self._vocabulary, self.n_threads)
             except ValueError as error:
                 raise InputError(f"{getattr(table, 'name', 'X')}: {error}") from error
-            sentences.append(table.sentences()[1:] + sentences[-1][-1])
-            tokens.append(rows[0][1:] + tokens[-1][-1])
-            features.append(rows[1])
+            sentences.append(rows.sentences[1:] + sentences[-1][-1])
+            tokens.append(rows.tokens[1:] + tokens[-1][-1])
+            features.append(rows.features)
         return np.concatenate(sentences), np.concatenate(tokens), np.concatenate(features)
 
     def _require_memory(self, tokens: int, extractor: _core.Extractor) -> None:

@@ -83,9 +83,10 @@ class NamedFeatures:
         if isinstance(source, AttributeCorpus):
             return source.sentences, *source.encode_attributes(self._vocabulary, grow)
         try:
-            return self._vocabulary.encode_tokens(source, grow)
+            rows = self._vocabulary.encode_tokens(source, grow)
         except (TypeError, ValueError) as error:
             raise InputError(f"X: {error}") from error
+        return rows.sentences, rows.tokens, rows.features, rows.values
 
 
 class MatrixFeatures:

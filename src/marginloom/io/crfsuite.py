@@ -85,13 +85,13 @@ class AttributeCorpus:
         """Return sparse rows: offsets of the items, numbers of the attributes, and their values unless all are 1."""
         rows = [table.encode_attributes(vocabulary, grow) for table in self.tables]
         if len(rows) == 1:
-            return rows[0]
-        tokens = _joined_offsets([offsets for offsets, _, _ in rows])
-        features = np.concatenate([np.zeros(0, dtype=np.uint32), *(numbers for _, numbers, _ in rows)])
-        if all(values is None for _, _, values in rows):
+            return rows[0].tokens, rows[0].features, rows[0].values
+        tokens = _joined_offsets([part.tokens for part in rows])
+        features = np.concatenate([np.zeros(0, dtype=np.uint32), *(part.features for part in rows)])
+        if all(part.values is None for part in rows):
             return tokens, features, None
-        filled = [np.ones(numbers.size, np.float32) if values is None else values for _, numbers, values in rows]
-        return tokens, features, np.concatenate(filled)
+        values = [np.ones(part.features.size, np.float32) if part.values is None else part.values for part in rows]
+        return tokens, features, np.concatenate(values)
 
     def with_labels(self, labels: _core.Vocabulary, numbers: NDArray[np.uint16], column: int, k: int = 1) -> bytes:
         """Return the labels alone, one a line, with a blank line after every sequence, as CRFsuite does."""

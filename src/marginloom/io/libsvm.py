@@ -185,9 +185,19 @@ def parse(data: bytes, name: str, first_line: int = 1) -> LibsvmRows:
     if not data.isascii():
         data = decode_utf8(data, name, first_line).encode()
     try:
-        return LibsvmRows(name, *_core.parse_libsvm(data, name, first_line))
+        table = _core.parse_libsvm(data, name, first_line)
     except ValueError as error:
         raise InputError(str(error)) from error
+    return LibsvmRows(
+        name=name,
+        offsets=table.offsets,
+        indices=table.indices,
+        values=table.values,
+        label_offsets=table.label_offsets,
+        label_numbers=table.label_numbers,
+        label_names=table.label_names,
+        lines=table.lines,
+    )
 
 
 def read_rows(path: StrPath) -> LibsvmRows:

@@ -33,7 +33,7 @@ class NSlack(Dual):
 
     def build(self, task: _core.Task, objective: Objective) -> _core.CuttingPlane:
         """Make the native learner for a task."""
-        return _core.CuttingPlane(task, costs(objective), objective.loss, self.epsilon, self.batch, objective.memory)
+        return _cutting_plane(task, objective, self.epsilon, self.batch)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +55,7 @@ class CPD(Dual):
 
     def build(self, task: _core.Task, objective: Objective) -> _core.CuttingPlane:
         """Make the native learner for a task."""
-        return _core.CuttingPlane(task, costs(objective), objective.loss, self.epsilon, 0, objective.memory)
+        return _cutting_plane(task, objective, self.epsilon, batch=0)  # of a whole pass
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,4 +83,12 @@ class OneSlack(Dual):
 
     def build(self, task: _core.Task, objective: Objective) -> _core.OneSlack:
         """Make the native learner for a task."""
-        return _core.OneSlack(task, costs(objective), self.cache, self.inactive, objective.memory)
+        parameters = _core.OneSlackParameters(cache=self.cache, inactive=self.inactive, memory=objective.memory)
+        return _core.OneSlack(task, costs(objective), parameters)
+
+
+def _cutting_plane(task: _core.Task, objective: Objective, epsilon: float, batch: int) -> _core.CuttingPlane:
+    parameters = _core.CuttingPlaneParameters(
+        loss=_core.Loss[objective.loss], epsilon=epsilon, batch=batch, memory=objective.memory
+    )
+    return _core.CuttingPlane(task, costs(objective), parameters)

@@ -72,16 +72,15 @@ class DCD(Dual):
 
     def build(self, task: _core.Task, objective: Objective) -> _core.Dcd:
         """Make the native learner for a task."""
-        return _core.Dcd(
-            task,
-            costs(objective),
-            objective.loss,
-            self.delta,
-            self.k_best,
-            self.inner_passes,
-            self.sweeps,
-            self.shrinking,
-            self.rest,
-            self.averaged,
-            objective.memory,
+        parameters = _core.DcdParameters(
+            loss=_core.Loss[objective.loss],
+            delta=self.delta,
+            k_best=self.k_best,
+            inner_passes=self.inner_passes,
+            sweeps=self.sweeps,
+            shrinking=self.shrinking,
+            rest=self.rest,
+            averaged=self.averaged,
+            memory=objective.memory,
         )
+        return _core.Dcd(task, costs(objective), parameters)

@@ -45,4 +45,7 @@ class FrankWolfe(Dual):
 
     def build(self, task: _core.Task, objective: Objective) -> _core.FrankWolfe:
         """Make the native learner for a task."""
-        return _core.FrankWolfe(task, costs(objective), self.inner_passes, self.averaged, objective.memory)
+        parameters = _core.FrankWolfeParameters(
+            inner_passes=self.inner_passes, averaged=self.averaged, memory=objective.memory
+        )
+        return _core.FrankWolfe(task, costs(objective), parameters)

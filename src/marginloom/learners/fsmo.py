@@ -64,21 +64,20 @@ class FSMO(Dual):
 
     def build(self, task: _core.Task, objective: Objective) -> _core.Fsmo:
         """Make the native learner for a task."""
-        return _core.Fsmo(
-            task,
-            costs(objective),
-            self.epsilon,
-            self.k_best,
-            self.batch,
-            self.scope == "all",
-            self.variant == "as-published",
-            self.inner_stop,
-            self.inner_iterations,
-            self.inner_change,
-            self.inner_times,
-            self.inner_share,
-            objective.memory,
+        parameters = _core.FsmoParameters(
+            epsilon=self.epsilon,
+            k_best=self.k_best,
+            batch=self.batch,
+            all_after_batch=self.scope == "all",
+            as_published=self.variant == "as-published",
+            inner_stop=self.inner_stop,
+            inner_iterations=self.inner_iterations,
+            inner_change=self.inner_change,
+            inner_times=self.inner_times,
+            inner_share=self.inner_share,
+            memory=objective.memory,
         )
+        return _core.Fsmo(task, costs(objective), parameters)
 
     def converged(self, rows: Sequence[Row]) -> str | None:
         """End early if the dual hardly changes, or, as published, not at all."""

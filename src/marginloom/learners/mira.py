@@ -52,13 +52,11 @@ class MIRA(Online):
 
     def build(self, task: _core.Task, objective: Objective) -> _core.Mira:
         """Make the native learner for a task."""
-        return _core.Mira(
-            task,
-            objective.C * objective.instance_weights,
-            self.k_best,
-            self.loss_augmented,
-            self.unbounded,
-            self.qp_tolerance,
-            self.qp_sweeps,
-            self.averaged,
+        parameters = _core.MiraParameters(
+            k_best=self.k_best,
+            loss_augmented=self.loss_augmented,
+            unbounded=self.unbounded,
+            programme=_core.HildrethOptions(tolerance=self.qp_tolerance, max_sweeps=self.qp_sweeps),
+            averaged=self.averaged,
         )
+        return _core.Mira(task, objective.C * objective.instance_weights, parameters)

@@ -43,4 +43,9 @@ class PassiveAggressive(Online):
     def build(self, task: _core.Task, objective: Objective) -> _core.PassiveAggressive:
         """Make the native learner for a task."""
         costs = objective.C * objective.instance_weights
-        return _core.PassiveAggressive(task, costs, self.variant, self.loss_augmented, self.averaged)
+        parameters = _core.PassiveAggressiveParameters(
+            variant=_core.PassiveAggressiveVariant[self.variant.replace("-", "_")],
+            loss_augmented=self.loss_augmented,
+            averaged=self.averaged,
+        )
+        return _core.PassiveAggressive(task, costs, parameters)

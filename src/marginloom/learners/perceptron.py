@@ -30,4 +30,5 @@ class Perceptron(Online):
 
     def build(self, task: _core.Task, objective: Objective) -> _core.Perceptron:
         """Make the native learner for a task."""
-        return _core.Perceptron(task, objective.instance_weights, self.averaged)
+        parameters = _core.PerceptronParameters(averaged=self.averaged)
+        return _core.Perceptron(task, objective.instance_weights, parameters)

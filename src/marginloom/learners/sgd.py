@@ -45,8 +45,9 @@ class SGD(Online):
 
     def build(self, task: _core.Task, objective: Objective) -> _core.Sgd:
         """Make the native learner for a task."""
-        return _core.Sgd(task, objective.instance_weights, objective.C, self.eta0, self.averaged)
+        parameters = _core.SgdParameters(C=objective.C, eta_0=self.eta0, averaged=self.averaged)
+        return _core.Sgd(task, objective.instance_weights, parameters)
 
     def chosen(self, native: Any) -> dict[str, float]:
         """Return the first step."""
-        return {"eta0": native.eta0}
+        return {"eta0": native.eta_0}

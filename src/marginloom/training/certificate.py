@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any
 
+from marginloom import _core
 from marginloom.errors import CertificateError, InputError
 from marginloom.tasks.base.task import Task
 from marginloom.training.objective import relative_gap
@@ -64,7 +63,7 @@ class Certificate:
         return {"primal": self.primal, "dual": self.dual, "gap": self.gap, "certified": self.bounded}
 
 
-def checked_certificate(task: Task, found: Mapping[str, Any]) -> Certificate:
+def checked_certificate(task: Task, found: _core.Certificate) -> Certificate:
     """Return the certificate of what an engine has found.
 
     Raises
@@ -78,15 +77,15 @@ def checked_certificate(task: Task, found: Mapping[str, Any]) -> Certificate:
     --------
     >>> from marginloom.tasks.sequence.task import SequenceTask
     >>> task = SequenceTask.from_lists([[[0]]], [[0]], feature_count=1, label_count=2)
-    >>> checked_certificate(task, {"primal": 2.0, "dual": 1.5, "exact": True})
+    >>> checked_certificate(task, _core.Certificate(primal=2.0, dual=1.5, exact=True, complete=True))
     Certificate(primal=2.0, dual=1.5, gap=0.25, exact=True, bounded=True)
     """
-    gap = relative_gap(found["primal"], found["dual"])
+    gap = relative_gap(found.primal, found.dual)
     assert gap is not None
-    bounded = found["exact"]  # the engines' word for both
+    bounded = found.exact  # the engines' word for both
     exact = bounded and "exact" in task.core.capabilities
     if bounded and gap < -ROUNDING:
-        bounds = f"a dual of {found['dual']:.9g} above the primal of {found['primal']:.9g}"
+        bounds = f"a dual of {found.dual:.9g} above the primal of {found.primal:.9g}"
         if task.name == "custom":
             raise InputError(
                 f"training of {type(task).__name__} ended with {bounds}, which is impossible if its methods agree with "
@@ -95,4 +94,4 @@ def checked_certificate(task: Task, found: Mapping[str, Any]) -> Certificate:
                 "that may miss the best output says exact = False"
             )
         raise CertificateError(f"the certificate has {bounds}, so one of them is wrong")
-    return Certificate(found["primal"], found["dual"], gap, exact, bounded)
+    return Certificate(found.primal, found.dual, gap, exact, bounded)

@@ -67,10 +67,10 @@ def primal(
     numbers = np.ascontiguousarray(weights, dtype=np.float64)
     if numbers.shape != (task.core.dimension,):
         raise InputError(f"weights must have the shape ({task.core.dimension},), not {numbers.shape}")
-    value, complete = _core.primal_value(task.core, numbers, costs, loss, resolve_threads(n_threads), stop)
-    if not complete:
+    found = _core.primal_value(task.core, numbers, costs, _core.Loss[loss], resolve_threads(n_threads), stop)
+    if not found.complete:
         raise KeyboardInterrupt
-    return value
+    return found.value
 
 
 def relative_gap(primal: float | None, dual: float | None) -> float | None:

@@ -194,32 +194,15 @@ class Run:
         self.weights_iteration = None
         with self._clock("train"):
             report = self._engine.run_pass(self._interrupts.stop)
-        self.inferences += report["inferences"]
-        self.updates += report["updates"]
-        self.active = report["active"]
-        self.working_set_mb = report["working_set_bytes"] / MB
-        if report["stopped"]:
+        self.inferences += report.inferences
+        self.updates += report.updates
+        self.active = report.active
+        self.working_set_mb = report.working_set_bytes / MB
+        if report.stopped:
             return None
         self.iteration += 1
         self.weights_iteration = self.iteration
-        row: Row = {
-            "iteration": self.iteration,
-            "seconds": self.seconds["train"],
-            "primal": report["primal"],
-            "dual": report["dual"],
-            "gap": relative_gap(report["primal"], report["dual"]),
-            "certified": False,
-            "wrong": report["wrong"],
-            "training_loss": report["training_loss"],
-            "inferences": self.inferences,
-            "updates": self.updates,
-            "active": self.active,
-            "working_set_mb": self.working_set_mb,
-            "candidates": report["candidates"],
-            "weights_age": report["weights_age"],
-            "threads": report["threads"],
-            "scores": {},
-        }
+        row = self._row(report)
         try:
             if row["gap"] is not None and row["gap"] * self._expected_ratio <= self.tol:
                 self._certify_early(row)
@@ -229,6 +212,39 @@ class Run:
         finally:  # the pass was made, whatever became of its certificate and scores
             self.trace.append(row)
         return row
+
+    def _row(self, report: _core.PassReport) -> Row:
+        """Return the row of a pass, without a certificate and scores."""
+        return {
+            "iteration": self.iteration,
+            "seconds": self.seconds["train"],
+            "primal": report.primal_estimate,
+            "dual": report.dual,
+            "gap": relative_gap(report.primal_estimate, report.dual),
+            "certified": False,
+            "wrong": report.wrong,
+            "training_loss": report.training_loss,
+            "inferences": self.inferences,
+            "updates": self.updates,
+            "active": self.active,
+            "working_set_mb": self.working_set_mb,
+            "candidates": {
+                "found": report.found,
+                "accepted": report.accepted,
+                "stale": report.found - report.accepted,
+            },
+            "weights_age": report.weights_age,
+            "threads": [
+                {
+                    "inference": thread.inference,
+                    "update": thread.update,
+                    "publishing": thread.publishing,
+                    "waiting": thread.waiting,
+                }
+                for thread in report.threads
+            ],
+            "scores": {},
+        }
 
     def _certify_early(self, row: Row) -> None:
         """Check a promising estimate, and learn from it when the next one is worth checking."""
@@ -247,7 +263,7 @@ class Run:
         with self._clock("certify"):
             found = self._engine.certify(self.n_threads, self._interrupts.stop)
         assert found is not None  # learners with a dual have one
-        if not found["complete"]:
+        if not found.complete:
             raise KeyboardInterrupt
         self.certificate = checked_certificate(self.task, found)
         return self.certificate

@@ -172,7 +172,8 @@ TEST("mixing: a shard's average is refused where the learner has none") {
   StopRequest never;
   Mixing averaged = make_engine(problem, task, perceptron(task), {.inner_epochs = 0});
   CHECK(!averaged.run_pass(never).stopped);
-  const auto plain = std::make_shared<marginloom::Perceptron>(task, std::vector<double>(task->size(), 1.0), false);
+  const auto plain = std::make_shared<marginloom::Perceptron>(task, std::vector<double>(task->size(), 1.0),
+                                                              marginloom::Perceptron::Parameters{.averaged = false});
   Mixing target = make_engine(problem, task, plain, {.inner_epochs = 0});
   StateArrays state = averaged.export_state();
   state["average_late"] = std::vector<double>();

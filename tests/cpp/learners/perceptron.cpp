@@ -62,7 +62,7 @@ std::vector<double> instance_weights(const Problem& problem) {
 SerialOnline make_engine(const Problem& problem, bool averaged, bool shuffle, std::uint64_t seed = 1) {
   const auto task = problem.task();
   return {task,
-          std::make_shared<Perceptron>(task, instance_weights(problem), averaged),
+          std::make_shared<Perceptron>(task, instance_weights(problem), Perceptron::Parameters{.averaged = averaged}),
           problem.examples(),
           {.seed = seed, .shuffle = shuffle}};
 }
@@ -172,5 +172,5 @@ TEST("perceptron: averages that are not numbers are refused") {
 
 TEST("perceptron: one weight per example is needed") {
   const Problem problem = training_problem(Kind::indicators, false);
-  CHECK_THROWS(std::invalid_argument, Perceptron(problem.task(), {1}, false), "one weight per example");
+  CHECK_THROWS(std::invalid_argument, Perceptron(problem.task(), {1}, {.averaged = false}), "one weight per example");
 }

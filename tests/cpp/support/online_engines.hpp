@@ -20,7 +20,8 @@ inline problems::Problem training_problem(problems::Kind kind) {
 }
 
 inline Learner perceptron(const Task& task) {
-  return std::make_shared<marginloom::Perceptron>(task, std::vector<double>(task->size(), 1.0), true);
+  return std::make_shared<marginloom::Perceptron>(task, std::vector<double>(task->size(), 1.0),
+                                                  marginloom::Perceptron::Parameters{.averaged = true});
 }
 
 inline Learner mira(const Task& task) {

@@ -54,17 +54,18 @@ def test_find_returns_the_most_violated_output_for_any_scale_of_the_loss():
         for i in range(task.core.size):
             gold = chains.phi(i, chains.y[i])
             best = max(scale * chains.loss(i, y) - w @ (gold - chains.phi(i, y)) for y in chains.outputs(i))
-            bound, candidates = task.core.find(i, w, loss_scale=scale)
+            search = task.core.find(i, w, loss_scale=scale)
+            bound, candidates = search.bound, search.candidates
             assert bound == pytest.approx(max(best, 0), abs=1e-5)
             for candidate in candidates:
-                y = task.decode(candidate["output"])
+                y = task.decode(candidate.output)
                 difference = np.zeros(chains.dimension)
-                difference[candidate["indices"]] = candidate["values"]
+                difference[candidate.indices] = candidate.values
                 np.testing.assert_allclose(difference, gold - chains.phi(i, y), atol=1e-6)
-                assert candidate["loss"] == chains.loss(i, y)
-                assert candidate["squared_norm"] == pytest.approx(difference @ difference)
-                assert (np.diff(candidate["indices"].astype(int)) > 0).all()
-                assert (candidate["values"] != 0).all()
+                assert candidate.loss == chains.loss(i, y)
+                assert candidate.squared_norm == pytest.approx(difference @ difference)
+                assert (np.diff(candidate.indices.astype(int)) > 0).all()
+                assert (candidate.values != 0).all()
 
 
 def test_k_best_outputs_come_most_violated_first_and_gold_is_left_out():
@@ -77,8 +78,8 @@ def test_k_best_outputs_come_most_violated_first_and_gold_is_left_out():
             ::-1
         ][:4]
         expected = [y for _, y in violations if y != task.Y[i]]
-        _, candidates = task.core.find(i, w, k=4)
-        assert [task.decode(candidate["output"]) for candidate in candidates] == expected
+        candidates = task.core.find(i, w, k=4).candidates
+        assert [task.decode(candidate.output) for candidate in candidates] == expected
     best = task.predict_k_best(w, 3)
     for i, found in enumerate(best):
         scores = sorted((w @ chains.phi(i, y) for y in chains.outputs(i)), reverse=True)[:3]

@@ -12,7 +12,7 @@ from marginloom.training.train import train
 
 
 def decoded(candidate):
-    return tuple(np.frombuffer(candidate["output"], dtype="<u2").tolist())
+    return tuple(np.frombuffer(candidate.output, dtype="<u2").tolist())
 
 
 SHAPES = [
@@ -31,7 +31,8 @@ def test_the_most_violated_window_is_that_of_enumeration(options, loss_scale):
     for i in range(2):
         values = problem.values(i, weights, loss_scale)
         right = weights @ problem.features(i, problem.gold[i])
-        bound, candidates = task.core.find(i, weights, loss_scale, 3)
+        search = task.core.find(i, weights, loss_scale, 3)
+        bound, candidates = search.bound, search.candidates
         best = [problem.windows[k] for k in np.argsort(-values, kind="stable")[:3]]
         assert bound == pytest.approx(max(values.max() - right, 0), rel=1e-12)
         assert [decoded(candidate) for candidate in candidates] == [
@@ -40,8 +41,8 @@ def test_the_most_violated_window_is_that_of_enumeration(options, loss_scale):
         for candidate in candidates:
             window = decoded(candidate)
             difference = problem.features(i, problem.gold[i]) - problem.features(i, window)
-            assert candidate["loss"] == pytest.approx(problem.loss(problem.gold[i], window), abs=1e-15)
-            assert candidate["squared_norm"] == pytest.approx(difference @ difference)
+            assert candidate.loss == pytest.approx(problem.loss(problem.gold[i], window), abs=1e-15)
+            assert candidate.squared_norm == pytest.approx(difference @ difference)
 
 
 def test_blank_windows_tie_and_the_first_of_them_wins():
@@ -51,7 +52,8 @@ def test_blank_windows_tie_and_the_first_of_them_wins():
     gold = np.array([[2, 0, 30, 30]], dtype=np.uint32)
     task = DetectionTask(ImageSet.pack(images), gold, labels, sizes, losses=loss_tables("iou", range(labels), sizes))
     weights = -np.ones(task.core.dimension)  # anything bright scores below 0
-    bound, candidates = task.core.find(0, weights)
+    search = task.core.find(0, weights)
+    bound, candidates = search.bound, search.candidates
     assert decoded(candidates[0]) == (0, 0, 0, 0)
     assert bound == 1 + 100
     windows, scores, _ = task.predict_k_best(weights, 1)

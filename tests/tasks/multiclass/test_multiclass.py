@@ -63,7 +63,7 @@ toys = st.builds(
 
 
 def as_class(candidate):
-    return int(np.frombuffer(candidate["output"], dtype=np.uint32)[0])
+    return int(np.frombuffer(candidate.output, dtype=np.uint32)[0])
 
 
 @settings(max_examples=60, deadline=None)
@@ -88,17 +88,19 @@ def test_search_brings_the_violated_classes_in_order(toy, loss_scale, least):
         order = np.argsort(-violations, kind="stable")
         wanted = [y for y in order if violations[y] >= least]
         for k in (1, 2, 3, classes):
-            bound, found = toy.task.core.find(i, toy.weights, loss_scale, k, least)
+            search = toy.task.core.find(i, toy.weights, loss_scale, k, least)
+            bound, found = search.bound, search.candidates
             assert bound == violations.max()
             assert [as_class(one) for one in found] == [y for y in wanted[:k] if y != gold]
-        bound, found = toy.task.core.find(i, toy.weights, loss_scale, 1, least, every=True)
+        search = toy.task.core.find(i, toy.weights, loss_scale, 1, least, every=True)
+        bound, found = search.bound, search.candidates
         assert bound == violations.max()
         assert [as_class(one) for one in found] == [y for y in wanted if y != gold]
         for one in found:
             difference = toy.difference(i, as_class(one))
-            assert one["implicit"]
-            assert one["loss"] == toy.costs[gold, as_class(one)]
-            assert one["squared_norm"] == difference @ difference
+            assert one.implicit
+            assert one.loss == toy.costs[gold, as_class(one)]
+            assert one.squared_norm == difference @ difference
 
 
 def test_candidates_are_rebuilt_from_their_bytes_and_other_bytes_are_refused():
@@ -106,7 +108,7 @@ def test_candidates_are_rebuilt_from_their_bytes_and_other_bytes_are_refused():
     wrong = (int(toy.y[0]) + 1) % 4
     rebuilt = toy.task.core.candidate(0, np.uint32(wrong).tobytes())
     assert as_class(rebuilt) == wrong
-    assert rebuilt["loss"] == toy.costs[toy.y[0], wrong]
+    assert rebuilt.loss == toy.costs[toy.y[0], wrong]
     for output, message in ((b"\0", "length"), (np.uint32(4).tobytes(), "class 4 of 4")):
         with pytest.raises(ValueError, match=message):
             toy.task.core.candidate(0, output)

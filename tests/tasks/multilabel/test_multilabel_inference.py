@@ -64,12 +64,12 @@ def test_prediction_has_the_highest_score_of_all_sets(graph, kind, problem):
 
 
 def check_candidate(sets, task, i, candidate):
-    y = sets.decode(candidate["output"])
+    y = sets.decode(candidate.output)
     assert y.tolist() != sets.y[i].tolist()
-    assert candidate["loss"] == pytest.approx(sets.loss(i, y))
+    assert candidate.loss == pytest.approx(sets.loss(i, y))
     difference = sets.phi(i, sets.y[i]) - sets.phi(i, y)
-    assert candidate["squared_norm"] == pytest.approx(float(difference @ difference), abs=1e-4)
-    assert task.core.candidate(i, candidate["output"])["squared_norm"] == candidate["squared_norm"]
+    assert candidate.squared_norm == pytest.approx(float(difference @ difference), abs=1e-4)
+    assert task.core.candidate(i, candidate.output).squared_norm == candidate.squared_norm
     return y
 
 
@@ -82,7 +82,8 @@ def test_found_candidate_is_the_most_violated_set(graph, kind, problem, loss_sca
     for i in range(len(sets.X)):
         violations = violations_of(sets, w, i, loss_scale)
         worst = max(violations.values())
-        bound, candidates = task.core.find(i, weights, loss_scale)
+        search = task.core.find(i, weights, loss_scale)
+        bound, candidates = search.bound, search.candidates
         assert bound == pytest.approx(max(worst, 0), abs=1e-5)
         for candidate in candidates:
             y = check_candidate(sets, task, i, candidate)
@@ -110,7 +111,7 @@ def test_k_best_are_the_best_in_order_and_different(graph, problem, k):
         assert len(set(found)) == len(found) == min(k, len(every))
         assert [float(w @ sets.phi(i, y)) for y in found] == pytest.approx(every[:k], abs=1e-5)
         violations = violations_of(sets, w, i)
-        _, candidates = task.core.find(i, weights, 1.0, k)
+        candidates = task.core.find(i, weights, 1.0, k).candidates
         best = sorted(violations, key=violations.get, reverse=True)[:k]
         expected = [violations[y] for y in best if y != tuple(sets.y[i])]
         gotten = [violations[tuple(check_candidate(sets, task, i, c))] for c in candidates]
@@ -135,7 +136,8 @@ def test_a_relaxed_search_brackets_the_most_violated_set(problem, sweeps):
     for i in range(len(sets.X)):
         violations = violations_of(sets, w, i)
         worst = max(violations.values())
-        bound, candidates = task.core.find(i, weights)
+        search = task.core.find(i, weights)
+        bound, candidates = search.bound, search.candidates
         assert bound >= worst - 1e-6
         for candidate in candidates:
             y = check_candidate(sets, task, i, candidate)
@@ -149,8 +151,9 @@ def test_a_relaxed_search_mostly_finds_the_best_set_and_proves_it():
         for i in range(len(sets.X)):
             violations = violations_of(sets, w, i)
             worst = max(violations.values())
-            bound, candidates = task.core.find(i, weights)
-            reached = max([violations[tuple(sets.decode(c["output"]))] for c in candidates], default=0.0)
+            search = task.core.find(i, weights)
+            bound, candidates = search.bound, search.candidates
+            reached = max([violations[tuple(sets.decode(c.output))] for c in candidates], default=0.0)
             found += reached >= worst - 1e-6
             proved += bound <= worst + 1e-6
             total += 1
@@ -166,7 +169,7 @@ def test_a_relaxation_of_a_graph_whose_pairs_attract_is_tight(attraction):
         w[: len(sets.pairs)] = attraction * np.abs(w[: len(sets.pairs)])
         weights = sets.to_core(w, task)
         worst = max(violations_of(sets, w, 0).values())
-        tight += task.core.find(0, weights)[0] <= worst + 1e-3
+        tight += task.core.find(0, weights).bound <= worst + 1e-3
     assert tight >= 49 if attraction > 0 else tight < 49
 
 
@@ -201,10 +204,11 @@ def test_many_labels_cross_the_words_and_blocks_of_the_native_code():
     packed = task.predict(weights)
     assert (np.unpackbits(packed, axis=1, count=labels, bitorder="little") == (scores > 0)).all()
     for i in range(5):
-        bound, (candidate,) = task.core.find(i, weights)
+        search = task.core.find(i, weights)
+        bound, (candidate,) = search.bound, search.candidates
         signs = 2 * gold[i] - 1
         assert bound == pytest.approx(np.maximum(1 - signs * scores[i], 0).sum(), rel=1e-12)
-        assert candidate["loss"] == (1 - signs * scores[i] > 0).sum()
+        assert candidate.loss == (1 - signs * scores[i] > 0).sum()
 
 
 def test_all_instruction_sets_predict_the_same_bits():

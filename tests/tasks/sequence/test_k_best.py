@@ -94,8 +94,8 @@ def test_loss_augmented_k_best_are_the_most_violated_outputs(seed, k, loss_scale
         }
         best = sorted(violations, key=violations.get, reverse=True)[:k]
         expected = [violations[y] for y in best if y != tuple(chains.y[i])]
-        _, candidates = task.core.find(i, weights, loss_scale, k)
-        assert [violations[tuple(c["output"])] for c in candidates] == pytest.approx(expected, abs=1e-5)
+        candidates = task.core.find(i, weights, loss_scale, k).candidates
+        assert [violations[tuple(c.output)] for c in candidates] == pytest.approx(expected, abs=1e-5)
 
 
 @given(
@@ -119,7 +119,7 @@ def test_constrained_outputs_are_the_best_of_those_allowed(seed, k, forbidden):
         assert [score for _, score in found] == pytest.approx(scores[:k], abs=1e-5)
         gold = chains.phi(i, chains.y[i])
         worst = max(chains.loss(i, y) - float(w @ (gold - chains.phi(i, y))) for y in every)
-        assert task.core.find(i, weights)[0] == pytest.approx(max(worst, 0), abs=1e-5)
+        assert task.core.find(i, weights).bound == pytest.approx(max(worst, 0), abs=1e-5)
 
 
 def test_contradictory_constraints_are_an_error():

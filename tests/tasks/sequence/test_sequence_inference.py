@@ -46,11 +46,12 @@ def build(problem, representation):
 @settings(max_examples=60, deadline=None)
 def test_prediction_has_the_highest_score_of_all_outputs(representation, problem):
     chains, task, w, weights = build(problem, representation)
-    outputs, offsets, scores, _ = task.core.predict(weights, 1)
+    found = task.core.predict(weights, 1)
+    assert found.example_bounds.tolist() == list(range(len(chains.X) + 1))
     for i in range(len(chains.X)):
-        predicted = outputs[int(offsets[i]) : int(offsets[i + 1])]
+        predicted = found.outputs[int(found.output_bounds[i]) : int(found.output_bounds[i + 1])]
         best = max(float(w @ chains.phi(i, y)) for y in chains.outputs(i))
-        assert scores[i] == pytest.approx(best, abs=1e-5)
+        assert found.scores[i] == pytest.approx(best, abs=1e-5)
         assert float(w @ chains.phi(i, predicted)) == pytest.approx(best, abs=1e-5)
 
 
@@ -66,20 +67,21 @@ def test_found_candidate_is_the_most_violated_output(representation, problem, lo
             return loss_scale * chains.loss(i, y) - float(w @ (gold - chains.phi(i, y)))
 
         worst = max(violation(y) for y in chains.outputs(i))
-        bound, candidates = task.core.find(i, weights, loss_scale)
+        search = task.core.find(i, weights, loss_scale)
+        bound, candidates = search.bound, search.candidates
         assert bound == pytest.approx(max(worst, 0), abs=1e-5)
         for candidate in candidates:
-            y = list(candidate["output"])
+            y = list(candidate.output)
             assert violation(y) == pytest.approx(worst, abs=1e-5)
-            assert candidate["loss"] == pytest.approx(chains.loss(i, y))
+            assert candidate.loss == pytest.approx(chains.loss(i, y))
             difference = gold - chains.phi(i, y)
-            assert candidate["squared_norm"] == pytest.approx(float(difference @ difference), abs=1e-4)
-            if not candidate["implicit"]:
+            assert candidate.squared_norm == pytest.approx(float(difference @ difference), abs=1e-4)
+            if not candidate.implicit:
                 stored = np.zeros(task.core.dimension)
-                stored[candidate["indices"]] = candidate["values"]
+                stored[candidate.indices] = candidate.values
                 assert chains.from_core(stored, task.core.stride) == pytest.approx(difference, abs=1e-5)
             if representation != "dense":
-                assert task.core.candidate(i, candidate["output"])["values"].tolist() == candidate["values"].tolist()
+                assert task.core.candidate(i, candidate.output).values.tolist() == candidate.values.tolist()
 
 
 def test_all_instruction_sets_predict_the_same_bits():
@@ -91,8 +93,8 @@ def test_all_instruction_sets_predict_the_same_bits():
             assert _core.simd_select(name)
             task = make_task(chains, "dense")
             w = chains.to_core(np.random.default_rng(3).normal(size=chains.dimension), task.core.stride)
-            outputs, _, scores, _ = task.core.predict(w, 1)
-            results.append((outputs.tobytes(), scores.tobytes()))
+            found = task.core.predict(w, 1)
+            results.append((found.outputs.tobytes(), found.scores.tobytes()))
         assert len(set(results)) == 1
     finally:
         _core.simd_select(selected)
@@ -112,7 +114,7 @@ def test_long_sentences_and_single_tokens():
     delta = single[0]
     for t in range(1, 5000):
         delta = single[t] + (delta[:, None] + rows[:labels, :labels]).max(axis=0)
-    _, _, scores, _ = task.core.predict(rows.ravel(), 1)
+    scores = task.core.predict(rows.ravel(), 1).scores
     assert scores[0] == pytest.approx(delta.max(), rel=1e-12)
     assert numbers[5000] == single[5000].argmax()
     assert numbers.size == sum(lengths)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from marginloom import _core
 from marginloom.errors import InputError
 from marginloom.memory import check_weight_count
 from marginloom.sparse_matrices import checked_csr
@@ -115,9 +116,25 @@ class Inputs:
         in_use[self.indices] = True
         return int(np.count_nonzero(in_use))
 
-    def check_weights(self, labels: int, bias: float) -> None:
-        """Raise `InputError` if there are too many weights, one for every column and label, to be numbered."""
-        check_weight_count(self.columns + (bias != 0), labels, self.way_to_need_less)
+    def native(self, labels: int, bias: float) -> _core.InputRows:
+        """Return it for a native task, with one more column of the value `bias` unless that is 0.
+
+        Raises
+        ------
+        InputError
+            If there are too many weights, one for every column and label, to be numbered.
+        """
+        rows = _core.InputRows(
+            rows=self.rows,
+            columns=self.columns,
+            offsets=self.offsets,
+            indices=self.indices,
+            singles=self.singles,
+            doubles=self.doubles,
+            bias=bias,
+        )
+        check_weight_count(rows.weight_rows(labels), self.way_to_need_less)
+        return rows
 
     def way_to_need_less(self) -> str:
         """Say what a user can do to have fewer weights."""

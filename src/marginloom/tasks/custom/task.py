@@ -141,11 +141,12 @@ class CustomTask(Task):
         k = checked("k", k, "positive count")
         if k > 1 and "k-best" not in self.core.capabilities:
             raise InputError(f"{type(self).__name__} has no method argmax_k_best, and k is {k}")
-        encoded, offsets, scores, examples = self.core.predict(w, resolve_threads(n_threads), k)
-        data, ends, firsts = encoded.tobytes(), offsets.tolist(), examples.tolist()
+        found = self.core.predict(w, resolve_threads(n_threads), k)
+        data, scores = found.outputs.tobytes(), found.scores.tolist()
+        bounds, firsts = found.output_bounds.tolist(), found.example_bounds.tolist()
         return [
             [
-                (self._oracle.call(i, "decode", data[ends[j] : ends[j + 1]]), float(scores[j]))
+                (self._oracle.call(i, "decode", data[bounds[j] : bounds[j + 1]]), scores[j])
                 for j in range(firsts[i], firsts[i + 1])
             ]
             for i in range(len(self.X))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from marginloom import _core
 from marginloom.errors import InputError
 from marginloom.io.model import Tensors
 from marginloom.labels.label_set import LabelSet
@@ -95,10 +96,10 @@ class DetectionModel(Model):
     @property
     def dimension(self) -> int:
         """Number of weights that labels and windows ask for."""
-        return len(self.labels.names) * sum(self._block_sizes())
+        return self._empty_task().core.dimension
 
-    def _block_sizes(self) -> list[int]:
-        return [height * width * self.channels + int(self.bias) for height, width in self.sizes]
+    def _empty_task(self) -> DetectionTask:
+        return self.task_of(ImageSet.pack([], self.channels))
 
     def summary(self) -> dict[str, Any]:
         """Return labels and windows."""
@@ -113,26 +114,20 @@ class DetectionModel(Model):
 
     def strongest(self, count: int) -> list[dict[str, Any]]:
         """Return the weights that are largest in size, with the cell of the window that they belong to."""
+        task = self._empty_task()
         return [
-            {"weight": float(self.weights[place]), **self._describe(place)}
+            {"weight": float(self.weights[place]), **self._describe(task.core.describe(place))}
             for place in strongest_places(self.weights, count)
         ]
 
-    def _describe(self, place: int) -> dict[str, Any]:
-        blocks = self._block_sizes()
-        label, rest = divmod(place, sum(blocks))
-        size = 0
-        while rest >= blocks[size]:
-            rest -= blocks[size]
-            size += 1
-        height, width = self.sizes[size]
-        channel, cell = divmod(rest, height * width)
-        feature = f"row {cell // width}, column {cell % width}"
-        if channel == self.channels:
+    def _describe(self, weight: _core.WindowWeight) -> dict[str, Any]:
+        height, width = self.sizes[weight.size]
+        feature = f"row {weight.row}, column {weight.column}"
+        if weight.constant:
             feature = "constant"
         elif self.channels > 1:
-            feature += f", channel {channel}"
-        return {"feature": f"{feature} of {height} x {width}", "label": self.labels.names[label]}
+            feature += f", channel {weight.channel}"
+        return {"feature": f"{feature} of {height} x {width}", "label": self.labels.names[weight.label]}
 
     def own_parts(self) -> tuple[dict[str, Any], Tensors]:
         """Return windows and labels as a file has them."""

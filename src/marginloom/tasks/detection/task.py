@@ -70,19 +70,22 @@ class DetectionTask(Task):
         self._bias = bias
         self._losses = LossTables([], np.zeros(0)) if losses is None else losses
         try:
-            self.core: _core.DetectionTask = _core.DetectionTask(
-                images.pixels,
-                images.heights,
-                images.widths,
-                self._gold,
-                images.channels,
-                label_count,
-                self._sizes,
-                bias,
-                self._losses.numbers,
-                self._losses.losses,
-                overlap,
+            data = _core.DetectionData(
+                pixels=images.pixels,
+                heights=images.heights,
+                widths=images.widths,
+                gold=self._gold,
+                channels=images.channels,
+                label_count=label_count,
             )
+            options = _core.DetectionOptions(
+                sizes=self._sizes,
+                bias=bias,
+                loss_tables=self._losses.numbers,
+                losses=self._losses.losses,
+                overlap=overlap,
+            )
+            self.core: _core.DetectionTask = _core.DetectionTask(data, options)
         except ValueError as error:
             raise InputError(str(error)) from error
 
@@ -132,7 +135,7 @@ class DetectionTask(Task):
         Image i has the windows from the i-th number of the last array to the one before the next.
         """
         try:
-            outputs, _, scores, offsets = self.core.predict(weights, n_threads, k)
+            found = self.core.predict(weights, n_threads, k)
         except ValueError as error:
             raise InputError(str(error)) from error
-        return outputs.view("<u2").astype(np.int64).reshape(-1, 4), scores, offsets
+        return found.outputs.view("<u2").astype(np.int64).reshape(-1, 4), found.scores, found.example_bounds

@@ -89,8 +89,8 @@ class MulticlassModel(Model):
 
     def strongest(self, count: int) -> list[dict[str, Any]]:
         """Return for every class the weights that are largest in size; features have numbers from 1, as in files."""
-        task, intercepts = self._empty_task(), self.intercepts()
-        rows = self.weights.reshape(-1, task.core.stride)[: self.n_features]
+        intercepts = self.intercepts()
+        rows = self._empty_task().class_weights(self.weights)[: self.n_features]
         found = []
         for column, name in enumerate(self.labels.names):  # one at a time: all together can be as large as the model
             row = np.append(rows[:, column], intercepts[column])

@@ -65,20 +65,11 @@ class MulticlassTask(Task):
             require_costs(self._n_classes)
         self._costs = None if cost_matrix is None else _checked_costs(cost_matrix, self._n_classes)
         self._bias = float(bias)
-        inputs = self._inputs
-        inputs.check_weights(self._n_classes, bias)
+        inputs = self._inputs.native(self._n_classes, self._bias)
+        costs = [] if self._costs is None else self._costs.ravel().tolist()
         try:
             self.core: _core.MulticlassTask = _core.MulticlassTask(
-                inputs.rows,
-                inputs.columns,
-                inputs.offsets,
-                inputs.indices,
-                inputs.singles,
-                inputs.doubles,
-                self._gold,
-                self._n_classes,
-                [] if self._costs is None else self._costs.ravel().tolist(),
-                self._bias,
+                inputs, gold=self._gold, class_count=self._n_classes, costs=costs
             )
         except ValueError as error:
             raise InputError(str(error)) from error
@@ -129,11 +120,11 @@ class MulticlassTask(Task):
     ) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
         """Return the k best classes of every example, best first, or all if there are fewer, and their scores."""
         try:
-            outputs, _, scores, _ = self.core.predict(weights, n_threads, k)
+            found = self.core.predict(weights, n_threads, k)
         except ValueError as error:
             raise InputError(str(error)) from error
         shape = (self._inputs.rows, min(k, self._n_classes))
-        return outputs.view(np.uint32).reshape(shape), scores.reshape(shape)
+        return found.outputs.view(np.uint32).reshape(shape), found.scores.reshape(shape)
 
     def scores(self, weights: NDArray[np.float64], n_threads: int = 1) -> NDArray[np.float64]:
         """Return the scores of all classes, one row per example."""
@@ -146,15 +137,18 @@ class MulticlassTask(Task):
     def coefficients(self, weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return coefficients, classes by features, and intercepts: scores = X coef.T + intercept."""
         require_coefficients(self._n_classes, self._inputs.columns)
-        rows = weights.reshape(-1, self.core.stride)[:, : self._n_classes]
+        rows = self.class_weights(weights)
         return np.ascontiguousarray(rows[: self._inputs.columns].T), self.intercepts(weights)
+
+    def class_weights(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return a view of the weights with a row per feature, the bias last, and a column per class."""
+        return weights.reshape(-1, self.core.stride)[:, : self._n_classes]
 
     def intercepts(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the intercepts of the classes."""
         if not self._bias:
             return np.zeros(self._n_classes)
-        rows = weights.reshape(-1, self.core.stride)[:, : self._n_classes]
-        return np.asarray(self._bias * rows[self._inputs.columns])
+        return np.asarray(self._bias * self.class_weights(weights)[self._inputs.columns])
 
     def weights(self, coef: ArrayLike, intercept: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return coefficients and intercepts as weights: the reverse of `coefficients`."""
@@ -164,13 +158,14 @@ class MulticlassTask(Task):
                 f"coef must have the shape {(self._n_classes, self._inputs.columns)}, classes by features, and has "
                 f"{coef.shape}"
             )
-        rows = np.zeros((self.core.dimension // self.core.stride, self.core.stride))
-        rows[: self._inputs.columns, : self._n_classes] = coef.T
+        weights = np.zeros(self.core.dimension)
+        rows = self.class_weights(weights)
+        rows[: self._inputs.columns] = coef.T
         if intercept is not None and np.any(intercept):
             if not self._bias:
                 raise InputError("intercept is not 0, and this task has no bias; give bias=1.0 when making it")
-            rows[self._inputs.columns, : self._n_classes] = np.asarray(intercept) / self._bias
-        return rows.ravel()
+            rows[self._inputs.columns] = np.asarray(intercept) / self._bias
+        return weights
 
 
 def _checked_gold(gold: ArrayLike, size: int, n_classes: int) -> NDArray[np.uint32]:

@@ -104,24 +104,18 @@ class MultilabelTask(Task):
             "sweeps": checked("sweeps", sweeps, "positive count"),
             "bias": float(bias),
         }
-        inputs = self._inputs
-        inputs.check_weights(self.n_labels, bias)
+        inputs = self._inputs.native(self.n_labels, float(bias))
+        bits = None if self._gold is None else self._gold.reshape(-1)
+        options = _core.MultilabelOptions(
+            missing_costs=missing,
+            spurious_costs=spurious,
+            labels_per_slack=self._part,
+            pairs=self.pairs,
+            sweeps=sweeps,
+        )
         try:
             self.core: _core.MultilabelTask = _core.MultilabelTask(
-                inputs.rows,
-                inputs.columns,
-                inputs.offsets,
-                inputs.indices,
-                inputs.singles,
-                inputs.doubles,
-                None if self._gold is None else self._gold.reshape(-1),
-                self.n_labels,
-                float(bias),
-                self._part,
-                missing,
-                spurious,
-                self.pairs,
-                sweeps,
+                inputs, gold=bits, label_count=self.n_labels, options=options
             )
         except ValueError as error:
             raise InputError(str(error)) from error
@@ -171,10 +165,10 @@ class MultilabelTask(Task):
         if k > 1 and not self.has_k_best:
             raise InputError(NO_K_BEST)
         try:
-            outputs, _, scores, sets = self.core.predict(weights, n_threads, k)
+            found = self.core.predict(weights, n_threads, k)
         except ValueError as error:
             raise InputError(str(error)) from error
-        return outputs.reshape(-1, bytes_of(self.n_labels)), scores, sets
+        return found.outputs.reshape(-1, bytes_of(self.n_labels)), found.scores, found.example_bounds
 
     @property
     def has_k_best(self) -> bool:

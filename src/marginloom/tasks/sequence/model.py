@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from marginloom import _core
 from marginloom.errors import InputError
 from marginloom.features import STORED, Encoded, FeatureSet
 from marginloom.io.model import Tensors
@@ -84,26 +85,20 @@ class SequenceModel(Model):
 
     def strongest(self, count: int) -> list[dict[str, Any]]:
         """Return the weights that are largest in size, with what they connect."""
-        stride = self._stride
-        return [
-            {"weight": float(self.weights[place]), **self._describe(*divmod(place, stride))}
-            for place in strongest_places(self.weights, count, stride, len(self.labels.names))
-        ]
+        names, layout = self.labels.names, self._empty_task().core
+        found = []
+        for place in strongest_places(self.weights, count, layout.stride, len(names)):
+            row, column = divmod(place, layout.stride)
+            described = {"feature": self._row_name(layout, row), "label": names[column]}
+            found.append({"weight": float(self.weights[place]), **described})
+        return found
 
-    def _describe(self, row: int, column: int) -> dict[str, Any]:
-        names = self.labels.names
-        if row < len(names):
-            feature = f"after {names[row]}"
-        elif row < len(names) + 2:
-            feature = "at the start" if row == len(names) else "at the end"
-        else:
-            feature = self.features.describe(row - len(names) - 2)
-        return {"feature": feature, "label": names[column]}
-
-    @property
-    def _stride(self) -> int:
-        empty = SequenceTask.from_lists([], None, feature_count=0, label_count=len(self.labels.names))
-        return empty.core.stride
+    def _row_name(self, layout: _core.SequenceTask, row: int) -> str:
+        if row < layout.start_row:
+            return f"after {self.labels.names[row]}"
+        if row < layout.first_feature_row:
+            return "at the start" if row == layout.start_row else "at the end"
+        return self.features.describe(row - layout.first_feature_row)
 
     def task_of(self, encoded: Encoded) -> SequenceTask:
         """Return the task of labelling encoded sentences."""
@@ -112,10 +107,11 @@ class SequenceModel(Model):
     @property
     def dimension(self) -> int:
         """Number of weights that features and labels ask for."""
-        empty = Encoded(
-            np.zeros(1, np.uint64), np.zeros(1, np.uint64), np.zeros(0, np.uint32), None, self.feature_count
-        )
-        return self.task_of(empty).core.dimension
+        return self._empty_task().core.dimension
+
+    def _empty_task(self) -> SequenceTask:
+        offsets = np.zeros(1, np.uint64)
+        return self.task_of(Encoded(offsets, offsets, np.zeros(0, np.uint32), None, self.feature_count))
 
     def own_parts(self) -> tuple[dict[str, Any], Tensors]:
         """Return features and labels as a file has them."""

@@ -57,21 +57,23 @@ class SequenceTask(Task):
         self._encoded = encoded
         self._gold = gold
         self._label_count = label_count
-        check_weight_count(encoded.feature_count + label_count + 2, label_count, self.way_to_need_less)
+        rows = _core.SequenceTask.weight_rows(encoded.feature_count, label_count)
+        check_weight_count(rows, self.way_to_need_less)
         self._options = {"start_end": start_end, "label_costs": list(label_costs), "constraints": list(forbidden)}
         try:
-            self.core: _core.SequenceTask = _core.SequenceTask(
-                encoded.sentences,
-                encoded.tokens,
-                encoded.features,
-                encoded.values,
-                gold,
-                encoded.feature_count,
-                label_count,
-                start_end,
-                list(label_costs),
-                list(forbidden),
+            data = _core.SequenceData(
+                sentences=encoded.sentences,
+                tokens=encoded.tokens,
+                features=encoded.features,
+                values=encoded.values,
+                gold=gold,
+                feature_count=encoded.feature_count,
+                label_count=label_count,
             )
+            options = _core.SequenceOptions(
+                start_end=start_end, label_costs=list(label_costs), forbidden=list(forbidden)
+            )
+            self.core: _core.SequenceTask = _core.SequenceTask(data, options)
         except ValueError as error:
             raise InputError(str(error)) from error
 
@@ -158,9 +160,9 @@ class SequenceTask(Task):
         Sentence i has the labellings from the i-th number of the last array to the one before the next.
         """
         try:
-            outputs, _, scores, labellings = self.core.predict(weights, n_threads, k)
+            found = self.core.predict(weights, n_threads, k)
         except ValueError as error:
             raise InputError(str(error)) from error
         wide = self.core.bytes_per_label == 2
-        labels = outputs.view("<u2").astype(np.uint16, copy=False) if wide else outputs.astype(np.uint16)
-        return labels, scores, labellings
+        labels = found.outputs.view("<u2").astype(np.uint16, copy=False) if wide else found.outputs.astype(np.uint16)
+        return labels, found.scores, found.example_bounds
