@@ -63,8 +63,9 @@ def pointer(**parameters):
 def test_it_is_listed_and_has_the_common_options():
     assert "point " in run("train", "--help").stdout
     said = run("train", "point", "--help").stdout
-    for option in ("--scale", "--algorithm", "--checkpoint", "--inner-passes"):
+    for option in ("--scale", "--algorithm", "--checkpoint", "--help-all"):
         assert option in said
+    assert "--inner-passes" in run("train", "point", "--help-all").stdout
     assert find_command("point").distribution == "pointing"
 
 

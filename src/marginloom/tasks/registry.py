@@ -40,6 +40,11 @@ class Registered:
     public: Mapping[str, str] = dataclasses.field(default_factory=dict)
     distribution: str = "marginloom"
 
+    @property
+    def name(self) -> str:
+        """Its name in code."""
+        return self.package.rpartition(".")[2]
+
     def part(self, name: str) -> Any:
         """Import one of its parts; `InputError` if a task of another distribution cannot be imported."""
         try:
@@ -126,6 +131,19 @@ def find_command(command: str) -> Registered | None:
     return next(iter(found.values()), None)
 
 
+def name_of(task_type: type) -> str:
+    """Return the name in code of a task; that of the class if it belongs to no registered one.
+
+    Examples
+    --------
+    >>> from marginloom.tasks.sequence.task import SequenceTask
+    >>> name_of(SequenceTask)
+    'sequence'
+    """
+    task = _owner_of(task_type)
+    return task_type.__name__ if task is None else task.name
+
+
 def command_of(model_type: type) -> str:
     """Return the name in files of the task whose models these are.
 
@@ -135,12 +153,22 @@ def command_of(model_type: type) -> str:
     >>> command_of(SequenceModel)
     'tag'
     """
-    packages = [base.__module__.rpartition(".")[0] for base in model_type.__mro__]
-    for candidates in (OWN, all_tasks()):
-        for task in candidates:
-            if task.package in packages and task.command is not None:
-                return task.command
-    raise InputError(
-        f"{model_type.__name__} belongs to no registered task: no entry point of the group {GROUP} names the package "
-        f"{packages[0]}"
-    )
+    task = _owner_of(model_type)
+    if task is None or task.command is None:
+        package = model_type.__module__.rpartition(".")[0]
+        raise InputError(
+            f"{model_type.__name__} belongs to no registered task: no entry point of the group {GROUP} names the "
+            f"package {package}"
+        )
+    return task.command
+
+
+def _owner_of(part: type) -> Registered | None:
+    """Return the task to whose package a class belongs, or the nearest of its bases that belongs to one."""
+    for base in part.__mro__:
+        package = base.__module__.rpartition(".")[0]
+        for tasks in (OWN, all_tasks()):
+            for task in tasks:
+                if task.package == package:
+                    return task
+    return None

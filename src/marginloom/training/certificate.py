@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 
 from marginloom import _core
-from marginloom.errors import CertificateError, InputError
 from marginloom.tasks.base.task import Task
 from marginloom.training.objective import relative_gap
 from marginloom.training.trace import Row
@@ -86,12 +85,5 @@ def checked_certificate(task: Task, found: _core.Certificate) -> Certificate:
     exact = bounded and "exact" in task.core.capabilities
     if bounded and gap < -ROUNDING:
         bounds = f"a dual of {found.dual:.9g} above the primal of {found.primal:.9g}"
-        if task.name == "custom":
-            raise InputError(
-                f"training of {type(task).__name__} ended with {bounds}, which is impossible if its methods agree with "
-                "each other: argmax_augmented has missed a better output, or a state was given that holds outputs "
-                "which it does not return any more; marginloom.testing.check_task finds most such mistakes, and a task "
-                "that may miss the best output says exact = False"
-            )
-        raise CertificateError(f"the certificate has {bounds}, so one of them is wrong")
+        raise task.contradiction(bounds)
     return Certificate(found.primal, found.dual, gap, exact, bounded)

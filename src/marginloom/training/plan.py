@@ -76,8 +76,7 @@ def make_plan(task: Task, spec: RunSpec) -> Plan:
     >>> make_plan(task, RunSpec(algorithm="sgd")).max_iter
     10
     """
-    choice = _choice(task, spec) if spec.algorithm == AUTO else None
-    algorithm = _algorithm(spec, choice)
+    algorithm, choice = chosen_algorithm(task, spec)
     learner = algorithm.learner
     loss = check_loss(learner, spec.loss)
     C = checked("C", spec.C, "positive")
@@ -107,21 +106,26 @@ def make_plan(task: Task, spec: RunSpec) -> Plan:
     )
 
 
-def _choice(task: Task, spec: RunSpec) -> Choice:
+def chosen_algorithm(task: Task, spec: RunSpec) -> tuple[Algorithm, Choice | None]:
+    """Return the algorithm of a run, and what ``auto`` has chosen if it was asked; given parameters come before that.
+
+    Examples
+    --------
+    >>> from marginloom.tasks.sequence.task import SequenceTask
+    >>> task = SequenceTask.from_lists([[[0], [1]]], [[0, 1]], feature_count=2, label_count=2)
+    >>> chosen_algorithm(task, RunSpec(n_threads=2))[0].name
+    'shared-dcd'
+    """
+    if spec.algorithm != AUTO:
+        return find_algorithm(spec.algorithm, spec.learner, spec.engine), None
     check_loss_name(spec.loss)
-    return task.choose(Circumstances(spec.loss, resolve_threads(spec.n_threads), spec.reproducible))
-
-
-def _algorithm(spec: RunSpec, choice: Choice | None) -> Algorithm:
-    """Return the algorithm, with the parameters that were given before those that ``auto`` has chosen."""
-    if choice is None:
-        return find_algorithm(spec.algorithm, spec.learner, spec.engine)
+    choice = task.choose(Circumstances(spec.loss, resolve_threads(spec.n_threads), spec.reproducible))
     learner, engine = spec.learner, spec.engine
     if learner is None or isinstance(learner, Mapping):
         learner = {**choice.learner, **(learner or {})}
     if choice.engine is not None and (engine is None or isinstance(engine, Mapping)):
         engine = {"name": choice.engine, **(engine or {})}
-    return find_algorithm(choice.algorithm, learner, engine)
+    return find_algorithm(choice.algorithm, learner, engine), choice
 
 
 def _drawn_seed() -> int:

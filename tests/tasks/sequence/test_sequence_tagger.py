@@ -36,7 +36,7 @@ def test_parameters_can_be_read_and_set():
     tagger = SequenceTagger(C=0.5, learner={"inner_passes": 2})
     parameters = tagger.get_params()
     assert parameters["C"] == 0.5
-    assert parameters["algorithm"] == "dcd-ssvm"
+    assert parameters["algorithm"] == "auto"
     assert parameters["learner"] == {"inner_passes": 2}
     tagger.set_params(C=2.0, algorithm="perceptron", start_end=True)
     assert (tagger.C, tagger.algorithm, tagger.start_end) == (2.0, "perceptron", True)
@@ -266,7 +266,7 @@ def test_loaded_estimator_continues_where_the_saved_one_is(fitted, tmp_path):
     assert loaded.classes_ == fitted.classes_
     assert loaded.certificate_ == fitted.certificate_
     assert (loaded.n_iter_, loaded.stopped_) == (fitted.n_iter_, fitted.stopped_)
-    for name in ("algorithm", "C", "tol", "features", "start_end"):
+    for name in ("algorithm_", "C", "tol", "features", "start_end"):
         assert getattr(loaded, name) == getattr(fitted, name)
 
 

@@ -13,6 +13,7 @@ from marginloom import _core
 from marginloom.errors import InputError
 from marginloom.memory import check_weight_count
 from marginloom.sparse_matrices import checked_csr
+from marginloom.tasks.base.task import Task
 
 
 @dataclasses.dataclass(frozen=True)
@@ -156,3 +157,26 @@ def _by_precision(
     values: NDArray[np.float32] | NDArray[np.float64],
 ) -> tuple[NDArray[np.float32] | None, NDArray[np.float64] | None]:
     return (values, None) if values.dtype == np.float32 else (None, values)  # type: ignore[return-value]
+
+
+class RowTask(Task):
+    """What tasks share whose examples are rows of numbers."""
+
+    _gold: NDArray[Any] | None
+
+    def __init__(self, X: Any) -> None:
+        self._inputs = Inputs.read(X)
+
+    @property
+    def entries(self) -> int:
+        """Features of all examples together."""
+        return self._inputs.entries
+
+    def way_to_need_less(self) -> str:
+        """Say what a user can do to have fewer weights."""
+        return self._inputs.way_to_need_less()
+
+    @property
+    def memory(self) -> int:
+        """Bytes of the rows and their labels."""
+        return self._inputs.memory + (0 if self._gold is None else self._gold.nbytes)

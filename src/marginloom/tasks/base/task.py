@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from typing import ClassVar
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from marginloom import _core
+from marginloom.errors import CertificateError, InputError
 from marginloom.tasks.base.choice import Choice, Circumstances, usual_choice
+from marginloom.tasks.registry import name_of
 
 
 class Task(ABC):
@@ -23,8 +25,12 @@ class Task(ABC):
         Identifies the examples and their right outputs, for warm starts and checkpoints.
     """
 
-    name: ClassVar[str]
     core: _core.Task
+
+    @property
+    def name(self) -> str:
+        """Its name in code, from the registry; that of its class if it is not registered."""
+        return name_of(type(self))
 
     @property
     @abstractmethod
@@ -63,6 +69,17 @@ class Task(ABC):
     def way_to_need_less(self) -> str:
         """Say what a user can do to have fewer weights."""
         return "take fewer features or labels"
+
+    def _predictions(self, weights: NDArray[np.float64], n_threads: int, k: int) -> _core.Predictions:
+        """Return the k best outputs of every example, as the native task has them."""
+        try:
+            return self.core.predict(weights, n_threads, k)
+        except ValueError as error:
+            raise InputError(str(error)) from error
+
+    def contradiction(self, bounds: str) -> Exception:
+        """Return the error for a dual above the primal, which no rounding explains."""
+        return CertificateError(f"the certificate has {bounds}, so one of them is wrong")
 
     def example_weights(self, sample_weight: ArrayLike | None) -> ArrayLike | None:
         """Return the weights of the native task's examples, given those of what users see as examples."""

@@ -71,7 +71,6 @@ class CustomTask(Task):
     [2]
     """
 
-    name = "custom"
     exact: ClassVar[bool] = True
 
     def __init__(self, X: Iterable[Any], Y: Iterable[Any] | None = None, *, dimension: int) -> None:
@@ -178,6 +177,15 @@ class CustomTask(Task):
     def memory(self) -> int:
         """Bytes of the inputs and outputs that are held in lists, without what they refer to in turn."""
         return sum(_size(part) for part in (self.X, self.Y) if part is not None)
+
+    def contradiction(self, bounds: str) -> Exception:
+        """Return the error for a dual above the primal: the methods contradict each other."""
+        return InputError(
+            f"training of {type(self).__name__} ended with {bounds}, which is impossible if its methods agree with "
+            "each other: argmax_augmented has missed a better output, or a state was given that holds outputs which it "
+            "does not return any more; marginloom.testing.check_task finds most such mistakes, and a task that may "
+            "miss the best output says exact = False"
+        )
 
 
 def _as_sequence(name: str, items: Iterable[Any]) -> Sequence[Any]:

@@ -50,8 +50,6 @@ class DetectionTask(Task):
     ([[1, 0, 0, 0]], [11.0])
     """
 
-    name = "detection"
-
     def __init__(
         self,
         images: ImageSet,
@@ -134,8 +132,5 @@ class DetectionTask(Task):
 
         Image i has the windows from the i-th number of the last array to the one before the next.
         """
-        try:
-            found = self.core.predict(weights, n_threads, k)
-        except ValueError as error:
-            raise InputError(str(error)) from error
+        found = self._predictions(weights, n_threads, k)
         return found.outputs.view("<u2").astype(np.int64).reshape(-1, 4), found.scores, found.example_bounds

@@ -12,11 +12,10 @@ from marginloom import _core
 from marginloom.errors import InputError
 from marginloom.parameters import checked
 from marginloom.tasks.base.dense import require_coefficients, require_costs, require_scores
-from marginloom.tasks.base.inputs import Inputs
-from marginloom.tasks.base.task import Task
+from marginloom.tasks.base.inputs import RowTask
 
 
-class MulticlassTask(Task):
+class MulticlassTask(RowTask):
     """Examples to be classified, with or without their right classes.
 
     Class y scores w_y.x, and all classes share the objective 1/2 |w|^2 + sum_i C_i loss(slack_i): the multiclass SVM
@@ -47,8 +46,6 @@ class MulticlassTask(Task):
     [0, 1, 2]
     """
 
-    name = "multiclass"
-
     def __init__(
         self,
         X: Any,
@@ -58,7 +55,7 @@ class MulticlassTask(Task):
         cost_matrix: ArrayLike | None = None,
         bias: float = 0.0,
     ) -> None:
-        self._inputs = Inputs.read(X)
+        super().__init__(X)
         self._n_classes: int = checked("n_classes", n_classes, "positive count")
         self._gold = None if gold is None else _checked_gold(gold, self._inputs.rows, self._n_classes)
         if cost_matrix is not None:
@@ -97,20 +94,6 @@ class MulticlassTask(Task):
             "bias": str(self._bias),
         }
 
-    @property
-    def entries(self) -> int:
-        """Features of all examples together."""
-        return self._inputs.entries
-
-    def way_to_need_less(self) -> str:
-        """Say what a user can do to have fewer weights."""
-        return self._inputs.way_to_need_less()
-
-    @property
-    def memory(self) -> int:
-        """Bytes of the features and classes."""
-        return self._inputs.memory + (0 if self._gold is None else self._gold.nbytes)
-
     def predict(self, weights: NDArray[np.float64], n_threads: int = 1) -> NDArray[np.uint32]:
         """Return the best class of every example; of equal scores the lowest class."""
         return self.predict_k_best(weights, 1, n_threads)[0][:, 0]
@@ -119,10 +102,7 @@ class MulticlassTask(Task):
         self, weights: NDArray[np.float64], k: int, n_threads: int = 1
     ) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
         """Return the k best classes of every example, best first, or all if there are fewer, and their scores."""
-        try:
-            found = self.core.predict(weights, n_threads, k)
-        except ValueError as error:
-            raise InputError(str(error)) from error
+        found = self._predictions(weights, n_threads, k)
         shape = (self._inputs.rows, min(k, self._n_classes))
         return found.outputs.view(np.uint32).reshape(shape), found.scores.reshape(shape)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import itertools
 from collections.abc import Iterable, Mapping
@@ -11,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from marginloom.algorithms import Algorithm, find_algorithm
+from marginloom.algorithms import Algorithm
 from marginloom.errors import InputError
 from marginloom.io.model import Tensors
 from marginloom.labels.label_set import LabelSet
@@ -24,6 +25,7 @@ from marginloom.tasks.multilabel.metrics import multilabel_scores
 from marginloom.tasks.multilabel.task import MultilabelTask
 from marginloom.threads import resolve_threads
 from marginloom.training.checks import check_loss
+from marginloom.training.plan import chosen_algorithm
 from marginloom.training.spec import RunSpec
 
 LabelCosts: TypeAlias = "Mapping[Any, float | tuple[float, float]] | tuple[float, float] | None"
@@ -189,21 +191,25 @@ class MultilabelProblem(Problem[MultilabelModel]):
 
     def prepare(self, spec: RunSpec) -> Prepared[MultilabelModel]:
         """Give the labels numbers; the loss is the hinge by default, where the algorithm has one."""
-        algorithm = find_algorithm(spec.algorithm, spec.learner, spec.engine)
-        losses = algorithm.learner.losses
-        loss = check_loss(algorithm.learner, "hinge" if spec.loss is None and "hinge" in losses else spec.loss)
         labels, gold = learn_labels(self.training.labels)
         costs = _costs(labels, self.label_costs)
         pairs = _pairs(labels, self.interactions)
-        task = MultilabelTask(
+        make_task = functools.partial(
+            MultilabelTask,
             self.training.X,
             gold,
             len(labels.names),
             label_costs=costs,
             pairs=pairs,
-            labels_per_slack=self._labels_per_slack(algorithm, loss),
             bias=checked("bias", self.bias, "not negative"),
         )
+        task = make_task()
+        algorithm, _ = chosen_algorithm(task, spec)
+        losses = algorithm.learner.losses
+        loss = check_loss(algorithm.learner, "hinge" if spec.loss is None and "hinge" in losses else spec.loss)
+        part = self._labels_per_slack(algorithm, loss)
+        if part is not None:
+            task = make_task(labels_per_slack=part)
         model = MultilabelModel(labels=labels, n_features=task.n_features, bias=float(self.bias), pairs=task.pairs)
         model.settings = {
             "label_costs": _stored_costs(labels, costs),

@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from marginloom import _core
 from marginloom.errors import InputError
 from marginloom.parameters import checked
-from marginloom.tasks.base.inputs import Inputs
-from marginloom.tasks.base.task import Task
+from marginloom.tasks.base.inputs import RowTask
 from marginloom.tasks.multilabel.label_pairs import resolve_pairs
 from marginloom.tasks.multilabel.label_sets import PackedSets, bytes_of, pack_indicators, pack_lists, split, unpack
 
@@ -23,7 +22,7 @@ NO_K_BEST = (
 )
 
 
-class MultilabelTask(Task):
+class MultilabelTask(RowTask):
     """Rows of features that get a set of labels each, with or without their right ones.
 
     A set scores the sum over its labels of w_l.x, plus one weight for every pair of `pairs` that is whole in it. The
@@ -68,8 +67,6 @@ class MultilabelTask(Task):
     (2, ['gold', 'exact', 'bounded', 'loss-augmented', 'k-best', 'implicit', 'factored'])
     """
 
-    name = "multilabel"
-
     def __init__(
         self,
         X: Any,
@@ -83,7 +80,7 @@ class MultilabelTask(Task):
         sweeps: int = 30,
         bias: float = 0.0,
     ) -> None:
-        self._inputs = Inputs.read(X)
+        super().__init__(X)
         self.n_labels: int = checked("n_labels", n_labels, "positive count")
         self._gold = None if gold is None else _packed(gold, self._inputs.rows, self.n_labels)
         self.pairs = resolve_pairs(pairs, self.n_labels, self._indicators)
@@ -135,20 +132,6 @@ class MultilabelTask(Task):
         options = {name: json.dumps(value) for name, value in self._options.items()}
         return {"examples": self.fingerprint, **options, "features": self._inputs.fingerprint}
 
-    @property
-    def entries(self) -> int:
-        """Features of all examples together."""
-        return self._inputs.entries
-
-    def way_to_need_less(self) -> str:
-        """Say what a user can do to have fewer weights."""
-        return self._inputs.way_to_need_less()
-
-    @property
-    def memory(self) -> int:
-        """Bytes of the rows and their labels."""
-        return self._inputs.memory + (0 if self._gold is None else self._gold.nbytes)
-
     def predict(self, weights: NDArray[np.float64], n_threads: int = 1) -> NDArray[np.uint8]:
         """Return the best set of every row, packed as in `marginloom.tasks.multilabel.label_sets`."""
         return self.predict_k_best(weights, 1, n_threads)[0]
@@ -164,10 +147,7 @@ class MultilabelTask(Task):
             raise InputError("labels_per_slack is for training; predict with a task that has all labels together")
         if k > 1 and not self.has_k_best:
             raise InputError(NO_K_BEST)
-        try:
-            found = self.core.predict(weights, n_threads, k)
-        except ValueError as error:
-            raise InputError(str(error)) from error
+        found = self._predictions(weights, n_threads, k)
         return found.outputs.reshape(-1, bytes_of(self.n_labels)), found.scores, found.example_bounds
 
     @property

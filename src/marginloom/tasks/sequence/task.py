@@ -42,8 +42,6 @@ class SequenceTask(Task):
     1
     """
 
-    name = "sequence"
-
     def __init__(
         self,
         encoded: Encoded,
@@ -159,10 +157,7 @@ class SequenceTask(Task):
 
         Sentence i has the labellings from the i-th number of the last array to the one before the next.
         """
-        try:
-            found = self.core.predict(weights, n_threads, k)
-        except ValueError as error:
-            raise InputError(str(error)) from error
+        found = self._predictions(weights, n_threads, k)
         wide = self.core.bytes_per_label == 2
         labels = found.outputs.view("<u2").astype(np.uint16, copy=False) if wide else found.outputs.astype(np.uint16)
         return labels, found.scores, found.example_bounds
