@@ -26,6 +26,7 @@ namespace marginloom {
 
 class Dcd final : public BlockProblem {
  public:
+  // Python names every one of them, so what users get by default is said there alone; these are the paper's.
   struct Parameters {
     Loss loss = Loss::squared_hinge;
     double delta = 0.01;
