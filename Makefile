@@ -3,14 +3,18 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
-SOURCES := pyproject.toml CMakeLists.txt $(shell find cpp src -type f -not -name '*.pyc')
+CORE_SOURCES := CMakeLists.txt $(shell find cpp -type f)
+SOURCES := $(CORE_SOURCES) pyproject.toml $(shell find src -type f -not -name '*.pyc')
+# The core that the tests were compiled with is that of the module, too: it is compiled once.
+CORE := build/tests-plain/libmarginloom_core.a
 # The thread sanitizer of older compilers cannot live with much address randomisation; switch it off where allowed.
 UNSHUFFLED := $(shell setarch -R true 2>/dev/null && echo setarch -R)
+SANITIZE := sanitize-address,undefined sanitize-thread
 DEMO_SENTENCES ?= 100000
 FUZZ_CASES ?= 10000
 FUZZ_SEED ?= 0
 
-.PHONY: demo test test-all fuzz sanitize lint format clean
+.PHONY: demo test test-all fuzz sanitize $(SANITIZE) lint format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m marginloom.tasks.sequence.datasets demo --sentences $(DEMO_SENTENCES)
@@ -31,9 +35,10 @@ test-all: $(VENV)/.installed-test build/tests-plain/core_tests sanitize
 fuzz: $(VENV)/.installed-test
 	PYTHONPATH=tests $(BIN)/python -m fuzz --cases $(FUZZ_CASES) --seed $(FUZZ_SEED)
 
-sanitize: build/tests-address,undefined/core_tests build/tests-thread/core_tests
-	build/tests-address,undefined/core_tests
-	$(UNSHUFFLED) build/tests-thread/core_tests
+sanitize: $(SANITIZE)
+
+$(SANITIZE): sanitize-%: build/tests-%/core_tests
+	$(UNSHUFFLED) $<
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check .
@@ -57,21 +62,31 @@ $(VENV)/.installed: $(SOURCES) | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet .
 	touch $@
 
-$(VENV)/.installed-test: $(SOURCES) | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet '.[test]'
+# In a folder of its own, since what CMake once was told of the core it remembers.
+$(VENV)/.installed-test: $(VENV)/.tools-test $(CORE) $(SOURCES)
+	$(BIN)/python -m pip install --quiet --config-settings=build-dir=build/tests-module \
+		--config-settings=cmake.define.MARGINLOOM_CORE=$(abspath $(CORE)) .
 	touch $@ $(VENV)/.installed
 
-# Not '.[lint]', which would compile the package again.
-$(VENV)/.installed-lint: $(VENV)/.installed-test
-	$(BIN)/python -c 'import tomllib; tools = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; \
-		print(*tools["lint"], sep="\n")' > $(VENV)/lint.txt
-	$(BIN)/python -m pip install --quiet -r $(VENV)/lint.txt
+$(VENV)/.installed-lint: $(VENV)/.installed-test $(VENV)/.tools-lint
+	touch $@
+
+# The tools of an extra without the package, which '.[test]' would compile.
+$(VENV)/.tools-%: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -c 'import tomllib; extras = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; \
+		print(*extras["$*"], sep="\n")' > $(VENV)/$*.txt
+	$(BIN)/python -m pip install --quiet -r $(VENV)/$*.txt
 	touch $@
 
 # The core's own tests: plain, and under the sanitizers that the folder's name says.
-build/tests-%/core_tests: $(SOURCES) $(shell find tests/cpp -type f) $(VENV)/.installed-test
+.PRECIOUS: build/tests-%/libmarginloom_core.a
+build/tests-%/libmarginloom_core.a: $(CORE_SOURCES) | $(VENV)/.tools-test
 	$(BIN)/cmake -S . -B build/tests-$* -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DMARGINLOOM_TESTS=ON \
 		-DCMAKE_BUILD_TYPE=$(if $(filter plain,$*),Release,Debug) -DMARGINLOOM_SANITIZE=$(filter-out plain,$*) \
 		--log-level=WARNING
+	$(BIN)/cmake --build build/tests-$* --target marginloom_core -- --quiet
+	touch $@
+
+build/tests-%/core_tests: build/tests-%/libmarginloom_core.a $(shell find tests/cpp -type f)
 	$(BIN)/cmake --build build/tests-$* -- --quiet
 	touch $@

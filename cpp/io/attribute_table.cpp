@@ -21,24 +21,25 @@ std::string_view unescaped(std::string_view text, std::string& buffer) {
   return buffer;
 }
 
-[[noreturn]] void refuse(std::string_view field, const std::string& problem) {
+[[noreturn]] void refuse_attribute(std::string_view field, const std::string& problem) {
   throw std::invalid_argument("attribute '" + shown(field) + "': " + problem);
 }
 
-double value_of(std::string_view text, std::string_view field) {
+double attribute_value(std::string_view text, std::string_view field) {
   double value = 0;
   const std::size_t sign = text.size() > 1 && text[0] == '+' && text[1] != '-' ? 1 : 0;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data() + sign, end, value);
   if (error == std::errc::invalid_argument || stop != end) {
-    refuse(field, "found '" + shown(text) +
-                      "' after the colon, expected a number; a colon that belongs to the name is written \\:");
+    refuse_attribute(field,
+                     "found '" + shown(text) +
+                         "' after the colon, expected a number; a colon that belongs to the name is written \\:");
   }
   try {
     if (error != std::errc()) throw std::invalid_argument("a value is beyond the range of double precision");
     TokenRows::check(value);
   } catch (const std::invalid_argument& problem) {
-    refuse(field, problem.what());
+    refuse_attribute(field, problem.what());
   }
   return value;
 }
@@ -102,9 +103,10 @@ bool AttributeTable::next_attribute(std::string_view& rest, std::string& buffer,
   const std::string_view field = rest.substr(0, end);
   rest.remove_prefix(end);
   const std::string_view name = field.substr(0, std::min(colon, end));
-  if (name.empty()) refuse(field, "found no name before the colon; a colon that belongs to the name is written \\:");
+  if (name.empty())
+    refuse_attribute(field, "found no name before the colon; a colon that belongs to the name is written \\:");
   attribute.name = backslash ? unescaped(name, buffer) : name;
-  attribute.value = colon < end ? value_of(field.substr(colon + 1), field) : 1;
+  attribute.value = colon < end ? attribute_value(field.substr(colon + 1), field) : 1;
   return true;
 }
 

@@ -4,24 +4,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "core/sparse_product.hpp"
+
 namespace marginloom {
-namespace {
-
-double product(std::span<const Entry> a, std::span<const Entry> b) {
-  double sum = 0;
-  for (std::size_t j = 0, k = 0; j < a.size() && k < b.size();) {
-    if (a[j].index < b[k].index) {
-      ++j;
-    } else if (b[k].index < a[j].index) {
-      ++k;
-    } else {
-      sum += double{a[j++].value} * double{b[k++].value};
-    }
-  }
-  return sum;
-}
-
-}  // namespace
 
 Mira::Mira(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters)
     : task_(std::move(task)),
@@ -77,7 +62,8 @@ void Mira::set_products(const CandidateBatch& candidates) {
     for (std::size_t k = 0; k < j; ++k) {
       const Candidate other = candidates[kept_[k]];
       programme_.set_product(
-          j, k, one.implicit ? dot_difference(*task_, other, difference_) : product(one.difference, other.difference));
+          j, k,
+          one.implicit ? dot_difference(*task_, other, difference_) : sparse_product(one.difference, other.difference));
     }
     // Values have single precision, so that their sums in double precision cancel to 0.
     if (one.implicit) add_difference(*task_, one, -1, {difference_.data()});

@@ -4,6 +4,7 @@
 #include "core/common.hpp"
 #include "core/entry_sort.hpp"
 #include "core/few_numbers.hpp"
+#include "core/sparse_product.hpp"
 #include "tasks/sequence/k_best.hpp"
 
 #include <algorithm>
@@ -79,18 +80,6 @@ void coalesce(std::vector<Entry>& entries, std::vector<Entry>& spare) {
     if (sum != 0) entries[kept++] = {index, static_cast<float>(sum)};
   }
   entries.resize(kept);
-}
-
-// Of two sparse vectors.
-double product(std::span<const Entry> a, std::span<const Entry> b) {
-  double sum = 0;
-  for (std::size_t j = 0, k = 0; j < a.size() && k < b.size();) {
-    if (a[j].index == b[k].index) sum += double{a[j].value} * b[k].value;
-    const WeightIndex reached = std::min(a[j].index, b[k].index);
-    j += a[j].index == reached ? 1 : 0;
-    k += b[k].index == reached ? 1 : 0;
-  }
-  return sum;
 }
 
 [[noreturn]] void no_labelling(std::size_t i) {
@@ -423,7 +412,7 @@ void SequenceTask::products(std::size_t i, ByteView output, std::span<const Byte
       }
     }
     note_rest(others[j], buffers.other_difference);
-    result[j] = sum + product(buffers.difference, buffers.other_difference);
+    result[j] = sum + sparse_product(buffers.difference, buffers.other_difference);
   }
 }
 
