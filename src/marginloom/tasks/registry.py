@@ -28,7 +28,8 @@ class Registered:
     package : str
         Where its parts are; the last word of it is the task's name in code.
     command : str or None
-        Its name on the command line and in model files; None for a task that is for Python alone.
+        Its name on the command line and in model files; None for a task that is for Python alone, whose files have
+        its name in code.
     public : mapping
         Names in `marginloom`, each with the part that has it.
     distribution : str
@@ -69,10 +70,11 @@ OWN = (
         },
     ),
     Registered("marginloom.tasks.multilabel", "multilabel", {"MultilabelClassifier": "estimator"}),
-    Registered("marginloom.tasks.custom", None, {"CustomTask": "task"}),
+    Registered("marginloom.tasks.custom", None, {"CustomEstimator": "estimator", "CustomTask": "task"}),
 )
 
 if TYPE_CHECKING:  # the same names, for type checkers
+    from marginloom.tasks.custom.estimator import CustomEstimator as CustomEstimator
     from marginloom.tasks.custom.task import CustomTask as CustomTask
     from marginloom.tasks.detection.digits import make_digit_detection as make_digit_detection
     from marginloom.tasks.detection.digits import read_mnist as read_mnist
@@ -138,8 +140,8 @@ def command_of(model_type: type) -> str:
     packages = [base.__module__.rpartition(".")[0] for base in model_type.__mro__]
     for candidates in (OWN, all_tasks()):
         for task in candidates:
-            if task.package in packages and task.command is not None:
-                return task.command
+            if task.package in packages:
+                return task.command or task.package.rpartition(".")[2]
     raise InputError(
         f"{model_type.__name__} belongs to no registered task: no entry point of the group {GROUP} names the package "
         f"{packages[0]}"
