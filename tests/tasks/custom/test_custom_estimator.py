@@ -24,6 +24,7 @@ from marginloom import (
     MulticlassClassifier,
     train,
 )
+from marginloom.io.model import load_model, save_model
 
 VOTES = [(2, 1, 0), (0, 3, 1), (1, 0, 4), (3, 1, 1), (1, 2, 0), (0, 1, 2)] * 4
 WINNERS = [int(np.argmax(votes)) for votes in VOTES]
@@ -96,12 +97,33 @@ def test_a_saved_model_is_data_and_the_class_is_given_to_load(tmp_path):
     assert "Signs" not in json.dumps(content)
 
 
-def test_load_takes_no_other_class_for_the_one_of_the_model(fitted, tmp_path):
+def test_no_other_class_is_taken_for_the_one_of_the_model(fitted, tmp_path):
     fitted.save(tmp_path / "m")
-    with pytest.raises(InputError, match="Signs has the dimension 1, and the model was trained with 3 weights"):
-        CustomEstimator.load(tmp_path / "m", task=Signs)
+    other = CustomEstimator.load(tmp_path / "m", task=Signs)
+    for use in (lambda: other.predict(NUMBERS), lambda: other.score(NUMBERS, SIGNS)):
+        with pytest.raises(InputError, match="Signs has the dimension 1, and the model was trained with 3 weights"):
+            use()
     with pytest.raises(TypeError, match="task"):
         CustomEstimator.load(tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    ("entry", "value"),
+    [
+        ("parameters", [1]),
+        ("parameters", None),
+        ("n_weights", 4),
+        ("n_weights", -1),
+        ("n_weights", "3"),
+        ("settings", 3),
+    ],
+)
+def test_a_file_whose_parts_do_not_fit_is_refused(fitted, tmp_path, entry, value):
+    fitted.save(tmp_path / "m")
+    header, tensors = load_model(tmp_path / "m", "custom")
+    save_model(tmp_path / "changed", "custom", {**header, entry: value}, tensors)
+    with pytest.raises(ModelFileError, match="changed"):
+        CustomEstimator.load(tmp_path / "changed", task=Majority)
 
 
 def test_files_of_other_tasks_are_told_apart(fitted, tmp_path):

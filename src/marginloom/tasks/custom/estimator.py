@@ -142,7 +142,8 @@ class CustomEstimator(Estimator):
         path : path
             The file, which holds weights, settings and the task's parameters, and no code.
         task : subclass of CustomTask, or callable
-            What the estimator was made with; nothing in the file is imported by its name.
+            What the estimator was made with; nothing in the file is imported by its name. One with another number of
+            weights is refused when it is first used.
 
         Returns
         -------
@@ -151,7 +152,6 @@ class CustomEstimator(Estimator):
         """
         model = CustomModel.load(path)
         model.make_task = task
-        model.task_of([])  # says so if it is not the one
         return cls._of_model(path, model)
 
     @classmethod
