@@ -40,7 +40,8 @@ class SpanLabels:
         matches = [style.fullmatch(str(name)) for name in names]
         found = [(match["prefix"], match["type"] or UNTYPED) if match else (OUTSIDE, "") for match in matches]
         types = sorted({"", *(kind for _, kind in found)})
-        kinds = np.array([types.index(kind) for _, kind in found], dtype=np.int64)
+        numbers = {kind: number for number, kind in enumerate(types)}
+        kinds = np.array([numbers[kind] for _, kind in found], dtype=np.int64)
         return cls(types, kinds, np.array([prefix for prefix, _ in found], dtype="U1"))
 
     def spans(

@@ -4,10 +4,9 @@ import re
 from pathlib import Path
 
 import numpy as np
+from support.pages import code_of, run_code
 
 from marginloom.metrics import sequence_scores
-
-PAGE = Path(__file__).parent.parent / "docs" / "from_crfsuite.md"
 
 NAMES = {"PER": ["Ana", "Luis", "Eva Ruiz", "Juan Carlos"], "LOC": ["Madrid", "Lima", "Buenos Aires"]}
 FRAMES = ["PER vive en LOC .", "En LOC llueve .", "PER llega a LOC con PER .", "Nadie vive en LOC ."]
@@ -29,18 +28,13 @@ def corpus(count, seed):
     return "\n\n".join(blocks) + "\n"
 
 
-def code_of(page):
-    blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    assert len(blocks) == 7
-    return "".join(blocks)
-
-
 def test_the_code_of_the_page_recognises_entities(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("train.conll").write_text(corpus(40, seed=0), encoding="utf-8")
     Path("test.conll").write_text(corpus(15, seed=1), encoding="utf-8")
-    names = {"__name__": "page"}
-    exec(compile(code_of(PAGE), str(PAGE), "exec"), names)
+    blocks = code_of("from_crfsuite.md")
+    assert len(blocks) == 7
+    names = run_code("".join(blocks))
     assert sequence_scores(names["y_test"], names["y_pred"])["f1"] > 0.9
     assert sequence_scores(names["y_test"], names["y_best"])["f1"] > 0.9
     assert set(names["labels"]) == {"B-PER", "I-PER", "B-LOC", "I-LOC"}
