@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from marginloom.errors import MarginloomError as MarginloomError
     from marginloom.errors import MemoryWarning as MemoryWarning
     from marginloom.errors import ModelFileError as ModelFileError
+    from marginloom.errors import ScoreWarning as ScoreWarning
     from marginloom.io.crfsuite import read_crfsuite as read_crfsuite
     from marginloom.io.crfsuite import write_crfsuite as write_crfsuite
     from marginloom.io.libsvm import read_libsvm as read_libsvm
@@ -52,6 +53,7 @@ _HOMES = {
     "ProgressBar": "marginloom.training.callbacks",
     "Result": "marginloom.training.result",
     "SGD": "marginloom.learners",
+    "ScoreWarning": "marginloom.errors",
     "State": "marginloom.training.state",
     "find_algorithm": "marginloom.algorithms",
     "read_crfsuite": "marginloom.io.crfsuite",
@@ -66,6 +68,8 @@ __all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
+    if name == "metrics":  # a module: to be had without a second import
+        return importlib.import_module("marginloom.metrics")
     if name not in _HOMES:
         raise AttributeError(f"module 'marginloom' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOMES[name]), name)

@@ -27,3 +27,7 @@ class OutputWarning(UserWarning):
 
 class MemoryWarning(UserWarning):
     """Work needs more than half of the memory that the process may have."""
+
+
+class ScoreWarning(UserWarning):
+    """A score says nothing about the predictions, such as the recall of spans where there is none."""

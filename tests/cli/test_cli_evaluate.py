@@ -48,7 +48,42 @@ def test_spans_have_their_scores_too(span_model, tmp_path):
     assert scores["accuracy"] == 0.75
     assert (scores["precision"], scores["recall"]) == (0.5, 1.0)
     assert set(scores["per_label"]) == {"PER", "LOC"}
-    assert "LOC" in run("evaluate", span_model, tmp_path / "test.conll").stdout
+    shown = run("evaluate", span_model, tmp_path / "test.conll").stdout
+    assert all(word in shown for word in ("LOC", "macro", "weighted"))
+
+
+def test_spans_can_be_scored_strictly(span_model, tmp_path):
+    (tmp_path / "test.conll").write_text("Ann B-PER\nLee I-PER\n\nLee B-PER\n\n")
+    given = ["evaluate", span_model, tmp_path / "test.conll", "--json"]
+    lenient, strict = last_json(run(*given))["scores"], last_json(run(*given, "--strict", "bio"))["scores"]
+    assert (lenient["f1"], strict["f1"]) == (1.0, pytest.approx(2 / 3))  # Lee alone is labelled I-PER
+    assert "--strict must be one of the schemes bio" in run(*given, "--strict", "iob", code=2).stderr
+    assert "right labels are not of this scheme: B-PER" in run(*given, "--strict", "ioe", code=1).stderr
+    assert "mark no span that is well formed in bioes" in run(*given, "--strict", "bioes").stderr
+
+
+def test_a_test_set_without_spans_is_scored_with_a_warning(span_model, tmp_path):
+    (tmp_path / "test.conll").write_text("Ann O\nsaw O\n\n")
+    done = run("evaluate", span_model, tmp_path / "test.conll", "--json")
+    assert last_json(done)["scores"]["f1"] == 0
+    assert done.stderr.startswith("marginloom: warning: the right labels mark no span")
+    assert done.stderr.count("\n") == 1
+
+
+def test_labels_that_mark_no_spans_are_shown_each(corpus, model):
+    scores = last_json(run("evaluate", model, corpus / "dev.conll", "--json"))["scores"]
+    shown = run("evaluate", model, corpus / "dev.conll").stdout
+    assert scores["per_label"]["NOUN"]["support"] > 0
+    for label, row in scores["per_label"].items():
+        assert f"{label:<12} precision {row['precision']:.4f}  recall {row['recall']:.4f}" in shown
+
+
+def test_training_shows_the_first_labels_and_leaves_the_others_to_evaluate(tmp_path):
+    write_conll(tmp_path / "t", [[f"w{i}" for i in range(30)]], [[f"L{i:02}" for i in range(30)]])
+    shown = run("train", "tag", tmp_path / "t", "--model", tmp_path / "m", "--dev", tmp_path / "t").stdout
+    assert "L19 " in shown
+    assert "L20 " not in shown
+    assert "and 10 more labels" in shown
 
 
 def test_labels_that_training_did_not_see_count_as_errors_and_are_named(model, tmp_path):

@@ -35,7 +35,7 @@ def test_training_reports_scores_and_a_certificate(folder, tmp_path):
     summary = last_json(run("train", "multilabel", *files, "--model", tmp_path / "m", "--C", "1", "--json"))
     assert summary["loss"] == "hinge"
     assert summary["gap"] <= 0.01
-    assert set(summary["scores"]["dev"]) == {"micro_f1", "macro_f1", "hamming_loss", "subset_accuracy"}
+    assert {"micro_f1", "macro_f1", "hamming_loss", "subset_accuracy", "per_label"} < set(summary["scores"]["dev"])
     assert summary["scores"]["test"]["micro_f1"] > 0.9
     shown = run("train", "multilabel", *files, "--model", tmp_path / "m", "--C", "1").stdout
     assert f"micro_f1 {summary['scores']['test']['micro_f1']:.4f}" in shown
@@ -65,7 +65,7 @@ def test_the_k_best_sets_come_with_scores(folder):
 def test_evaluation_is_that_of_the_estimator(folder):
     X, y = problem(30, 2)
     summary = last_json(run("evaluate", folder / "model", folder / "test.svm", "--json"))
-    assert summary["scores"] == pytest.approx(MultilabelClassifier.load(folder / "model").evaluate(X, y))
+    assert summary["scores"] == MultilabelClassifier.load(folder / "model").evaluate(X, y)
     assert summary["examples"] == 30
     assert summary["unseen_labels"] == {}
 

@@ -150,7 +150,7 @@ def test_trace_has_the_settings_and_a_line_per_iteration(corpus, tmp_path):
     assert (last["primal"], last["dual"], last["gap"]) == (summary["primal"], summary["dual"], summary["gap"])
     assert last["inferences"] == summary["inferences"]
     assert last["active"] == summary["active"]
-    assert last["scores"]["dev"] == summary["scores"]["dev"]
+    assert last["scores"]["dev"] == {"accuracy": summary["scores"]["dev"]["accuracy"]}
 
 
 def test_text_for_readers_names_gap_scores_and_model(corpus, tmp_path):

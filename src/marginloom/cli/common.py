@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any, TextIO
 
@@ -15,6 +15,7 @@ from marginloom.cli.ending import say
 from marginloom.errors import InputError
 from marginloom.io.formats import format_of
 from marginloom.parameters import checked
+from marginloom.tasks.base.metrics import MEASURES
 from marginloom.threads import resolve_threads
 
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="A model that 'marginloom train' has written.")]
@@ -142,11 +143,21 @@ def peak_memory_mb() -> float:
     return peak / (1e6 if sys.platform == "darwin" else 1024)
 
 
-def score_lines(name: str, scores: dict[str, Any]) -> list[str]:
-    """Show scores for reading: a line of numbers, and one per label where there are spans."""
-    numbers = "  ".join(f"{key} {value:.4f}" for key, value in scores.items() if isinstance(value, float))
-    lines = [f"{name:<6} {numbers}"]
-    for label, values in scores.get("per_label", {}).items():
-        shown = "  ".join(f"{key} {values[key]:.4f}" for key in ("precision", "recall", "f1"))
-        lines.append(f"         {label:<12} {shown}  ({values['support']})")
+def score_lines(name: str, scores: dict[str, Any], most: int | None = None) -> list[str]:
+    """Show scores for reading: a line of numbers, then one for each average and for each label, or for so many."""
+    kinds = [kind for kind in ("macro", "weighted") if f"{kind}_precision" in scores]
+    in_rows = {f"{kind}_{measure}" for kind in kinds for measure in MEASURES} - {"macro_f1"}
+    numbers = [f"{key} {value:.4f}" for key, value in scores.items() if isinstance(value, float) and key not in in_rows]
+    lines = [f"{name:<6} {'  '.join(numbers)}"]
+    lines += [_score_row(kind, [scores[f"{kind}_{measure}"] for measure in MEASURES]) for kind in kinds]
+    per_label = list(scores.get("per_label", {}).items())
+    for label, found in per_label[:most]:
+        lines.append(f"{_score_row(label, [found[measure] for measure in MEASURES])}  ({found['support']})")
+    if most is not None and len(per_label) > most:
+        lines.append(f"         ... and {len(per_label) - most} more labels; marginloom evaluate shows all")
     return lines
+
+
+def _score_row(name: str, values: Sequence[float]) -> str:
+    shown = "  ".join(f"{measure} {value:.4f}" for measure, value in zip(MEASURES, values, strict=True))
+    return f"         {name:<12} {shown}"

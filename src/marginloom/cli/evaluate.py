@@ -13,7 +13,7 @@ from marginloom.tasks.base.model import Model
 
 def _run(commands: AnyCommands, options: EvaluateOptions) -> None:
     model: Model = commands.model_type.load(options.model)
-    evaluator = model.evaluator(commands.read_labelled(model, options), options.threads)
+    evaluator = commands.evaluator(model, options)
     if evaluator.unseen:
         shown = ", ".join(f"{label} ({count})" for label, count in list(evaluator.unseen.items())[:10])
         more = f" and {len(evaluator.unseen) - 10} more" if len(evaluator.unseen) > 10 else ""

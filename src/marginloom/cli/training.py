@@ -45,6 +45,9 @@ from marginloom.training.state import State
 #: Options that learners may or may not have a use for.
 COMMON_OPTIONS = ("C", "tol", "loss", "memory")
 
+#: Labels whose scores are shown after training; an object of JSON has all.
+MOST_LABELS = 20
+
 MinCountOption = Annotated[
     int, typer.Option("--min-count", metavar="N", help="Leave out features seen less often in training.")
 ]
@@ -411,7 +414,7 @@ def _report(result: Result, files: dict[str, str | None], scores: dict[str, Any]
             "dual variables and their outputs are always kept"
         )
     for name, values in scores.items():
-        print("\n".join(score_lines(name, values)))
+        print("\n".join(score_lines(name, values, MOST_LABELS)))
     for name, path in files.items():
         if path is not None:
             print(f"{name:<6} {path}")

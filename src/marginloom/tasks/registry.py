@@ -28,7 +28,8 @@ class Registered:
     package : str
         Where its parts are; the last word of it is the task's name in code.
     command : str or None
-        Its name on the command line and in model files; None for a task that is for Python alone.
+        Its name on the command line and in model files; None for a task that is for Python alone, whose files have
+        its name in code.
     public : mapping
         Names in `marginloom`, each with the part that has it.
     distribution : str
@@ -74,10 +75,11 @@ OWN = (
         },
     ),
     Registered("marginloom.tasks.multilabel", "multilabel", {"MultilabelClassifier": "estimator"}),
-    Registered("marginloom.tasks.custom", None, {"CustomTask": "task"}),
+    Registered("marginloom.tasks.custom", None, {"CustomEstimator": "estimator", "CustomTask": "task"}),
 )
 
 if TYPE_CHECKING:  # the same names, for type checkers
+    from marginloom.tasks.custom.estimator import CustomEstimator as CustomEstimator
     from marginloom.tasks.custom.task import CustomTask as CustomTask
     from marginloom.tasks.detection.digits import make_digit_detection as make_digit_detection
     from marginloom.tasks.detection.digits import read_mnist as read_mnist
@@ -154,13 +156,13 @@ def command_of(model_type: type) -> str:
     'tag'
     """
     task = _owner_of(model_type)
-    if task is None or task.command is None:
+    if task is None:
         package = model_type.__module__.rpartition(".")[0]
         raise InputError(
             f"{model_type.__name__} belongs to no registered task: no entry point of the group {GROUP} names the "
             f"package {package}"
         )
-    return task.command
+    return task.command or task.name
 
 
 def _owner_of(part: type) -> Registered | None:

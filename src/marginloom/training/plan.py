@@ -24,7 +24,9 @@ from marginloom.training.checks import (
     checked_sample_weight,
 )
 from marginloom.training.memory import MemoryPlan, plan_memory
-from marginloom.training.spec import RunSpec
+from marginloom.training.spec import RandomSource, RunSpec
+
+_DRAWN_BELOW = 2**31 - 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,7 +86,7 @@ def make_plan(task: Task, spec: RunSpec) -> Plan:
     least_inferences = checked("least_inferences", spec.least_inferences, "count")
     passes = (choice and choice.max_iter) or learner.default_max_iter if spec.max_iter is None else spec.max_iter
     max_iter = checked("max_iter", passes, "positive count")
-    seed = _drawn_seed() if spec.random_state is None else checked("random_state", spec.random_state, "seed")
+    seed = _seed(spec.random_state)
     n_threads = check_threads(algorithm, spec.n_threads)
     check_needs(task, algorithm)
     if spec.reproducible:
@@ -128,5 +130,14 @@ def chosen_algorithm(task: Task, spec: RunSpec) -> tuple[Algorithm, Choice | Non
     return find_algorithm(choice.algorithm, learner, engine), choice
 
 
-def _drawn_seed() -> int:
-    return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+def _seed(random_state: RandomSource | None) -> int:
+    """Return a seed: the one given, or one that is drawn."""
+    match random_state:
+        case None:
+            return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+        case np.random.Generator():
+            return int(random_state.integers(_DRAWN_BELOW))
+        case np.random.RandomState():
+            return int(random_state.randint(_DRAWN_BELOW))
+    seed: int = checked("random_state", random_state, "seed")
+    return seed

@@ -18,6 +18,7 @@ from marginloom.training.checkpoint import Checkpoint
 from marginloom.training.state import State
 
 Evaluation: TypeAlias = Callable[[NDArray[np.float64]], dict[str, Any]]
+RandomSource: TypeAlias = "int | np.random.RandomState | np.random.Generator"
 
 #: What is said of the fields of `RunParameters`, wherever they are parameters.
 PARAMETER_TEXT = """
@@ -37,8 +38,8 @@ n_threads : int
 memory : int or str, optional
     For the candidates that a learner with a dual keeps: bytes, or a text such as ``"500M"``. It changes the time
     and not the result. By default half of what is free.
-random_state : int, optional
-    Seed. None draws one.
+random_state : int, numpy.random.RandomState or numpy.random.Generator, optional
+    Seed. A random state draws one, another in every run; so does None.
 reproducible : bool
     Train only in ways in which the same seed gives the same bits. With one thread all do, with several not the fastest.
 learner, engine : mapping or ready object, optional
@@ -58,7 +59,7 @@ class RunParameters:
     loss: str | None = None
     n_threads: int = 1
     memory: int | str | None = None
-    random_state: int | None = 0
+    random_state: RandomSource | None = 0
     reproducible: bool = False
     learner: Mapping[str, Any] | Learner | None = None
     engine: str | Mapping[str, Any] | Engine | None = None

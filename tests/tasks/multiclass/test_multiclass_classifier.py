@@ -136,6 +136,15 @@ def test_weights_of_examples_count_as_repetitions(blobs):
     assert objective(weighted, X, y, weights=repeats) == pytest.approx(weighted.certificate_.primal, rel=1e-9)
 
 
+def test_weights_of_absent_classes_are_ignored_where_all_classes_have_one(blobs):
+    X, y = blobs
+    weights = {"ant": 3.0, "bee": 0.5, "cat": 1.0}
+    classifier = MulticlassClassifier(class_weight={**weights, "dog": 7.0}).fit(X, y)
+    assert np.array_equal(classifier.coef_, MulticlassClassifier(class_weight=weights).fit(X, y).coef_)
+    with pytest.raises(InputError, match="the weight of class 'dog'"):
+        MulticlassClassifier(class_weight={**weights, "dog": -7.0}).fit(X, y)
+
+
 def test_class_weights_multiply_the_weights_of_examples(blobs):
     X, y = blobs
     rng = np.random.default_rng(0)
@@ -173,6 +182,7 @@ def test_cost_matrix_is_the_loss(blobs):
     [
         ({"class_weight": "heavy"}, "class_weight must be 'balanced' or a dict"),
         ({"class_weight": {"dog": 2.0}}, "'dog' is not a label"),
+        ({"class_weight": {"ant": 2.0, "bee": 1.0, "dog": 2.0}}, "'dog' is not a label"),
         ({"class_weight": {"ant": -1.0}}, "the weight of class 'ant'"),
         ({"cost_matrix": np.ones((3, 3))}, "0 on the diagonal"),
         ({"cost_matrix": np.zeros((2, 2))}, "shape"),

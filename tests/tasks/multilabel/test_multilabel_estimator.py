@@ -125,11 +125,17 @@ def test_evaluation_agrees_with_scikit_learn():
         "hamming_loss": reference.hamming_loss(Y[40:], predicted),
         "subset_accuracy": reference.accuracy_score(Y[40:], predicted),
     }
-    assert classifier.evaluate(X[40:], Y[40:]) == pytest.approx(expected)
+    scores = classifier.evaluate(X[40:], Y[40:])
+    assert {name: scores[name] for name in expected} == pytest.approx(expected)
+    for average in ("macro", "weighted"):
+        found = reference.precision_recall_fscore_support(Y[40:], predicted, average=average, zero_division=0.0)[:3]
+        assert [scores[f"{average}_{name}"] for name in ("precision", "recall", "f1")] == pytest.approx(found)
+    per_label = np.array(reference.precision_recall_fscore_support(Y[40:], predicted, zero_division=0.0)).T
+    assert [list(row.values()) for row in scores["per_label"].values()] == pytest.approx(per_label)
     assert classifier.score(X[40:], Y[40:]) == pytest.approx(expected["subset_accuracy"])
     assert classifier.history_[-1]["scores"]["dev"] == pytest.approx(expected)
     lists = [[int(label) for label in np.flatnonzero(row)] for row in Y[40:]]
-    assert classifier.evaluate(X[40:], lists) == pytest.approx(expected)
+    assert classifier.evaluate(X[40:], lists) == scores
 
 
 def test_labels_that_training_did_not_see_count_as_misses():

@@ -12,7 +12,8 @@ from marginloom.errors import InputError
 from marginloom.tasks.multiclass import metrics as class_metrics
 from marginloom.tasks.multiclass.metrics import class_scores
 from marginloom.tasks.sequence import metrics
-from marginloom.tasks.sequence.metrics import is_span_labelling, sequence_scores, spans
+from marginloom.tasks.sequence.metrics import sequence_scores
+from marginloom.tasks.sequence.spans import is_span_labelling, spans
 
 TYPES = ["PER", "LOC", "B-side"]
 
@@ -86,11 +87,15 @@ def test_spans_of_hand_worked_sentences(labels, expected):
         ("O B-X I-X", True),
         ("S-X", True),
         ("O U-X L-Y", True),
-        ("O", False),
+        ("O", True),
         ("", False),
         ("O B-X NOUN", False),
         ("O B- I-", False),
-        ("B I O", False),
+        ("B I O", True),
+        ("B I E S", True),
+        ("S E L U O", False),
+        ("PER-B PER-I O", True),
+        ("PER-B I-PER O", False),
         ("X-PER O", False),
         ("b-X O", False),
     ],
@@ -133,18 +138,26 @@ def test_equal_spans_of_different_sentences_count_separately():
         ([["NOUN", "VERB"], ["NOUN", "NOUN"]], [["NOUN", "NOUN"], ["NOUN", "NOUN"]]),
         ([[0, 1], [2, 2]], [[0, 0], [2, 2]]),
         ([np.array([0, 1]), np.array([2, 2])], [np.array([0, 0]), np.array([2, 2])]),
-        ([["O", "O"], ["O", "O"]], [["O", "B-X"], ["O", "O"]]),
     ],
 )
-def test_labels_that_mark_no_spans_have_accuracy_only(gold, predicted):
+def test_labels_that_mark_no_spans_are_scored_each(gold, predicted):
     scores = sequence_scores(gold, predicted)
-    assert scores == {"accuracy": 0.75}
+    assert scores["accuracy"] == 0.75
     assert type(scores["accuracy"]) is float
+    assert "f1" not in scores
+    flat = [[label for labels in sentences for label in labels] for sentences in (gold, predicted)]
+    names = sorted({*flat[0], *flat[1]})
+    expected = np.array(precision_recall_fscore_support(*flat, labels=names, zero_division=0.0)).T
+    assert list(scores["per_label"]) == list(map(str, names))
+    assert [list(values.values()) for values in scores["per_label"].values()] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("empty", [[], [[]], [[], []]])
-def test_no_tokens_have_accuracy_zero(empty):
-    assert sequence_scores(empty, empty) == {"accuracy": 0.0}
+def test_without_tokens_every_score_is_zero(empty):
+    scores = sequence_scores(empty, empty)
+    assert scores.pop("per_label") == {}
+    assert set(scores.values()) == {0.0}
+    assert "f1" not in scores
 
 
 def test_different_lengths_are_an_error_that_names_the_sentence():

@@ -125,7 +125,7 @@ def test_score_is_the_share_of_right_tokens(fitted):
     predicted = fitted.predict(OTHER_WORDS)
     right = sum(a == b for p, t in zip(predicted, OTHER_TAGS, strict=True) for a, b in zip(p, t, strict=True))
     assert fitted.score(OTHER_WORDS, OTHER_TAGS) == right / sum(map(len, OTHER_TAGS))
-    assert fitted.evaluate(OTHER_WORDS, OTHER_TAGS) == {"accuracy": fitted.score(OTHER_WORDS, OTHER_TAGS)}
+    assert fitted.evaluate(OTHER_WORDS, OTHER_TAGS)["accuracy"] == fitted.score(OTHER_WORDS, OTHER_TAGS)
 
 
 def test_span_labels_are_evaluated_as_spans():

@@ -17,7 +17,7 @@ from marginloom.errors import ModelFileError
 from marginloom.io.files import StrPath, atomic_write, open_binary
 from marginloom.io.model import task_of
 from marginloom.io.overwriting import refuse_overwriting, refuse_same_outputs
-from marginloom.tasks.base.model import Model
+from marginloom.tasks.base.model import Evaluator, Model
 from marginloom.tasks.registry import all_tasks, find_command
 
 KBestOption = Annotated[int, typer.Option("--k-best", metavar="K", min=1, help="Write the K best, not only one.")]
@@ -90,6 +90,10 @@ class TaskCommands(ABC, Generic[SomeModel, SomePredict, SomeEvaluate]):
     @abstractmethod
     def read_labelled(self, model: SomeModel, options: SomeEvaluate) -> Any:
         """Read examples with their right outputs, as the model's `evaluator` takes them."""
+
+    def evaluator(self, model: SomeModel, options: SomeEvaluate) -> Evaluator:
+        """Return what scores the model on the input."""
+        return model.evaluator(self.read_labelled(model, options), options.threads)
 
     @abstractmethod
     def describe(self, model: SomeModel) -> list[tuple[str, str]]:

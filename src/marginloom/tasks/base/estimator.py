@@ -137,7 +137,11 @@ class Estimator(BaseEstimator, RunParameters):  # type: ignore[misc]
     @classmethod
     def load(cls, path: StrPath) -> Self:
         """Read a model that `save` or the command line has written."""
-        model = cls.model_type.load(path)
+        return cls._of_model(path, cls.model_type.load(path))
+
+    @classmethod
+    def _of_model(cls, path: StrPath, model: Model) -> Self:
+        """Return an estimator that is fitted with a model from a file."""
         try:
             estimator = cls(**_common_parameters(model.settings), **cls._own_parameters(model))
             estimator._adopt(model)

@@ -95,8 +95,8 @@ class Model(ABC):
         """Return a model without weights from what `own_parts` returned, which may be damaged: check it."""
 
     def scores(self, sets: Mapping[str, Any], n_threads: int = 1) -> dict[str, dict[str, Any]]:
-        """Return the scores on every set of examples with their right outputs."""
-        return {name: self.evaluator(labelled, n_threads)(self.weights) for name, labelled in sets.items()}
+        """Return all scores on every set of examples with their right outputs."""
+        return {name: self.report(self.evaluator(labelled, n_threads)) for name, labelled in sets.items()}
 
     def report(self, evaluator: Evaluator) -> dict[str, Any]:
         """Return all scores of the model, also those that would be too long for every iteration of training."""

@@ -42,7 +42,8 @@ class MulticlassClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         The value of that feature; the larger it is, the less the intercepts are held down.
     class_weight : dict or "balanced", optional
         Factor of C for the examples of a class, 1 for classes that are not named; balanced: such that the examples of
-        every class weigh the same together.
+        every class weigh the same together. Where all classes of y are named, more names do no harm, as in
+        scikit-learn; otherwise a name that is not a class of y is an error.
     cost_matrix : array or dict, optional
         What predicting a class costs where another is right, in training: an array, ``cost_matrix[right, predicted]``
         in the order of `classes_`, or a dict from pairs (right, predicted), 1 for those that are not named.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from marginloom.errors import InputError
-from marginloom.tasks.base.metrics import precision_recall_f1, ratio
+from marginloom.tasks.base.metrics import averages, ratio, scores_per_label
 
 
 def class_scores(gold: ArrayLike, predicted: ArrayLike, names: Sequence[str | int]) -> dict[str, Any]:
@@ -25,8 +25,9 @@ def class_scores(gold: ArrayLike, predicted: ArrayLike, names: Sequence[str | in
     Returns
     -------
     dict
-        ``accuracy``; ``macro_f1``, the mean F1 of the classes that occur in one of the two; and ``per_label``: for
-        each of these, by its name, ``precision``, ``recall``, ``f1`` and ``support``, the number of true examples.
+        ``accuracy``; ``macro_precision``, ``macro_recall`` and ``macro_f1``, the means over the classes that occur in
+        one of the two; ``weighted_precision`` and so on, the means weighted by support; and ``per_label``: for each of
+        these classes, by its name, ``precision``, ``recall``, ``f1`` and ``support``, the number of true examples.
 
     Examples
     --------
@@ -41,17 +42,6 @@ def class_scores(gold: ArrayLike, predicted: ArrayLike, names: Sequence[str | in
         np.bincount(numbers[numbers < len(names)], minlength=len(names)).tolist()
         for numbers in (truth, guess, truth[truth == guess])
     )
-    per_label = {
-        str(name): {
-            **precision_recall_f1(in_both[place], in_predicted[place], in_gold[place]),
-            "support": in_gold[place],
-        }
-        for place, name in enumerate(names)
-        if in_gold[place] or in_predicted[place]
-    }
-    f1 = [float(values["f1"]) for values in per_label.values()]
-    return {
-        "accuracy": ratio(int(np.count_nonzero(truth == guess)), truth.size),
-        "macro_f1": sum(f1) / len(f1) if f1 else 0.0,
-        "per_label": per_label,
-    }
+    per_label = scores_per_label(names, in_both, in_predicted, in_gold)
+    accuracy = ratio(int(np.count_nonzero(truth == guess)), truth.size)
+    return {"accuracy": accuracy, **averages(per_label), "per_label": per_label}

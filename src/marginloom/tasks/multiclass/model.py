@@ -176,10 +176,16 @@ def _class_factors(labels: LabelSet, gold: NDArray[np.uint16], given: ClassWeigh
         return np.asarray(gold.size / (len(counts) * counts))
     if not isinstance(given, Mapping):
         raise InputError(f"class_weight must be 'balanced' or a dict from class to weight, not {given!r}")
-    factors = np.ones(len(counts))
-    for label, factor in given.items():
-        factors[labels.find(label)] = checked(f"the weight of class {label!r}", factor, "not negative")
-    return factors
+    weights = {
+        label.item() if isinstance(label, np.generic) else label: checked(
+            f"the weight of class {label!r}", factor, "not negative"
+        )
+        for label, factor in given.items()
+    }
+    if not all(name in weights for name in labels.names):  # one that is not there may be a misspelt one that is
+        for label in weights:
+            labels.find(label)
+    return np.array([weights.get(name, 1.0) for name in labels.names])
 
 
 def _stored_class_weight(labels: LabelSet, factors: NDArray[np.float64] | None, given: ClassWeight) -> Any:
@@ -246,8 +252,7 @@ class MulticlassEvaluator:
     def __call__(self, weights: NDArray[np.float64]) -> dict[str, Any]:
         """Return accuracy and macro F1, and the mean cost where there is a cost matrix."""
         scores = self.report(weights)
-        del scores["per_label"]
-        return scores
+        return {name: scores[name] for name in ("accuracy", "macro_f1", "mean_cost") if name in scores}
 
     def report(self, weights: NDArray[np.float64]) -> dict[str, Any]:
         """Return all scores, also those of every class."""

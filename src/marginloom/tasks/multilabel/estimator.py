@@ -186,7 +186,7 @@ class MultilabelClassifier(Estimator):
         return float(self.evaluate(X, y)["subset_accuracy"])
 
     def evaluate(self, X: Any, y: Any) -> dict[str, Any]:
-        """Return all scores: micro and macro F1, Hamming loss and subset accuracy."""
+        """Return all scores: micro and macro F1, Hamming loss, subset accuracy, and those of every label."""
         self._check_fitted()
         model: MultilabelModel = self.model_
         return model.scores({"given": LabelledRows(validated_rows(self, X), y)}, self.n_threads)["given"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from marginloom.errors import InputError
-from marginloom.tasks.base.metrics import ratio
+from marginloom.tasks.base.metrics import averages, ratio, scores_per_label
 
 
 def multilabel_scores(gold: Any, predicted: Any) -> dict[str, float]:
@@ -35,6 +36,34 @@ def multilabel_scores(gold: Any, predicted: Any) -> dict[str, float]:
     {'micro_f1': 0.8, 'macro_f1': 0.5, 'hamming_loss': 0.25, 'subset_accuracy': 0.5}
     """
     return {score.__name__: score(gold, predicted) for score in (micro_f1, macro_f1, hamming_loss, subset_accuracy)}
+
+
+def scores_of_labels(gold: Any, predicted: Any, names: Sequence[Any]) -> dict[str, Any]:
+    """Return `multilabel_scores` with averages and the scores of every label.
+
+    Parameters
+    ----------
+    gold, predicted : 0/1 array or sparse matrix
+        A row per example and a column per label; 1 where the label is present.
+    names : sequence
+        The labels.
+
+    Returns
+    -------
+    dict
+        More than `multilabel_scores`: ``macro_precision`` and ``macro_recall``, means over all labels as ``macro_f1``
+        is; ``weighted_precision``, ``weighted_recall`` and ``weighted_f1``, weighted by support; and ``per_label``: for
+        each label, also one that never occurs, ``precision``, ``recall``, ``f1`` and ``support``.
+
+    Examples
+    --------
+    >>> scores = scores_of_labels(np.array([[1, 0], [1, 1]]), np.array([[1, 0], [1, 0]]), ["x", "y"])
+    >>> scores["macro_recall"], scores["per_label"]["y"]
+    (0.5, {'precision': 0.0, 'recall': 0.0, 'f1': 0.0, 'support': 1})
+    """
+    counts = [found.tolist() for found in _label_counts(gold, predicted)]
+    per_label = scores_per_label(names, *counts, with_absent=True)
+    return {**multilabel_scores(gold, predicted), **averages(per_label), "per_label": per_label}
 
 
 def micro_f1(gold: Any, predicted: Any) -> float:

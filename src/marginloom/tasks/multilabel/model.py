@@ -18,10 +18,10 @@ from marginloom.io.model import Tensors
 from marginloom.labels.label_set import LabelSet
 from marginloom.parameters import checked
 from marginloom.tasks.base.dense import require_coefficients, require_scores
-from marginloom.tasks.base.model import Model, Prepared, Problem
+from marginloom.tasks.base.model import Evaluator, Model, Prepared, Problem
 from marginloom.tasks.multilabel.features import LabelledRows, encode_labels, learn_labels
 from marginloom.tasks.multilabel.label_sets import unpack
-from marginloom.tasks.multilabel.metrics import multilabel_scores
+from marginloom.tasks.multilabel.metrics import multilabel_scores, scores_of_labels
 from marginloom.tasks.multilabel.task import MultilabelTask
 from marginloom.threads import resolve_threads
 from marginloom.training.checks import check_loss
@@ -104,6 +104,11 @@ class MultilabelModel(Model):
     def evaluator(self, labelled: LabelledRows, n_threads: int = 1) -> MultilabelEvaluator:
         """Return what scores weights of this classifier on examples with their right labels."""
         return MultilabelEvaluator(self, labelled, n_threads)
+
+    def report(self, evaluator: Evaluator) -> dict[str, Any]:
+        """Return all scores, with averages and those of every label."""
+        assert isinstance(evaluator, MultilabelEvaluator)
+        return evaluator.report(self.weights)
 
     def summary(self) -> dict[str, Any]:
         """Return the labels, the number of features, the bias and the pairs."""
@@ -278,7 +283,6 @@ class MultilabelEvaluator:
     """Scores weights of a multilabel classifier on examples with their right labels."""
 
     def __init__(self, model: MultilabelModel, labelled: LabelledRows, n_threads: int = 1) -> None:
-        self._n_labels = len(model.labels.names)
         self._n_threads = resolve_threads(n_threads)
         self._task = model.task_of(labelled.X)
         self._gold, unseen = encode_labels(model.labels, labelled.labels)
@@ -286,6 +290,8 @@ class MultilabelEvaluator:
             raise InputError(f"there are {self._gold.shape[0]} sets of labels for {self._task.core.size} examples")
         #: Labels that training did not see, with how often they occur.
         self.unseen: dict[str, int] = unseen
+        self._n_labels = len(model.labels.names)
+        self._names = [*model.labels.names, *unseen]
 
     @property
     def counts(self) -> dict[str, int]:
@@ -301,6 +307,13 @@ class MultilabelEvaluator:
 
     def __call__(self, weights: NDArray[np.float64]) -> dict[str, Any]:
         """Return micro and macro F1, Hamming loss and subset accuracy."""
+        return dict(multilabel_scores(self._gold, self._predicted(weights)))
+
+    def report(self, weights: NDArray[np.float64]) -> dict[str, Any]:
+        """Return all scores, also those of every label."""
+        return scores_of_labels(self._gold, self._predicted(weights), self._names)
+
+    def _predicted(self, weights: NDArray[np.float64]) -> NDArray[np.uint8]:
+        """Return the predicted sets as a 0/1 matrix with a column for every label that there is."""
         predicted = unpack(self._task.predict(weights, self._n_threads), self._n_labels)
-        beyond = self._gold.shape[1] - self._n_labels
-        return dict(multilabel_scores(self._gold, np.pad(predicted, ((0, 0), (0, beyond)))))
+        return np.pad(predicted, ((0, 0), (0, len(self.unseen))))

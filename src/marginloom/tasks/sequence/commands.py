@@ -21,7 +21,8 @@ from marginloom.labels.label_set import UNSEEN
 from marginloom.parameters import checked
 from marginloom.tasks.base.commands import EvaluateOptions, KBestOptions, TaskCommands, streams
 from marginloom.tasks.sequence.features import LabelledSentences, new_features
-from marginloom.tasks.sequence.model import SequenceModel, SequenceProblem
+from marginloom.tasks.sequence.model import SequenceEvaluator, SequenceModel, SequenceProblem
+from marginloom.tasks.sequence.spans import check_scheme
 
 #: What to do with columns, and so of no use where a file holds ready features.
 COLUMN_OPTIONS = ("features", "column", "pos_column", "gazetteer", "clusters", "hash_bits")
@@ -137,6 +138,14 @@ class SequenceEvaluateOptions(EvaluateOptions):
 
     column: ColumnOption = None
     format: FormatOption = None
+    strict: Annotated[
+        str | None,
+        typer.Option(
+            "--strict",
+            metavar="SCHEME",
+            help="Count only spans that are well formed in a scheme: bio, bioes, bilou or ioe.",
+        ),
+    ] = None
 
 
 class SequenceCommands(TaskCommands[SequenceModel, SequencePredictOptions, SequenceEvaluateOptions]):
@@ -175,6 +184,12 @@ class SequenceCommands(TaskCommands[SequenceModel, SequencePredictOptions, Seque
         corpus = read_corpus([options.input], chosen)
         column = corpus.label_column(trained_column if options.column is None else options.column)
         return LabelledSentences.from_corpus(corpus, column)
+
+    def evaluator(self, model: SequenceModel, options: SequenceEvaluateOptions) -> SequenceEvaluator:
+        """Return what scores the model on sentences, strictly by a scheme of spans if that is asked for."""
+        with usage_errors():
+            check_scheme(options.strict, "--strict")
+        return model.evaluator(self.read_labelled(model, options), options.threads, options.strict)
 
     def describe(self, model: SequenceModel) -> list[tuple[str, str]]:
         """Return the lines of `inspect` on features and labels."""

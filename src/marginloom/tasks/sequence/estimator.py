@@ -9,11 +9,13 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from marginloom.errors import InputError
 from marginloom.features import FeatureSet
 from marginloom.io.files import StrPath
 from marginloom.parameters import checked
 from marginloom.tasks.base.estimator import Estimator
 from marginloom.tasks.base.model import Model
+from marginloom.tasks.base.outputs import OutputList
 from marginloom.tasks.sequence.constraints import Pair
 from marginloom.tasks.sequence.features import (
     evaluation_set,
@@ -23,6 +25,7 @@ from marginloom.tasks.sequence.features import (
     source_of,
 )
 from marginloom.tasks.sequence.model import SequenceModel, SequenceProblem
+from marginloom.tasks.sequence.named_weights import NamedWeights
 from marginloom.training.callbacks import Callback
 from marginloom.training.checkpoint import Checkpoint
 
@@ -59,6 +62,10 @@ class SequenceTagger(Estimator):
     ----------
     classes_ : list
         The labels.
+    attributes_ : list of str
+        The names of the features.
+    state_features_, transition_features_ : mapping
+        The weights that are not 0, by pairs of a feature and a label, and of a label and the one that follows it.
     {common attributes}
 
     Examples
@@ -90,6 +97,8 @@ class SequenceTagger(Estimator):
         lengths: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         eval_set: Any = None,
+        X_dev: Any = None,
+        y_dev: Any = None,
         callbacks: Sequence[Callback] = (),
         checkpoint: StrPath | Checkpoint | None = None,
         resume: bool = False,
@@ -109,6 +118,8 @@ class SequenceTagger(Estimator):
             Factor of C for every sentence; 0 drops it.
         eval_set : tuple (X, y) or (X, y, lengths), optional
             Scored after every iteration as ``dev``.
+        X_dev, y_dev : lists, optional
+            The same as ``eval_set=(X_dev, y_dev)``, as users of CRFsuite write it.
         {common parameters of fit}
 
         Returns
@@ -120,7 +131,8 @@ class SequenceTagger(Estimator):
             training = labelled_stream(X, y)
         else:
             training = labelled_sentences(X, y, lengths)
-        evaluation_sets = {} if eval_set is None else {"dev": evaluation_set(eval_set)}
+        to_score = _one_evaluation_set(eval_set, X_dev, y_dev)
+        evaluation_sets = {} if to_score is None else {"dev": evaluation_set(to_score)}
         problem = SequenceProblem(
             training=training,
             features=self._new_features(training.source),
@@ -151,8 +163,27 @@ class SequenceTagger(Estimator):
         super()._adopt(model)
         self.classes_ = list(self.tagger_.labels.names)
 
+    @property
+    def attributes_(self) -> list[str]:
+        """The names of the features."""
+        features = self.tagger_.features
+        return [features.describe(number) for number in range(features.feature_count)]
+
+    @property
+    def state_features_(self) -> NamedWeights:
+        """The weights that are not 0, by pairs of a feature and a label."""
+        return self.tagger_.state_weights()
+
+    @property
+    def transition_features_(self) -> NamedWeights:
+        """The weights that are not 0, by pairs of a label and the one that follows it."""
+        return self.tagger_.transition_weights()
+
     def predict(self, X: Any, lengths: ArrayLike | None = None) -> Any:
-        """Return the best labels: a list of lists, or a flat array if `lengths` is given."""
+        """Return the best labels: a list of lists, or a flat array if `lengths` is given.
+
+        numpy takes the list for an array of one dimension, with a list for each sentence.
+        """
         self._check_fitted()
         source = source_of(X, lengths)
         offsets, numbers = self.tagger_.predict(source, self.n_threads)
@@ -161,7 +192,12 @@ class SequenceTagger(Estimator):
             return labels
         items = labels.tolist()
         bounds = offsets.tolist()
-        return [items[start:end] for start, end in itertools.pairwise(bounds)]
+        return OutputList(items[start:end] for start, end in itertools.pairwise(bounds))
+
+    def predict_single(self, xseq: Any) -> list[Any]:
+        """Return the best labels of one sentence."""
+        labels: list[Any] = self.predict([xseq])[0]
+        return labels
 
     def predict_k_best(
         self, X: Any, k: int = 3, lengths: ArrayLike | None = None
@@ -179,10 +215,17 @@ class SequenceTagger(Estimator):
         """Return the share of tokens that get the right label."""
         return float(self.evaluate(X, y, lengths)["accuracy"])
 
-    def evaluate(self, X: Any, y: Any, lengths: ArrayLike | None = None) -> dict[str, Any]:
-        """Return all scores: accuracy, and for BIO labels precision, recall and f1 of spans."""
+    def evaluate(
+        self, X: Any, y: Any, lengths: ArrayLike | None = None, *, strict: str | None = None
+    ) -> dict[str, Any]:
+        """Return all scores: accuracy, those of spans where labels mark some, averages, and those of every label.
+
+        They are those of `marginloom.metrics.sequence_scores`; with `strict`, only spans that are well formed in a
+        scheme (``"bio"``, ``"bioes"``, ``"bilou"``, ``"ioe"``) count.
+        """
         self._check_fitted()
-        return self.tagger_.scores({"given": labelled_sentences(X, y, lengths)}, self.n_threads)["given"]
+        evaluator = self.tagger_.evaluator(labelled_sentences(X, y, lengths), self.n_threads, strict)
+        return self.tagger_.report(evaluator)
 
     @classmethod
     def _own_parameters(cls, model: SequenceModel) -> dict[str, Any]:
@@ -207,3 +250,14 @@ class SequenceTagger(Estimator):
             gazetteers=self.gazetteers,
             n_threads=self.n_threads,
         )
+
+
+def _one_evaluation_set(eval_set: Any, X_dev: Any, y_dev: Any) -> Any:
+    """Return what to score on, however it was given."""
+    if X_dev is None and y_dev is None:
+        return eval_set
+    if eval_set is not None:
+        raise InputError("eval_set and X_dev mean the same; give one of them")
+    if X_dev is None or y_dev is None:
+        raise InputError(f"{'X_dev' if X_dev is None else 'y_dev'} is missing: sentences to score on need their labels")
+    return X_dev, y_dev

@@ -19,10 +19,12 @@ from marginloom.labels.label_set import LabelSet
 from marginloom.labels.numbered import NumberedLabels
 from marginloom.memory import require_memory
 from marginloom.parameters import checked
-from marginloom.tasks.base.model import Model, Prepared, Problem, strongest_places
+from marginloom.tasks.base.model import Evaluator, Model, Prepared, Problem, strongest_places
 from marginloom.tasks.sequence.constraints import BOUNDARY, START, Pair, forbidden_pairs, named_pairs
 from marginloom.tasks.sequence.features import LabelledSentences
-from marginloom.tasks.sequence.metrics import numbered_scores
+from marginloom.tasks.sequence.metrics import SHORT, numbered_scores, warn_without_spans
+from marginloom.tasks.sequence.named_weights import NamedWeights
+from marginloom.tasks.sequence.spans import check_scheme
 from marginloom.tasks.sequence.task import SequenceTask
 from marginloom.threads import resolve_threads
 from marginloom.training.spec import RunSpec
@@ -65,9 +67,16 @@ class SequenceModel(Model):
         found = list(zip(parts, scores.tolist(), strict=True))
         return [found[start:end] for start, end in itertools.pairwise(labellings.tolist())]
 
-    def evaluator(self, labelled: LabelledSentences, n_threads: int = 1) -> SequenceEvaluator:
-        """Return what scores weights of this tagger on labelled sentences."""
-        return SequenceEvaluator(self, labelled, n_threads)
+    def evaluator(
+        self, labelled: LabelledSentences, n_threads: int = 1, strict: str | None = None
+    ) -> SequenceEvaluator:
+        """Return what scores weights of this tagger on labelled sentences; `strict` is that of `sequence_scores`."""
+        return SequenceEvaluator(self, labelled, n_threads, strict)
+
+    def report(self, evaluator: Evaluator) -> dict[str, Any]:
+        """Return all scores, with averages and those of every type of span, or of every label."""
+        assert isinstance(evaluator, SequenceEvaluator)
+        return evaluator.report(self.weights)
 
     @property
     def feature_count(self) -> int:
@@ -99,6 +108,20 @@ class SequenceModel(Model):
         if row < layout.first_feature_row:
             return "at the start" if row == layout.start_row else "at the end"
         return self.features.describe(row - layout.first_feature_row)
+
+    def transition_weights(self) -> NamedWeights:
+        """Return the weights of pairs of labels that follow each other, without those that are 0."""
+        names, layout = self.labels.names, self._empty_task().core
+        return NamedWeights(self._rows(layout)[: layout.start_row], names.__getitem__, names)
+
+    def state_weights(self) -> NamedWeights:
+        """Return the weights of pairs of a feature and a label, without those that are 0."""
+        layout = self._empty_task().core
+        return NamedWeights(self._rows(layout)[layout.first_feature_row :], self.features.describe, self.labels.names)
+
+    def _rows(self, layout: _core.SequenceTask) -> NDArray[np.float64]:
+        """Return the weights as rows with a column per label."""
+        return self.weights.reshape(-1, layout.stride)[:, : len(self.labels.names)]
 
     def task_of(self, encoded: Encoded) -> SequenceTask:
         """Return the task of labelling encoded sentences."""
@@ -246,7 +269,11 @@ def _label_costs(labels: LabelSet, given: Mapping[Any, float] | None) -> list[fl
 class SequenceEvaluator:
     """Scores weights of a tagger on labelled sentences, which are encoded once."""
 
-    def __init__(self, model: SequenceModel, labelled: LabelledSentences, n_threads: int = 1) -> None:
+    def __init__(
+        self, model: SequenceModel, labelled: LabelledSentences, n_threads: int = 1, strict: str | None = None
+    ) -> None:
+        check_scheme(strict)
+        self._strict = strict
         self._n_threads = resolve_threads(n_threads)
         encoded = model.features.transform(labelled.source)
         labels = NumberedLabels.of(labelled.labels)
@@ -272,6 +299,16 @@ class SequenceEvaluator:
         return hashlib.sha256(repr((self._task.fingerprints, gold)).encode()).hexdigest()
 
     def __call__(self, weights: NDArray[np.float64]) -> dict[str, Any]:
-        """Return the scores."""
+        """Return accuracy, and for labels that mark spans their precision, recall and F1."""
+        scores = self._scores(weights)
+        return {name: scores[name] for name in SHORT if name in scores}
+
+    def report(self, weights: NDArray[np.float64]) -> dict[str, Any]:
+        """Return all scores, and warn where those of spans mean nothing."""
+        scores = self._scores(weights)
+        warn_without_spans(scores, self._strict)
+        return scores
+
+    def _scores(self, weights: NDArray[np.float64]) -> dict[str, Any]:
         predicted = self._task.predict(weights, self._n_threads)
-        return numbered_scores(self._gold, predicted, self._bounds, self._names)
+        return numbered_scores(self._gold, predicted, self._bounds, self._names, self._strict)

@@ -1,0 +1,90 @@
+"""Estimators have the manners that scikit-learn's own tools count on."""
+
+import dataclasses
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from support.custom_chains import Majority, votes
+
+from marginloom import CustomEstimator, MulticlassClassifier, SequenceTagger, make_tagging
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    estimator: Any
+    X: Any
+    y: Any
+    shown: str
+
+
+def classes():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    return X, np.array(["ant", "bee", "cat"])[X[:, :3].argmax(axis=1)]
+
+
+CASES = {
+    "tag": Case(
+        SequenceTagger(features="words", C=0.5),
+        *make_tagging(30, seed=0),
+        "SequenceTagger(C=0.5, features='words')",
+    ),
+    "classify": Case(MulticlassClassifier(C=0.5), *classes(), "MulticlassClassifier(C=0.5)"),
+    "custom": Case(
+        CustomEstimator(task=Majority, C=0.5),
+        *votes(30),
+        "CustomEstimator(C=0.5, task=<class 'support.custom_chains.Majority'>)",
+    ),
+}
+
+
+@pytest.fixture(params=CASES)
+def case(request):
+    return CASES[request.param]
+
+
+def test_parameters_are_those_of_the_constructor(case):
+    parameters = case.estimator.get_params()
+    again = type(case.estimator)(**parameters)
+    assert again.get_params() == parameters
+    assert again.set_params(C=2.0).get_params() == {**parameters, "C": 2.0}
+
+
+def test_repr_shows_what_differs_from_the_defaults(case):
+    assert " ".join(repr(case.estimator).split()) == case.shown
+
+
+def test_a_clone_trains_to_the_same_weights(case):
+    first, second = (clone(case.estimator).fit(case.X, case.y) for _ in range(2))
+    assert not hasattr(clone(first), "model_")
+    assert np.array_equal(first.model_.weights, second.model_.weights)
+
+
+def test_pickles_predict_and_score_the_same(case):
+    unfitted = pickle.loads(pickle.dumps(case.estimator))
+    assert unfitted.get_params() == case.estimator.get_params()
+    fitted = unfitted.fit(case.X, case.y)
+    again = pickle.loads(pickle.dumps(fitted))
+    assert list(again.predict(case.X)) == list(fitted.predict(case.X))
+    assert again.score(case.X, case.y) == fitted.score(case.X, case.y)
+
+
+def test_cross_validation_scores_what_the_folds_predict(case):
+    scores = cross_val_score(case.estimator, case.X, case.y, cv=3)
+    assert scores.shape == (3,)
+    assert np.isfinite(scores).all()
+    found = cross_val_predict(case.estimator, case.X, case.y, cv=3)
+    assert found.shape == (len(case.X),)
+    assert type(found[0]) is type(clone(case.estimator).fit(case.X, case.y).predict(case.X)[0])
+
+
+def test_grid_search_refits_the_best(case):
+    search = GridSearchCV(case.estimator, {"C": [0.01, 1.0], "random_state": [0, 1]}, cv=2, n_jobs=1)
+    search.fit(case.X, case.y)
+    best = clone(case.estimator).set_params(**search.best_params_).fit(case.X, case.y)
+    assert np.array_equal(search.best_estimator_.model_.weights, best.model_.weights)
+    assert search.score(case.X, case.y) == best.score(case.X, case.y)
