@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom.errors import InputError
+from marginloom.tasks.sequence.schemes import SCHEMES as CONSTRAINED
 
 Span: TypeAlias = tuple[str, int, int]
 
@@ -18,8 +19,8 @@ OUTSIDE = "O"
 #: The type of spans whose labels have none, as seqeval calls it.
 UNTYPED = "_"
 
-#: The prefixes of the first, an inner and the last token of a span, and of the only token of a short one.
-SCHEMES = {"bio": "BIIB", "bioes": "BIES", "bilou": "BILU", "ioe": "IIEE"}
+#: What can be scored strictly, with the prefixes as `Scheme.marks` has them: constraints, and spans that may touch.
+SCHEMES = {**{name: scheme.marks for name, scheme in CONSTRAINED.items()}, "ioe": "IIEE"}
 
 #: How labels are written: B-PER or PER-B, or without a type.
 _PREFIXED = re.compile(r"(?P<prefix>[BIESLU])(-(?P<type>.+))?", re.DOTALL)
