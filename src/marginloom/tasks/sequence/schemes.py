@@ -109,7 +109,7 @@ class Scheme:
         self, types: list[str], kind: NDArray[np.int64], joined: NDArray[np.bool_], followed: NDArray[np.bool_]
     ) -> NumberedLabels:
         """Return the labels of tokens by their types, and by whether others of their span come before and after."""
-        first, inner, last, only = self.marks
+        first, inner, last, only = tuple(self.marks)
         prefixes = [only, first, last, inner]
         names = [f"{prefix}-{name}" if name else _OUTSIDE for name in types for prefix in prefixes]
         different = list(dict.fromkeys(names))
