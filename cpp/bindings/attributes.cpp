@@ -58,6 +58,7 @@ void bind_attributes(nb::module_& module) {
       .def_prop_ro("tokens", &AttributeTable::tokens)
       .def_prop_ro("bytes", &AttributeTable::bytes)
       .def("sentences", [](const AttributeTable& self) { return to_numpy(self.sentences()); })
+      .def("weights", [](const AttributeTable& self) { return to_numpy(self.weights()); })
       .def("line_number",
            [](const AttributeTable& self, std::size_t token) {
              if (token >= self.tokens()) throw nb::index_error("beyond the table");

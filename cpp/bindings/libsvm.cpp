@@ -21,6 +21,7 @@ struct LibsvmArrays {
   OutputArray<std::uint32_t> label_numbers;
   std::vector<std::string> label_names;
   OutputArray<std::uint64_t> lines;
+  OutputArray<std::int64_t> groups;
 };
 
 LibsvmArrays parse(const nb::bytes& text, const std::string& name, std::size_t first_line) {
@@ -35,7 +36,8 @@ LibsvmArrays parse(const nb::bytes& text, const std::string& name, std::size_t f
           .label_offsets = to_numpy(std::move(rows.label_offsets)),
           .label_numbers = to_numpy(std::move(rows.labels)),
           .label_names = std::move(names),
-          .lines = to_numpy(std::move(rows.lines))};
+          .lines = to_numpy(std::move(rows.lines)),
+          .groups = to_numpy(std::move(rows.groups))};
 }
 
 template <class Value>
@@ -61,7 +63,7 @@ void bind_libsvm(nb::module_& module) {
   bind_result(module, "LibsvmTable", Field{"offsets", &LibsvmArrays::offsets}, Field{"indices", &LibsvmArrays::indices},
               Field{"values", &LibsvmArrays::values}, Field{"label_offsets", &LibsvmArrays::label_offsets},
               Field{"label_numbers", &LibsvmArrays::label_numbers}, Field{"label_names", &LibsvmArrays::label_names},
-              Field{"lines", &LibsvmArrays::lines});
+              Field{"lines", &LibsvmArrays::lines}, Field{"groups", &LibsvmArrays::groups});
   module.def("parse_libsvm", &parse, nb::arg("text"), nb::arg("name"), nb::arg("first_line"));
   module.def("format_libsvm", &format<float>, nb::arg("labels"), nb::arg("offsets"), nb::arg("indices"),
              nb::arg("values"));

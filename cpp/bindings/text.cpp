@@ -1,15 +1,16 @@
 // Vocabularies, column files, and features from Python objects.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <stdexcept>
-#include <tuple>
 
 #include "bindings/bindings.hpp"
 #include "bindings/token_arrays.hpp"
-#include "core/shown.hpp"
+#include "bindings/token_encoder.hpp"
 #include "features/token_rows.hpp"
 #include "features/vocabulary.hpp"
 #include "io/column_table.hpp"
@@ -21,55 +22,10 @@ std::string as_string(const nb::bytes& bytes) {
   return {static_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-void add_dict(Vocabulary& vocabulary, bool grow, nb::handle token, TokenRows& rows, std::string& joined) {
-  for (const auto& [key, value] : nb::cast<nb::dict>(token)) {
-    if (!PyUnicode_Check(key.ptr())) throw std::invalid_argument("a feature name is not a string");
-    if (PyUnicode_Check(value.ptr())) {
-      joined.assign(text_of(key)).append("=").append(text_of(value));
-      rows.add(number_of(vocabulary, joined, grow), 1);
-      continue;
-    }
-    const double number = PyFloat_AsDouble(value.ptr());
-    if (number == -1 && PyErr_Occurred()) {
-      PyErr_Clear();
-      throw std::invalid_argument("feature '" + shown(text_of(key)) + "' is neither a number nor a string");
-    }
-    rows.add(number_of(vocabulary, text_of(key), grow), number);
-  }
-}
-
-void add_token(Vocabulary& vocabulary, bool grow, nb::handle token, TokenRows& rows, std::string& joined) {
-  if (PyDict_Check(token.ptr())) {
-    add_dict(vocabulary, grow, token, rows, joined);
-  } else if (PyUnicode_Check(token.ptr()) || !PySequence_Check(token.ptr())) {
-    throw std::invalid_argument("a token must be a list of feature strings or a dict of name and value");
-  } else {
-    for (const nb::handle feature : token) {
-      if (!PyUnicode_Check(feature.ptr())) throw std::invalid_argument("a feature is not a string");
-      rows.add(number_of(vocabulary, text_of(feature), grow), 1);
-    }
-  }
-  rows.end_token();
-}
-
-TokenArrays encode_tokens(Vocabulary& vocabulary, nb::handle sentences, bool grow) {
-  TokenRows rows;
-  std::vector<std::uint64_t> offsets{0};
-  std::string joined;
-  for (const nb::handle sentence : sentences) {
-    std::size_t position = 0;
-    for (const nb::handle token : sentence) {
-      check_signals();
-      try {
-        add_token(vocabulary, grow, token, rows, joined);
-      } catch (const std::invalid_argument& error) {
-        throw std::invalid_argument("sentence " + std::to_string(offsets.size() - 1) + ", token " +
-                                    std::to_string(position) + ": " + error.what());
-      }
-      ++position;
-    }
-    offsets.push_back(rows.tokens.size() - 1);
-  }
+TokenArrays encode_tokens(Vocabulary& vocabulary, nb::handle sentences, bool grow, const nb::bytes& separator) {
+  TokenEncoder encoder(vocabulary, grow, as_string(separator));
+  for (const nb::handle sentence : sentences) encoder.add_sentence(sentence);
+  auto [offsets, rows] = std::move(encoder).finish();
   return to_arrays(std::move(offsets), std::move(rows));
 }
 
@@ -131,8 +87,9 @@ void bind_text(nb::module_& module) {
       .def("__init__",
            [](Vocabulary* self, const InputArray<std::uint8_t>& text, const InputArray<std::uint64_t>& offsets) {
              const std::string_view letters(reinterpret_cast<const char*>(text.data()), text.size());
-             new (self) Vocabulary(letters, view(offsets), std::make_shared<std::pair<nb::object, nb::object>>(
-                                                               nb::cast(text), nb::cast(offsets)));
+             new (self)
+                 Vocabulary(letters, view(offsets),
+                            std::make_shared<std::pair<nb::object, nb::object>>(nb::cast(text), nb::cast(offsets)));
            })
       .def("__len__", &Vocabulary::size)
       .def("find",
@@ -143,8 +100,11 @@ void bind_text(nb::module_& module) {
       .def("name",
            [](const Vocabulary& self, std::size_t id) {
              if (id >= self.size()) throw nb::index_error("beyond the vocabulary");
-             return std::string(self.name(id));
+             std::string name(self.name(id));
+             std::ranges::replace(name, path_separator, ':');
+             return name;
            })
+      .def("with_names_as_shown", [](const Vocabulary& self) { return self.with_separators_as(':'); })
       .def("text", [](const Vocabulary& self) { return nb::bytes(self.text().data(), self.text().size()); })
       .def("offsets",
            [](const Vocabulary& self) {
@@ -152,7 +112,7 @@ void bind_text(nb::module_& module) {
            })
       .def("selected",
            [](const Vocabulary& self, const InputArray<std::uint32_t>& ids) { return self.selected(view(ids)); })
-      .def("encode_tokens", &encode_tokens, nb::arg("sentences"), nb::arg("grow"))
+      .def("encode_tokens", &encode_tokens, nb::arg("sentences"), nb::arg("grow"), nb::arg("separator"))
       .def("encode_strings", &encode_strings, nb::arg("strings"), nb::arg("grow"))
       .def("encode_column", &encode_column, nb::arg("table"), nb::arg("column"), nb::arg("grow"));
 
@@ -160,15 +120,19 @@ void bind_text(nb::module_& module) {
     return to_numpy(self.sentences());
   });
   nb::class_<ColumnTable, TokenColumns>(module, "ColumnTable")
-      .def("__init__",
-           [](ColumnTable* self, const nb::bytes& text, bool conllu, const std::string& name, std::size_t first_line,
-              std::size_t columns) {
-             std::string owned = as_string(text);
-             interruptible([&](StopRequest& stop) {
-               new (self) ColumnTable(std::move(owned), conllu ? ColumnFormat::conllu : ColumnFormat::conll, name,
-                                      first_line, columns, stop);
-             });
-           })
+      .def(
+          "__init__",
+          [](ColumnTable* self, const nb::bytes& text, bool conllu, const std::string& name, std::size_t first_line,
+             std::size_t columns, std::optional<std::size_t> id_column) {
+            std::string owned = as_string(text);
+            ColumnFormat format = conllu ? ColumnFormat::conllu : ColumnFormat::conll;
+            if (conllu) format.id = id_column;
+            interruptible([&](StopRequest& stop) {
+              new (self) ColumnTable(std::move(owned), format, name, first_line, columns, stop);
+            });
+          },
+          nb::arg("text"), nb::arg("conllu"), nb::arg("name"), nb::arg("first_line"), nb::arg("columns"),
+          nb::arg("id_column").none() = 0)
       .def_prop_ro("name", &ColumnTable::name)
       .def_prop_ro("columns", &ColumnTable::columns)
       .def_prop_ro("tokens", &ColumnTable::tokens)
@@ -183,6 +147,7 @@ void bind_text(nb::module_& module) {
              if (token >= self.tokens()) throw nb::index_error("beyond the table");
              return self.line_number(token);
            })
+      .def_prop_ro("line_with_spaces", &ColumnTable::line_with_spaces)
       .def("with_labels", &with_labels, nb::arg("labels"), nb::arg("numbers"), nb::arg("column"), nb::arg("k") = 1);
 }
 

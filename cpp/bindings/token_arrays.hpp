@@ -27,7 +27,7 @@ struct TokenArrays {
 
 [[nodiscard]] inline TokenArrays to_arrays(std::vector<std::uint64_t> sentences, TokenRows rows) {
   TokenArrays arrays = to_arrays(std::move(sentences), SparseRows{std::move(rows.tokens), std::move(rows.features)});
-  if (!rows.indicators) arrays.values = to_numpy(std::move(rows.values));
+  if (!rows.indicators()) arrays.values = to_numpy(std::move(rows.values));
   return arrays;
 }
 

@@ -19,8 +19,9 @@ namespace marginloom {
 struct TokenRows {
   std::vector<std::uint64_t> tokens{0};
   std::vector<std::uint32_t> features;
-  std::vector<float> values;
-  bool indicators = true;  // all values are 1
+  std::vector<float> values;  // none while all are 1
+
+  [[nodiscard]] bool indicators() const { return values.empty(); }
 
   static void check(double value) {
     if (!std::isfinite(value)) throw std::invalid_argument("a value is NaN or infinite");
@@ -31,10 +32,12 @@ struct TokenRows {
 
   void add(std::uint32_t feature, double value) {
     if (feature == Vocabulary::unknown || value == 0) return;
-    check(value);
+    if (value != 1) {
+      check(value);
+      if (values.empty()) values.assign(features.size(), 1);
+    }
     features.push_back(feature);
-    values.push_back(static_cast<float>(value));
-    indicators &= value == 1;
+    if (value != 1 || !values.empty()) values.push_back(static_cast<float>(value));
   }
 
   void end_token() { tokens.push_back(features.size()); }

@@ -10,6 +10,10 @@
 
 namespace marginloom {
 
+// Between the names of a feature that is nested, such as {"a": {"b": 2.0}}: a byte that no text in UTF-8 has, so that
+// no other feature has the same name.
+constexpr char path_separator = '\xFF';
+
 // A hash of a string, the same on every machine.
 [[nodiscard]] std::uint32_t key_hash(std::string_view text);
 
@@ -29,6 +33,10 @@ class Vocabulary {
   [[nodiscard]] std::size_t size() const { return offsets().size() - 1; }
   [[nodiscard]] std::uint32_t find(std::string_view name) const;  // `unknown` if it is not there
   std::uint32_t intern(std::string_view name);                    // its number, new if it was not there
+
+  // find() for many names, into as many `ids`: sooner than one by one, since memory is waited for once for all.
+  void find_all(std::span<const std::string_view> names, std::span<std::uint32_t> ids) const;
+
   [[nodiscard]] std::string_view name(std::size_t id) const {
     return text().substr(offsets()[id], offsets()[id + 1] - offsets()[id]);
   }
@@ -36,6 +44,9 @@ class Vocabulary {
   [[nodiscard]] std::span<const std::uint64_t> offsets() const {
     return lent_offsets_.empty() ? std::span<const std::uint64_t>(offsets_) : lent_offsets_;
   }
+
+  // The same names with every path_separator replaced; throws std::invalid_argument if two become the same.
+  [[nodiscard]] Vocabulary with_separators_as(char shown) const;
 
   // The vocabulary of the chosen names, numbered in the order of `ids`.
   [[nodiscard]] Vocabulary selected(std::span<const std::uint32_t> ids) const;

@@ -26,6 +26,10 @@ std::string_view unescaped(std::string_view text, std::string& buffer) {
 }
 
 double attribute_value(std::string_view text, std::string_view field) {
+  const auto is_blank = [](char c) { return c == ' '; };
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  if (text.empty()) return 1;
   double value = 0;
   const std::size_t sign = text.size() > 1 && text[0] == '+' && text[1] != '-' ? 1 : 0;
   const char* end = text.data() + text.size();
@@ -44,24 +48,48 @@ double attribute_value(std::string_view text, std::string_view field) {
   return value;
 }
 
+// Takes declarations off the beginning of a line, and the tabs after them; `weight` becomes what the last one says.
+void take_declarations(std::string_view& line, double& weight) {
+  constexpr std::string_view name = "@weight:";
+  while (line.starts_with('@')) {
+    const std::string_view field = line.substr(0, line.find('\t'));
+    if (!field.starts_with(name)) {
+      refuse(field, "before the label only @weight:NUMBER may begin with @, which declares the sequence's weight");
+    }
+    if (field.size() == name.size()) refuse(field, "found no number after the colon, expected the sequence's weight");
+    weight = attribute_value(field.substr(name.size()), field);
+    if (weight < 0) refuse(field, "a weight must not be negative; 0 leaves the sequence out");
+    line.remove_prefix(field.size());
+    while (line.starts_with('\t')) line.remove_prefix(1);
+  }
+}
+
 }  // namespace
 
 AttributeTable::AttributeTable(std::string text, std::string name, std::size_t first_line, StopRequest stop)
     : text_(std::move(text)), name_(std::move(name)), first_line_(first_line) {
+  double weight = 1;
   const auto end_sentence = [&] {
-    if (lines_.size() > sentences_.back()) sentences_.push_back(lines_.size());
+    if (lines_.size() > sentences_.back()) {
+      sentences_.push_back(lines_.size());
+      weights_.push_back(weight);
+    }
+    weight = 1;
   };
   std::string buffer;
   std::size_t number = first_line;
   for (std::size_t position = 0; position < text_.size(); ++number) {
     stop.check();
-    const std::size_t begin = position;
-    if (line_at(position).empty()) {
+    std::string_view line = line_at(position);
+    if (line.empty()) {
       end_sentence();
       continue;
     }
-    lines_.push_back(begin);
     try {
+      const bool declares = line.starts_with('@');
+      take_declarations(line, weight);
+      if (declares && line.empty()) continue;
+      lines_.push_back(static_cast<std::size_t>(line.data() - text_.data()));
       visit_attributes(lines_.size() - 1, buffer, [](const Attribute&) {});
     } catch (const std::invalid_argument& problem) {
       throw std::invalid_argument(name_ + ", line " + std::to_string(number) + ": " + problem.what());

@@ -18,18 +18,22 @@ struct Attribute {
 };
 
 // Fields are separated by tabs, the label is the first. An attribute is `name` or `name:value`; in names and labels
-// `\:` is a colon and `\\` a backslash, any other backslash is itself. A colon in the label needs no backslash. Empty
-// fields after the label are no attributes. Only a line without any character is blank, and there are no comments.
+// `\:` is a colon and `\\` a backslash, any other backslash is itself. A colon in the label needs no backslash. Blanks
+// around a value do not count, and a value that is empty is 1. Empty fields after the label are no attributes. Only a
+// line without any character is blank, and there are no comments. `@weight:X` before the label of an item, or on a line
+// of its own, is the weight of the sequence; the last one counts.
 class AttributeTable {
  public:
-  // Throws std::invalid_argument, with `name` and the line, if an attribute has no name or its value is no number that
-  // single precision can hold.
+  // Throws std::invalid_argument, with `name` and the line, if an attribute has no name, its value is no number that
+  // single precision can hold, a weight is no number or negative, or something else begins with @ where a label
+  // belongs.
   AttributeTable(std::string text, std::string name, std::size_t first_line, StopRequest stop = {});
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::size_t tokens() const { return lines_.size(); }
   [[nodiscard]] std::size_t bytes() const { return text_.size(); }
   [[nodiscard]] const std::vector<std::uint64_t>& sentences() const { return sentences_; }  // offsets into tokens
+  [[nodiscard]] const std::vector<double>& weights() const { return weights_; }             // of the sequences
   [[nodiscard]] std::size_t line_number(std::size_t token) const;
 
   // The views hold until the next call with the same buffer, or as long as the table.
@@ -58,8 +62,9 @@ class AttributeTable {
   std::string text_;
   std::string name_;
   std::size_t first_line_;
-  std::vector<std::uint64_t> lines_;  // where the line of each item begins
+  std::vector<std::uint64_t> lines_;  // where the label of each item begins
   std::vector<std::uint64_t> sentences_{0};
+  std::vector<double> weights_;
 };
 
 }  // namespace marginloom

@@ -8,7 +8,6 @@ namespace marginloom {
 namespace {
 
 constexpr std::string_view document_mark = "-DOCSTART-";
-constexpr std::size_t conllu_columns = 10;
 
 bool is_space(char c) {
   return c == ' ' || c == '\t';
@@ -29,11 +28,20 @@ std::string_view take_cell(std::string_view& line, bool tabs_only) {
   return cell;
 }
 
+// Whether a line has tabs, and between them cells with spaces within.
+bool has_spaces_within(std::string_view line, std::size_t cells) {
+  if (line.find('\t') == std::string_view::npos) return false;
+  std::size_t between_tabs = 0;
+  while (!line.empty()) between_tabs += !std::ranges::all_of(take_cell(line, true), is_space);
+  return between_tabs < cells;
+}
+
 }  // namespace
 
 ColumnTable::ColumnTable(std::string text, ColumnFormat format, std::string name, std::size_t first_line,
                          std::size_t columns, StopRequest stop)
     : text_(std::move(text)), format_(format), name_(std::move(name)), first_line_(first_line), columns_(columns) {
+  bool has_clean_tabs = false;
   const auto end_sentence = [&] {
     if (lines_.size() > sentences_.back()) sentences_.push_back(lines_.size());
   };
@@ -46,16 +54,37 @@ ColumnTable::ColumnTable(std::string text, ColumnFormat format, std::string name
     if (kind == Line::blank || kind == Line::document_start) end_sentence();
     if (kind != Line::token) continue;
     const std::size_t cells = count_cells(line);
-    if (columns_ == 0) columns_ = format_ == ColumnFormat::conllu ? conllu_columns : cells;
-    if (cells != columns_) {
-      throw std::invalid_argument(
-          name_ + ", line " + std::to_string(number) + ": found " + std::to_string(cells) +
-          (cells == 1 ? " column, expected " : " columns, expected ") + std::to_string(columns_) +
-          (format_ == ColumnFormat::conllu ? " separated by tabs, as CoNLL-U has" : " as in the lines before"));
-    }
+    if (columns_ == 0) columns_ = format_.columns ? format_.columns : cells;
+    const bool has_spaces = !format_.tabs_only && has_spaces_within(line, cells);
+    check_count(cells, number, has_spaces);
+    if (has_spaces && !line_with_spaces_) line_with_spaces_ = number;
+    has_clean_tabs |= !has_spaces && line.find('\t') != std::string_view::npos;
     lines_.push_back(begin);
   }
   end_sentence();
+  if (line_with_spaces_ && has_clean_tabs && !format_.tabs_only) {
+    refuse(*line_with_spaces_,
+           "found a space within what tabs separate, which other lines have not, so that its columns "
+           "are not theirs; write something else for the space, such as _");
+  }
+}
+
+void ColumnTable::check_count(std::size_t cells, std::size_t number, bool has_spaces) const {
+  if (cells == columns_) return;
+  std::string problem = "found " + std::to_string(cells) + (cells == 1 ? " column, expected " : " columns, expected ") +
+                        std::to_string(columns_);
+  if (format_.tabs_only) {
+    problem += columns_ == ColumnFormat::conllu.columns ? " separated by tabs, as CoNLL-U has"
+                                                        : " separated by tabs, as # global.columns says";
+  } else {
+    problem += " as in the lines before";
+  }
+  if (has_spaces) problem += "; it has tabs, and spaces within what they separate: write something else, such as _";
+  refuse(number, problem);
+}
+
+void ColumnTable::refuse(std::size_t number, const std::string& problem) const {
+  throw std::invalid_argument(name_ + ", line " + std::to_string(number) + ": " + problem);
 }
 
 // The line that begins at `position`, without its end; `position` moves on to the next.
@@ -71,16 +100,17 @@ std::string_view ColumnTable::line_at(std::size_t& position) const {
 ColumnTable::Line ColumnTable::classify(std::string_view line) const {
   if (std::ranges::all_of(line, is_space)) return Line::blank;
   std::string_view rest = line;
-  if (format_ == ColumnFormat::conllu) {
+  if (format_.tabs_only) {
     if (line.front() == '#') return Line::other;
-    const std::string_view id = take_cell(rest, true);
-    return id.find_first_of("-.") == std::string_view::npos ? Line::token : Line::other;
+    if (!format_.id) return Line::token;
+    for (std::size_t column = 0; column < *format_.id; ++column) take_cell(rest, true);
+    return take_cell(rest, true).find_first_of("-.") == std::string_view::npos ? Line::token : Line::other;
   }
   return take_cell(rest, false) == document_mark ? Line::document_start : Line::token;
 }
 
 std::size_t ColumnTable::count_cells(std::string_view line) const {
-  if (format_ == ColumnFormat::conllu) return static_cast<std::size_t>(std::ranges::count(line, '\t')) + 1;
+  if (format_.tabs_only) return static_cast<std::size_t>(std::ranges::count(line, '\t')) + 1;
   std::size_t count = 0;
   while (!take_cell(line, false).empty()) ++count;
   return count;
@@ -89,8 +119,8 @@ std::size_t ColumnTable::count_cells(std::string_view line) const {
 std::string_view ColumnTable::cell(std::size_t token, std::size_t column) const {
   std::size_t position = lines_[token];
   std::string_view line = line_at(position);
-  for (; column > 0; --column) take_cell(line, format_ == ColumnFormat::conllu);
-  return take_cell(line, format_ == ColumnFormat::conllu);
+  for (; column > 0; --column) take_cell(line, format_.tabs_only);
+  return take_cell(line, format_.tabs_only);
 }
 
 std::size_t ColumnTable::line_number(std::size_t token) const {
@@ -108,7 +138,7 @@ std::string ColumnTable::with_labels(const std::vector<std::string_view>& labels
     const char* end = line.data() + line.size();
     const bool has_carriage_return = end < text_.data() + text_.size() && *end == '\r';
     const Line kind = classify(line);
-    if (kind == Line::token && format_ == ColumnFormat::conllu) {
+    if (kind == Line::token && format_.tabs_only) {
       for (std::size_t c = 0; c < columns_; ++c) {
         const std::string_view old = take_cell(line, true);
         result.append(c == column ? labels[token] : old);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,16 +12,24 @@
 
 namespace marginloom {
 
-enum class ColumnFormat {
-  conll,   // columns separated by spaces or tabs; -DOCSTART- lines are not tokens; '#' is an ordinary word
-  conllu,  // ten columns separated by tabs; comments, multiword ranges (1-2) and empty nodes (1.1) are not
-           // tokens
+struct ColumnFormat {
+  // Tabs alone separate columns, and lines that begin with '#' are comments; else spaces separate too, -DOCSTART- lines
+  // are not tokens, and '#' is an ordinary word.
+  bool tabs_only = false;
+  std::optional<std::size_t> id;  // column of numbers: multiword ranges (1-2) and empty nodes (1.1) are not tokens
+  std::size_t columns = 0;        // how many there must be; 0 for as many as the first line has
+
+  static const ColumnFormat conll;
+  static const ColumnFormat conllu;
 };
+
+inline constexpr ColumnFormat ColumnFormat::conll{};
+inline constexpr ColumnFormat ColumnFormat::conllu{.tabs_only = true, .id = 0, .columns = 10};
 
 class ColumnTable final : public TokenColumns {
  public:
-  // Throws std::invalid_argument, with `name` and the line, if a line does not have `columns` columns; 0 means as many
-  // as the first one.
+  // Throws std::invalid_argument, with `name` and the line, if a line does not have as many columns as the format or
+  // `columns` says, or if some lines have spaces within what tabs separate and others have not.
   ColumnTable(std::string text, ColumnFormat format, std::string name, std::size_t first_line, std::size_t columns = 0,
               StopRequest stop = {});
 
@@ -34,6 +43,9 @@ class ColumnTable final : public TokenColumns {
   [[nodiscard]] std::string_view cell(std::size_t token, std::size_t column) const override;
   [[nodiscard]] std::size_t line_number(std::size_t token) const;
 
+  // The first line that has tabs, and spaces within what these separate, which were taken for further columns.
+  [[nodiscard]] std::optional<std::size_t> line_with_spaces() const { return line_with_spaces_; }
+
   // The text with more cells a token: labels[token * k] to labels[token * k + k - 1], in new last columns (conll) or
   // instead of `column` (conllu, k = 1). Everything that is not a token stays as it is; -DOCSTART- lines get "O", to
   // keep columns even.
@@ -46,6 +58,8 @@ class ColumnTable final : public TokenColumns {
   [[nodiscard]] std::string_view line_at(std::size_t& position) const;
   [[nodiscard]] Line classify(std::string_view line) const;
   [[nodiscard]] std::size_t count_cells(std::string_view line) const;
+  void check_count(std::size_t cells, std::size_t number, bool has_spaces) const;
+  [[noreturn]] void refuse(std::size_t number, const std::string& problem) const;
 
   std::string text_;
   ColumnFormat format_;
@@ -54,6 +68,7 @@ class ColumnTable final : public TokenColumns {
   std::size_t columns_;
   std::vector<std::uint64_t> lines_;  // where the line of each token begins
   std::vector<std::uint64_t> sentences_{0};
+  std::optional<std::size_t> line_with_spaces_;
 };
 
 }  // namespace marginloom

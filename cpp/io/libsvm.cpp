@@ -59,6 +59,14 @@ double value_of(std::string_view text, std::string_view field) {
   return value;
 }
 
+std::int64_t group_of(std::string_view field) {
+  std::int64_t group = 0;
+  const char* end = field.data() + field.size();
+  const auto [stop, error] = std::from_chars(field.data() + field.find(':') + 1, end, group);
+  if (error != std::errc() || stop != end || group < 0) refuse(field, "expected a whole number, from 0, after qid");
+  return group;
+}
+
 // Adds the labels of a first field.
 void add_labels(std::string_view field, LibsvmRows& rows) {
   const std::size_t first = rows.labels.size();
@@ -98,7 +106,11 @@ bool add_example(std::string_view line, LibsvmRows& rows) {
     add_labels(field, rows);
     field = next_field(rest);
   }
-  if (field.starts_with("qid:")) field = next_field(rest);
+  rows.groups.push_back(LibsvmRows::no_group);
+  if (field.starts_with("qid:")) {
+    rows.groups.back() = group_of(field);
+    field = next_field(rest);
+  }
   for (std::uint64_t last_index = 0; !field.empty(); field = next_field(rest)) add_entry(field, last_index, rows);
   return true;
 }

@@ -13,8 +13,9 @@
 namespace marginloom {
 
 // Fields are separated by blanks or tabs. The first holds the labels, with commas between them; a first field with a
-// colon is an entry already, and the example has no label. `qid:N` after the labels is passed over, and so is what
-// follows a `#`. Lines without a field are no examples. Indices count from 1 and rise; values are finite.
+// colon is an entry already, and the example has no label. `qid:N` after the labels, a whole number, says to which
+// group the example belongs; what follows a `#` is passed over. Lines without a field are no examples. Indices count
+// from 1 and rise; values are finite.
 struct LibsvmRows {
   std::vector<std::uint64_t> offsets{0};  // where the entries of each example begin
   std::vector<std::int32_t> indices;      // from 0
@@ -23,6 +24,8 @@ struct LibsvmRows {
   std::vector<std::uint32_t> labels;  // numbers in `names`
   Vocabulary names;
   std::vector<std::uint64_t> lines;  // on which each example stands
+  std::vector<std::int64_t> groups;  // the number after qid, or no_group
+  static constexpr std::int64_t no_group = -1;
 };
 
 // Throws std::invalid_argument, with `name` and the line, if the text is not as said above. `first_line` is the number

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from marginloom.algorithms import ALGORITHMS as ALGORITHMS
     from marginloom.algorithms import find_algorithm as find_algorithm
     from marginloom.errors import InputError as InputError
+    from marginloom.errors import InputWarning as InputWarning
     from marginloom.errors import MarginloomError as MarginloomError
     from marginloom.errors import MemoryWarning as MemoryWarning
     from marginloom.errors import ModelFileError as ModelFileError
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from marginloom.io.crfsuite import write_crfsuite as write_crfsuite
     from marginloom.io.libsvm import read_libsvm as read_libsvm
     from marginloom.io.libsvm import write_libsvm as write_libsvm
+    from marginloom.io.libsvm_sequences import read_libsvm_sequences as read_libsvm_sequences
     from marginloom.learners import DCD as DCD
     from marginloom.learners import MIRA as MIRA
     from marginloom.learners import SGD as SGD
@@ -44,6 +46,7 @@ _HOMES = {
     "DCD": "marginloom.learners",
     "EarlyStopping": "marginloom.training.callbacks",
     "InputError": "marginloom.errors",
+    "InputWarning": "marginloom.errors",
     "MIRA": "marginloom.learners",
     "MarginloomError": "marginloom.errors",
     "MemoryWarning": "marginloom.errors",
@@ -58,6 +61,7 @@ _HOMES = {
     "find_algorithm": "marginloom.algorithms",
     "read_crfsuite": "marginloom.io.crfsuite",
     "read_libsvm": "marginloom.io.libsvm",
+    "read_libsvm_sequences": "marginloom.io.libsvm_sequences",
     "train": "marginloom.training.train",
     "write_crfsuite": "marginloom.io.crfsuite",
     "write_libsvm": "marginloom.io.libsvm",

@@ -21,6 +21,10 @@ class OutputError(InputError):
     """A file cannot be written."""
 
 
+class InputWarning(UserWarning):
+    """Something of the input was left out or changed, or does not look like what it is taken for."""
+
+
 class OutputWarning(UserWarning):
     """A file that a run does not depend on cannot be written, so the run goes on without it."""
 

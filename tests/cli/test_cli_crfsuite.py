@@ -53,8 +53,8 @@ def test_the_same_bits_as_from_python(folder, tmp_path):
     from_file, from_python = SequenceModel.load(folder / "model"), SequenceModel.load(tmp_path / "python")
     assert from_file.features.name == from_python.features.name == "named"
     np.testing.assert_array_equal(from_file.weights, from_python.weights)
-    for name, tensor in from_python.features.tensors().items():
-        np.testing.assert_array_equal(from_file.features.tensors()[name], tensor)
+    for name in ("features_text", "features_offsets"):
+        np.testing.assert_array_equal(from_file.features.tensors()[name], from_python.features.tensors()[name])
     SequenceTagger(tol=0.05).fit(*read_crfsuite(folder / "train.crfsuite")).save(tmp_path / "read")
     np.testing.assert_array_equal(SequenceModel.load(tmp_path / "read").weights, from_file.weights)
 
@@ -215,7 +215,8 @@ def test_ready_features_and_columns_do_not_mix(folder, corpus, model, tmp_path):
 # content, what the message has to say besides the name
 BAD = {
     "word as value": (b"X\ta\n\nX\tw=12:x\n", ["line 3", "'w=12:x'", "found 'x'", "expected a number", r"\:"]),
-    "no value": (b"X\tw=:\n", ["line 1", "found ''", "expected a number"]),
+    "no number": (b"X\tw=: 2 x\n", ["line 1", "found '2 x'", "expected a number"]),
+    "declaration": (b"X\ta\n@group:2\n", ["line 2", "'@group:2'", "only @weight:NUMBER"]),
     "nan": (b"X\ta:nan\n", ["line 1", "NaN or infinite"]),
     "infinite": (b"X\ta:1\nX\ta:inf\n", ["line 2", "NaN or infinite"]),
     "too large": (b"X\ta:1e40\n", ["line 1", "beyond the range"]),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from marginloom import InputError, SequenceTagger, make_tagging
 from marginloom.features import ExtractedFeatures, Lists
 from marginloom.features.sets import FEATURE_SETS
-from marginloom.io.conll import ColumnCorpus, parse
+from marginloom.io.conll import parse
 
 TEMPLATES = """
 bias
@@ -96,7 +96,7 @@ def test_extraction_equals_plain_python(template_file, corpus, threads):
 def test_number_of_threads_and_source_do_not_change_anything():
     X, y = make_tagging(300)
     text = "".join("".join(f"{w}\t{t}\n" for w, t in zip(a, b, strict=True)) + "\n" for a, b in zip(X, y, strict=True))
-    table = ColumnCorpus("conll", [parse(text.encode(), "conll", "t")])
+    table = parse(text.encode(), "conll", "t")
     results = []
     for source, threads in ((X, 1), (X, 4), (table, 1), (table, 3)):
         features = ExtractedFeatures("tagging", n_threads=threads)

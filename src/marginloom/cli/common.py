@@ -93,7 +93,7 @@ FormatOption = Annotated[
         "--format",
         metavar="FORMAT",
         callback=_usage_check(lambda value: format_of("", value)),
-        help="conll, conllu or crfsuite (ready features); by default as the file's name says.",
+        help="conll, conllu, conlluplus, crfsuite or libsvm (ready features); by default as the file's name says.",
     ),
 ]
 ColumnOption = Annotated[

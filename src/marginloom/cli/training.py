@@ -26,6 +26,7 @@ from marginloom.cli.common import (
 from marginloom.cli.ending import interrupted_exit_code
 from marginloom.cli.outputs import Outputs, Saved
 from marginloom.cli.parameters import by_owner, choose, with_options
+from marginloom.cli.standard_input import check_standard_input
 from marginloom.cli.streams import ReaderGone
 from marginloom.errors import InputError, OutputError, OutputWarning
 from marginloom.io.files import StrPath
@@ -57,7 +58,9 @@ MinCountOption = Annotated[
 class TrainingOptions:
     """The options that every task has, as they were given on the command line."""
 
-    training: Annotated[list[str], typer.Argument(metavar="TRAIN", help="Training files; plain, .gz or .xz.")]
+    training: Annotated[
+        list[str], typer.Argument(metavar="TRAIN", help="Training files; plain, .gz or .xz; - is standard input.")
+    ]
     model: Annotated[str, typer.Option("--model", metavar="OUT", help="Where to write the model.")]
     dev: Annotated[str | None, typer.Option("--dev", metavar="F", help="Scored after every pass.")] = None
     test: Annotated[str | None, typer.Option("--test", metavar="F", help="Scored at the end.")] = None
@@ -256,6 +259,7 @@ def _checked(options: TrainingOptions) -> _Plan:
         outputs.check_distinct()
         spec = _spec(options, chosen, checkpoint)
         _take_common_options(spec, options, chosen)
+    check_standard_input([path for _, path in options.files_to_read], options.resume)
     if options.patience is not None and options.dev is None:
         raise usage_error("--patience watches the score on --dev, which is not given")
     return _Plan(spec, outputs)

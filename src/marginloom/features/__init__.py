@@ -6,7 +6,8 @@ from typing import Any
 
 from marginloom.features.base import Encoded, FeatureSet
 from marginloom.features.extracted import ExtractedFeatures, Lists, check_feature_set
-from marginloom.features.ready import MatrixFeatures, NamedFeatures
+from marginloom.features.matrices import MatrixFeatures
+from marginloom.features.named import NamedFeatures
 
 __all__ = [
     "STORED",
@@ -20,4 +21,9 @@ __all__ = [
 ]
 
 #: Feature sets by the kind that a model file names.
-STORED: dict[str, Any] = {kind.kind: kind for kind in (ExtractedFeatures, NamedFeatures, MatrixFeatures)}
+STORED: dict[str, Any] = {
+    "extracted": ExtractedFeatures,
+    "matrix": MatrixFeatures,
+    "named": NamedFeatures,  # of models in which a string as a value was joined to its name by =
+    "paths": NamedFeatures,
+}

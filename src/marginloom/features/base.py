@@ -37,6 +37,40 @@ class Encoded:
     values: NDArray[np.float32] | None
     feature_count: int
 
+    def of_sentences(self, kept: NDArray[np.bool_]) -> Encoded:
+        """Return the sentences that are to be kept.
+
+        Examples
+        --------
+        >>> whole = Encoded(np.array([0, 1, 3]), np.array([0, 2, 3, 4]), np.array([5, 6, 7, 8]), None, 9)
+        >>> part = whole.of_sentences(np.array([False, True]))
+        >>> part.sentences.tolist(), part.tokens.tolist(), part.features.tolist()
+        ([0, 2], [0, 1, 2], [7, 8])
+        """
+        lengths = _counts(self.sentences)
+        sentences, tokens_kept = _offsets(lengths[kept]), np.repeat(kept, lengths)
+        if self.tokens is None or self.features is None:
+            assert self.values is not None
+            rows = self.values.reshape(tokens_kept.size, self.feature_count)[tokens_kept]
+            return dataclasses.replace(self, sentences=sentences, values=rows.reshape(-1))
+        counts = _counts(self.tokens)
+        entries_kept = np.repeat(tokens_kept, counts)
+        return Encoded(
+            sentences,
+            _offsets(counts[tokens_kept]),
+            self.features[entries_kept],
+            None if self.values is None else self.values[entries_kept],
+            self.feature_count,
+        )
+
+
+def _counts(offsets: NDArray[np.uint64]) -> NDArray[np.int64]:
+    return offsets[1:].astype(np.int64) - offsets[:-1].astype(np.int64)
+
+
+def _offsets(counts: NDArray[np.int64]) -> NDArray[np.uint64]:
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.uint64)
+
 
 class FeatureSet(Protocol):
     """Turns a kind of source into arrays, learns its vocabulary when fitted, and can be stored in a model."""
@@ -113,13 +147,16 @@ def vocabulary_tensors(vocabulary: _core.Vocabulary, name: str) -> dict[str, NDA
     }
 
 
-def load_vocabulary(tensors: dict[str, NDArray[Any]], name: str) -> _core.Vocabulary:
-    """Return the vocabulary that `vocabulary_tensors` stored, on the arrays as they are: those of a file stay there."""
+def load_vocabulary(tensors: dict[str, NDArray[Any]], name: str, separator: int | None = None) -> _core.Vocabulary:
+    """Return the vocabulary that `vocabulary_tensors` stored, on the arrays as they are: those of a file stay there.
+
+    `separator` is a byte that may stand in its texts although it is no text.
+    """
     text, offsets = tensors[f"{name}_text"], tensors[f"{name}_offsets"]
     if text.dtype != np.uint8 or offsets.dtype != np.uint64 or text.ndim != 1 or offsets.ndim != 1:
         raise ValueError(f"the vocabulary of {name} has the wrong type")
     vocabulary = _core.Vocabulary(text, np.require(offsets, requirements="A"))
-    _check_text(text)
+    _check_text(text, separator)
     for start in range(0, offsets.size, _PART):
         starts = offsets[start : start + _PART]
         if ((text[starts[starts < text.size]] & 0xC0) == 0x80).any():
@@ -127,9 +164,10 @@ def load_vocabulary(tensors: dict[str, NDArray[Any]], name: str) -> _core.Vocabu
     return vocabulary
 
 
-def _check_text(text: NDArray[np.uint8]) -> None:
+def _check_text(text: NDArray[np.uint8], separator: int | None) -> None:
     """Raise `ValueError` unless it is UTF-8; looked at in parts, so that it is never in memory as a whole."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     for start in range(0, text.size, _PART):
-        decoder.decode(text[start : start + _PART].tobytes())
+        part = text[start : start + _PART]
+        decoder.decode((part if separator is None else np.where(part == separator, ord(" "), part)).tobytes())
     decoder.decode(b"", final=True)

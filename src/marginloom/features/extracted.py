@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from marginloom.memory import require_memory
 from marginloom.parameters import checked
 
 _SEPARATOR = "\x1f"
+_COLUMN = re.compile(r"column\[.*,\s*(\d+)\]")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -136,9 +138,17 @@ class ExtractedFeatures:
         return Encoded(sentences, tokens, features, None, self.feature_count)
 
     @property
+    def columns_read(self) -> set[int]:
+        """Columns, from 1, that it reads beside the words."""
+        atoms = [atom for template in self._extractor(0).templates() for atom in template.split()]
+        named = {int(found[1]) for atom in atoms if (found := _COLUMN.fullmatch(atom))}
+        reads_pos = self.pos_column is not None and any(atom.startswith("pos[") for atom in atoms)
+        return named | ({self.pos_column} if reads_pos and self.pos_column is not None else set())
+
+    @property
     def reads_columns(self) -> bool:
         """Whether it reads other columns of a file than the words."""
-        return "pos[" in self._templates or "column[" in self._templates
+        return bool(self.columns_read)
 
     @property
     def feature_count(self) -> int:

@@ -1,24 +1,85 @@
-"""Sentences in CoNLL columns and in CoNLL-U: whole files, and streams in pieces."""
+"""Sentences in CoNLL columns, in CoNLL-U and in CoNLL-U Plus: whole files, and streams in pieces."""
 
 from __future__ import annotations
 
 import dataclasses
 import os
 import re
+import warnings
 from collections.abc import Iterator, Sequence
-from typing import BinaryIO
+from typing import BinaryIO, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from marginloom import _core
-from marginloom.errors import InputError
+from marginloom.errors import InputError, InputWarning
 from marginloom.io.files import StrPath, decode_utf8, read_bytes, stream_pieces
-from marginloom.io.formats import common_format
+from marginloom.io.formats import CONLL, CONLLU, CONLLU_PLUS, common_format
+from marginloom.labels.numbered import NumberedLabels
+from marginloom.labels.written import written_labels
 
-_WORD_COLUMN = {"conll": 0, "conllu": 1}
-_CONLLU_LABEL_COLUMN = 4
+_HEADER = re.compile(r"# ?global\.columns ?=(.*)")
 _SENTENCE_END = re.compile(rb"\n[ \t]*\r?\n")
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """The columns of a format.
+
+    Attributes
+    ----------
+    format : str
+        ``conll``, ``conllu`` or ``conlluplus``.
+    names : tuple of str
+        What the columns are called; none in ``conll``, where there may be any.
+    """
+
+    format: str
+    names: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, format: str, text: str, name: str) -> Self:
+        """Return the columns of a format, for CoNLL-U Plus as the first line says; `InputError` if it does not.
+
+        Examples
+        --------
+        >>> Layout.of("conlluplus", "# global.columns = ID FORM UPOS NER", "f").word
+        1
+        """
+        if format == CONLL:
+            return cls(format)
+        if format == CONLLU:
+            return cls(format, ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC"))
+        line = text.partition("\n")[0].rstrip("\r")
+        matched = _HEADER.fullmatch(line)
+        names = tuple(matched[1].split()) if matched else ()
+        if not names or len(set(names)) < len(names) or "FORM" not in names:
+            raise InputError(
+                f"{name}, line 1: found {line[:80]!r}, expected '# global.columns = ' and the names of the columns, "
+                "each once, of which FORM is one; without that line it is CoNLL-U or plain columns (--format)"
+            )
+        return cls(format, names)
+
+    @property
+    def word(self) -> int:
+        """Index of the column that holds the words."""
+        return self.names.index("FORM") if self.names else 0
+
+    @property
+    def label(self) -> int | None:
+        """Column, from 1, in which labels are by default; None for the last one."""
+        return self.names.index("UPOS") + 1 if "UPOS" in self.names else None
+
+    def parse(self, text: bytes, name: str, first_line: int, columns: int) -> _core.ColumnTable:
+        """Parse text, of which every line must have as many columns as `columns` or else the layout says."""
+        id_column = self.names.index("ID") if "ID" in self.names else None
+        try:
+            return _core.ColumnTable(
+                text, self.format != CONLL, name, first_line, len(self.names) or columns, id_column
+            )
+        except ValueError as error:
+            raise InputError(str(error)) from error
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,19 +88,24 @@ class ColumnCorpus:
 
     Attributes
     ----------
-    format : str
-        ``conll`` or ``conllu``.
+    layout : Layout
+        Their columns.
     tables : list
         One per file.
     """
 
-    format: str
+    layout: Layout
     tables: Sequence[_core.ColumnTable]
+
+    @property
+    def format(self) -> str:
+        """The format's name."""
+        return self.layout.format
 
     @property
     def word_column(self) -> int:
         """Index of the column that holds the words."""
-        return _WORD_COLUMN[self.format]
+        return self.layout.word
 
     @property
     def byte_count(self) -> int:
@@ -54,18 +120,24 @@ class ColumnCorpus:
             offsets.append(table.sentences()[1:] + offsets[-1][-1])
         return np.concatenate(offsets)
 
-    def encode_column(self, vocabulary: _core.Vocabulary, column: int, grow: bool) -> NDArray[np.uint32]:
-        """Return the numbers of a column's cells in a vocabulary, over all files."""
+    @property
+    def weights(self) -> None:
+        """Sentences in columns have no weights."""
+        return None
+
+    def labels(self, column: int, strings: bool | None = None) -> NumberedLabels:
+        """Return a column's cells, over all files: as they are, or as whole numbers."""
+        seen = _core.Vocabulary()
         numbers = [np.zeros(0, dtype=np.uint32)]
         for table in self.tables:
             self._check_column(table, column)
-            numbers.append(vocabulary.encode_column(table, column, grow))
-        return np.concatenate(numbers)
+            numbers.append(seen.encode_column(table, column, grow=True))
+        return written_labels(NumberedLabels.of_vocabulary(seen, np.concatenate(numbers)), strings)
 
     def label_column(self, column: int | None) -> int:
         """Return the index of the label column for a number from 1 as users give it; None is the default."""
         if column is None:
-            column = default_label_column(self.format) or self.tables[0].columns
+            column = self.layout.label or self.tables[0].columns
         if column < 1:
             raise InputError(f"--column counts from 1, so it cannot be {column}")
         for table in self.tables:
@@ -76,10 +148,14 @@ class ColumnCorpus:
             )
         return column - 1
 
-    def with_labels(self, labels: _core.Vocabulary, numbers: NDArray[np.uint16], column: int, k: int = 1) -> bytes:
-        """Return the text of one file with labels in a new column, or in CoNLL-U in the one given."""
+    def with_labels(
+        self, labels: _core.Vocabulary, numbers: NDArray[np.uint16], column: int | None, k: int = 1
+    ) -> bytes:
+        """Return the text of one file with labels in a new column, or in CoNLL-U and CoNLL-U Plus in the one given."""
         (table,) = self.tables
-        return table.with_labels(labels, numbers, column, k)
+        if self.format != CONLL:
+            column = self.label_column(column) + 1
+        return table.with_labels(labels, numbers, (column or 1) - 1, k)
 
     @staticmethod
     def _check_column(table: _core.ColumnTable, column: int) -> None:
@@ -90,24 +166,26 @@ class ColumnCorpus:
             )
 
 
-def default_label_column(format: str) -> int | None:
-    """Return the column, from 1, in which a format has labels by default; None for the last one."""
-    return _CONLLU_LABEL_COLUMN if format == "conllu" else None
-
-
-def parse(data: bytes, format: str, name: str, first_line: int = 1, columns: int = 0) -> _core.ColumnTable:
-    r"""Parse text in columns, of which every line must have as many as `columns` says, or else as the first line has.
+def parse(data: bytes, format: str, name: str) -> ColumnCorpus:
+    r"""Parse the text of a file, of which every line must have as many columns as the first line has, or the format.
 
     Examples
     --------
-    >>> parse(b"a X\nb Y\n", "conll", "example").tokens
+    >>> parse(b"a X\nb Y\n", "conll", "example").tables[0].tokens
     2
     """
-    text = decode_utf8(data, name, first_line).encode()
-    try:
-        return _core.ColumnTable(text, format == "conllu", name, first_line, columns)
-    except ValueError as error:
-        raise InputError(str(error)) from error
+    text = decode_utf8(data, name)
+    layout = Layout.of(format, text, name)
+    table = layout.parse(text.encode(), name, 1, 0)
+    if table.line_with_spaces is not None:
+        warnings.warn(
+            InputWarning(
+                f"{name}, line {table.line_with_spaces}: the line has tabs, and spaces within what they separate, "
+                "which separate columns too; write something else if they should not, such as _"
+            ),
+            stacklevel=2,
+        )
+    return ColumnCorpus(layout, [table])
 
 
 def read_corpus(paths: Sequence[StrPath], format: str | None = None) -> ColumnCorpus:
@@ -118,7 +196,7 @@ def read_corpus(paths: Sequence[StrPath], format: str | None = None) -> ColumnCo
     paths : sequence of paths
         The files, plain, .gz or .xz.
     format : str, optional
-        ``conll`` or ``conllu``; by default as the names say.
+        ``conll``, ``conllu`` or ``conlluplus``; by default as the names say.
 
     Returns
     -------
@@ -126,21 +204,29 @@ def read_corpus(paths: Sequence[StrPath], format: str | None = None) -> ColumnCo
         Their sentences.
     """
     chosen = common_format(paths, format)
-    if chosen not in _WORD_COLUMN:
+    if chosen not in (CONLL, CONLLU, CONLLU_PLUS):
         raise InputError(f"{os.fspath(paths[0])}: the format is {chosen}, which has no columns")
-    tables = [parse(read_bytes(path, copies=4), chosen, os.fspath(path)) for path in paths]
-    for table in tables:
+    files = [parse(read_bytes(path, copies=4), chosen, os.fspath(path)) for path in paths]
+    for file in files:
+        (table,) = file.tables
         if table.tokens == 0:
             raise InputError(
                 f"{table.name}: found no sentence, expected one token a line with a blank line between sentences"
             )
-    return ColumnCorpus(chosen, tables)
+        if file.layout != files[0].layout:
+            raise InputError(
+                f"{table.name}, line 1: found the columns {' '.join(file.layout.names)}, expected those of "
+                f"{files[0].tables[0].name}: {' '.join(files[0].layout.names)}"
+            )
+    return ColumnCorpus(files[0].layout, [file.tables[0] for file in files])
 
 
-def stream_tables(stream: BinaryIO, format: str, name: str) -> Iterator[_core.ColumnTable]:
+def stream_corpora(stream: BinaryIO, format: str, name: str) -> Iterator[ColumnCorpus]:
     """Yield a stream's sentences piece by piece, as soon as they are complete, in bounded memory."""
-    columns = 0
+    layout, columns = None, 0
     for piece, line in stream_pieces(stream, _SENTENCE_END):
-        table = parse(piece, format, name, line, columns)
-        yield table
+        text = decode_utf8(piece, name, line)
+        layout = layout or Layout.of(format, text, name)
+        table = layout.parse(text.encode(), name, line, columns)
+        yield ColumnCorpus(layout, [table])
         columns = columns or table.columns

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom import _core
-from marginloom.io import conll, crfsuite
+from marginloom.io import conll, crfsuite, libsvm_sequences
 from marginloom.io.files import StrPath
-from marginloom.io.formats import CRFSUITE, common_format
+from marginloom.io.formats import CRFSUITE, LIBSVM, common_format
+from marginloom.labels.numbered import NumberedLabels
 
 
 class Corpus(Protocol):
@@ -29,14 +30,20 @@ class Corpus(Protocol):
     def sentences(self) -> NDArray[np.uint64]:
         """Where the sentences begin and end, counted in tokens over all files."""
 
+    @property
+    def weights(self) -> NDArray[np.float64] | None:
+        """Weights of the sentences; None if all are 1."""
+
     def label_column(self, column: int | None) -> int:
         """Return the index of the label column for a number from 1 as users give it; None is the default."""
 
-    def encode_column(self, vocabulary: _core.Vocabulary, column: int, grow: bool) -> NDArray[np.uint32]:
-        """Return the numbers of a column's cells in a vocabulary, over all files."""
+    def labels(self, column: int, strings: bool | None = None) -> NumberedLabels:
+        """Return the labels of all tokens: as strings, as whole numbers, or, for None, as the format has them."""
 
-    def with_labels(self, labels: _core.Vocabulary, numbers: NDArray[np.uint16], column: int, k: int = 1) -> bytes:
-        """Return what the format has predictions look like, for the text of one file."""
+    def with_labels(
+        self, labels: _core.Vocabulary, numbers: NDArray[np.uint16], column: int | None, k: int = 1
+    ) -> bytes:
+        """Return what the format has predictions look like, for the text of one file; `column` as users give it."""
 
 
 def read_corpus(paths: Sequence[StrPath], format: str | None = None, trained: str | None = None) -> Corpus:
@@ -57,13 +64,18 @@ def read_corpus(paths: Sequence[StrPath], format: str | None = None, trained: st
         Their sentences.
     """
     chosen = common_format(paths, format, trained)
-    return crfsuite.read_corpus(paths) if chosen == CRFSUITE else conll.read_corpus(paths, chosen)
+    if chosen == CRFSUITE:
+        return crfsuite.read_corpus(paths)
+    if chosen == LIBSVM:
+        return libsvm_sequences.read_corpus(paths)
+    return conll.read_corpus(paths, chosen)
 
 
 def stream_corpora(stream: BinaryIO, format: str, name: str) -> Iterator[Corpus]:
     """Yield a stream's sentences piece by piece, as soon as they are complete, in bounded memory."""
     if format == CRFSUITE:
         yield from crfsuite.stream_corpora(stream, name)
+    elif format == LIBSVM:
+        yield from libsvm_sequences.stream_corpora(stream, name)
     else:
-        for table in conll.stream_tables(stream, format, name):
-            yield conll.ColumnCorpus(format, [table])
+        yield from conll.stream_corpora(stream, format, name)

@@ -1,7 +1,7 @@
 r"""CRFsuite's text format: one item a line, its label and then its attributes, a blank line between sequences.
 
 Fields are separated by tabs. An attribute is ``name`` or ``name:value``; in names ``\:`` is a colon and ``\\`` a
-backslash.
+backslash. ``@weight:X`` before a label, or on a line of its own, is the weight of the sequence.
 """
 
 from __future__ import annotations
@@ -11,20 +11,34 @@ import itertools
 import operator
 import os
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, BinaryIO, TextIO, TypeAlias
+from typing import Any, BinaryIO, Literal, TextIO, TypeAlias, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from marginloom import _core
-from marginloom.errors import InputError
+from marginloom.errors import InputError, InputWarning
 from marginloom.io.files import StrPath, atomic_write, decode_utf8, read_bytes, stream_pieces
 from marginloom.io.formats import CRFSUITE
+from marginloom.labels.numbered import NumberedLabels
+from marginloom.labels.written import written_labels
 
-__all__ = ["AttributeCorpus", "read_corpus", "read_crfsuite", "stream_corpora", "write_crfsuite"]
+__all__ = [
+    "NAME_SEPARATOR",
+    "AttributeCorpus",
+    "read_corpus",
+    "read_crfsuite",
+    "stream_corpora",
+    "write_crfsuite",
+]
+
+#: Between the names of a nested feature, as python-crfsuite joins them.
+NAME_SEPARATOR = ":"
 
 Token: TypeAlias = "list[str] | dict[str, float]"
+Sequences: TypeAlias = "list[list[Token]]"
 
 _SEQUENCE_END = re.compile(rb"\n\r?\n")
 _LARGEST = float(np.finfo(np.float32).max)
@@ -58,26 +72,33 @@ class AttributeCorpus:
         """Where the sequences begin and end, counted in items over all files."""
         return _joined_offsets([table.sentences() for table in self.tables])
 
+    @property
+    def weights(self) -> NDArray[np.float64] | None:
+        """Weights of the sequences; None if all are 1."""
+        weights = np.concatenate([np.zeros(0), *(table.weights() for table in self.tables)])
+        return None if (weights == 1).all() else weights
+
     def label_column(self, column: int | None) -> int:
         """Return the index of the first field, in which the labels always are."""
         if column not in (None, 1):
             raise InputError(f"in crfsuite's format the labels are the first field, so --column cannot be {column}")
         return 0
 
-    def encode_column(self, vocabulary: _core.Vocabulary, column: int, grow: bool) -> NDArray[np.uint32]:
-        """Return the numbers of the labels in a vocabulary; `InputError` if an item has none."""
+    def labels(self, column: int = 0, strings: bool | None = None) -> NumberedLabels:
+        """Return the labels, as they are or as whole numbers; `InputError` if an item has none."""
         self.label_column(column + 1)
+        seen = _core.Vocabulary()
         numbers = [np.zeros(0, dtype=np.uint32)]
         for table in self.tables:
-            numbers.append(table.encode_labels(vocabulary, grow))
-            missing = vocabulary.find("")
+            numbers.append(table.encode_labels(seen, grow=True))
+            missing = seen.find("")
             unlabelled = np.flatnonzero(numbers[-1] == missing) if missing >= 0 else numbers[0]
             if unlabelled.size:
                 raise InputError(
                     f"{table.name}, line {table.line_number(int(unlabelled[0]))}: found no label before the first tab, "
                     "expected the right one of the item"
                 )
-        return np.concatenate(numbers)
+        return written_labels(NumberedLabels.of_vocabulary(seen, np.concatenate(numbers)), strings)
 
     def encode_attributes(
         self, vocabulary: _core.Vocabulary, grow: bool
@@ -93,9 +114,11 @@ class AttributeCorpus:
         values = [np.ones(part.features.size, np.float32) if part.values is None else part.values for part in rows]
         return tokens, features, np.concatenate(values)
 
-    def with_labels(self, labels: _core.Vocabulary, numbers: NDArray[np.uint16], column: int, k: int = 1) -> bytes:
+    def with_labels(
+        self, labels: _core.Vocabulary, numbers: NDArray[np.uint16], column: int | None, k: int = 1
+    ) -> bytes:
         """Return the labels alone, one a line, with a blank line after every sequence, as CRFsuite does."""
-        self.label_column(column + 1)
+        self.label_column(column)
         (table,) = self.tables
         return table.with_labels(labels, numbers)
 
@@ -133,13 +156,21 @@ def _parse(data: bytes, name: str, first_line: int = 1) -> _core.AttributeTable:
         raise InputError(str(error)) from error
 
 
-def read_crfsuite(path: StrPath) -> tuple[list[list[Token]], list[list[str]]]:
+@overload
+def read_crfsuite(path: StrPath, *, weights: Literal[False] = False) -> tuple[Sequences, list[list[str]]]: ...
+@overload
+def read_crfsuite(
+    path: StrPath, *, weights: Literal[True]
+) -> tuple[Sequences, list[list[str]], NDArray[np.float64]]: ...
+def read_crfsuite(path: StrPath, *, weights: bool = False) -> tuple[Any, ...]:
     r"""Read a file in CRFsuite's format.
 
     Parameters
     ----------
     path : path
         The file, plain, .gz or .xz.
+    weights : bool
+        Whether to return the weights of the sequences too.
 
     Returns
     -------
@@ -148,6 +179,9 @@ def read_crfsuite(path: StrPath) -> tuple[list[list[Token]], list[list[str]]]:
         values of an attribute that the item has several times are added up.
     y : list of lists of str
         The labels.
+    sample_weight : array, if `weights` is true
+        The weights, 1 where the file declares none. If it declares some and they are not asked for, there is an
+        `InputWarning`.
 
     Raises
     ------
@@ -165,13 +199,16 @@ def read_crfsuite(path: StrPath) -> tuple[list[list[Token]], list[list[str]]]:
     """
     corpus = read_corpus([path])
     (table,) = corpus.tables
-    seen = _core.Vocabulary()
-    numbers = corpus.encode_column(seen, 0, grow=True)
-    names = [seen.name(number) for number in range(len(seen))]
-    labels = [names[number] for number in numbers.tolist()]
+    labels = corpus.labels().values().tolist()
+    if corpus.weights is not None and not weights:
+        warnings.warn(
+            InputWarning(f"{table.name} declares weights of sequences, which are lost; take them with weights=True"),
+            stacklevel=2,
+        )
     tokens = [_token(table.attributes(token)) for token in range(table.tokens)]
     bounds = list(itertools.pairwise(corpus.sentences.tolist()))
-    return [tokens[start:end] for start, end in bounds], [labels[start:end] for start, end in bounds]
+    read = [tokens[start:end] for start, end in bounds], [labels[start:end] for start, end in bounds]
+    return (*read, table.weights()) if weights else read
 
 
 def _token(attributes: list[tuple[str, float]]) -> Token:
@@ -183,7 +220,9 @@ def _token(attributes: list[tuple[str, float]]) -> Token:
     return summed
 
 
-def write_crfsuite(path: StrPath, X: Iterable[Iterable[Any]], y: Iterable[Iterable[Any]]) -> None:
+def write_crfsuite(
+    path: StrPath, X: Iterable[Iterable[Any]], y: Iterable[Iterable[Any]], *, sample_weight: ArrayLike | None = None
+) -> None:
     r"""Write features and labels in CRFsuite's format.
 
     Parameters
@@ -191,16 +230,20 @@ def write_crfsuite(path: StrPath, X: Iterable[Iterable[Any]], y: Iterable[Iterab
     path : path
         The file to write, in UTF-8; it is replaced in one step.
     X : sequences
-        Per item a list of strings or a dict from name to value, as `marginloom.SequenceTagger` takes them with
-        ``features=None``: strings as values make an attribute ``name=value``, True and False are 1 and 0.
+        Per item a list or set of strings or a dict from name to value, as `marginloom.SequenceTagger` takes them with
+        ``features=None``. The names of what is nested are joined by colons, as python-crfsuite does: a string as a
+        value makes an attribute ``name:value``. True and False are 1 and 0.
     y : sequences
         The labels, strings or whole numbers.
+    sample_weight : array, optional
+        A weight for every sequence.
 
     Raises
     ------
     InputError
-        If X and y do not match, a sequence is empty, a name or label is empty or has a tab or line end in it, a value
-        is not a finite number in the range of single precision, or the file cannot be written.
+        If X and y do not match, a sequence is empty, a name or label is empty or has a tab or line end in it, a label
+        begins with @, two different features would get the same name, a value is not a finite number in the range of
+        single precision, a weight is negative, or the file cannot be written.
 
     Examples
     --------
@@ -209,52 +252,103 @@ def write_crfsuite(path: StrPath, X: Iterable[Iterable[Any]], y: Iterable[Iterab
     ...     path = pathlib.Path(folder, "train.crfsuite")
     ...     write_crfsuite(path, [[["w=12:30"], {"w": "dog", "length": 3}]], [["NUM", "NOUN"]])
     ...     path.read_text()
-    'NUM\tw=12\\:30\nNOUN\tw=dog\tlength:3.0\n\n'
+    'NUM\tw=12\\:30\nNOUN\tw\\:dog\tlength:3.0\n\n'
     """
+    weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64).tolist()
+    names = _AttributeNames()
     with atomic_write(path, "w") as file:
         try:
             for index, (sentence, labels) in enumerate(itertools.zip_longest(X, y)):
                 if sentence is None or labels is None:
                     raise InputError("X and y have different numbers of sequences; give labels for every one")
-                _write_sequence(file, list(sentence), list(labels), f"sequence {index} (counted from 0)")
+                where = f"sequence {index} (counted from 0)"
+                if weights is not None:
+                    file.write(_declaration(weights, index, where))
+                _write_sequence(file, list(sentence), list(labels), names, where)
         except UnicodeEncodeError as error:
             raise InputError(f"a name or label cannot be written in UTF-8: {error}") from error
 
 
-def _write_sequence(file: TextIO, tokens: list[Any], labels: list[Any], where: str) -> None:
+def _declaration(weights: list[float], index: int, where: str) -> str:
+    if index >= len(weights) or not 0 <= weights[index] <= _LARGEST:
+        found = f"the weight {weights[index]}" if index < len(weights) else "no weight"
+        raise InputError(f"{where} has {found} in sample_weight; give every one a finite number that is not negative")
+    return "" if weights[index] == 1 else f"@weight:{weights[index]!r}\n"
+
+
+def _write_sequence(file: TextIO, tokens: list[Any], labels: list[Any], names: _AttributeNames, where: str) -> None:
     if len(tokens) != len(labels) or not tokens:
         raise InputError(f"{where} has {len(tokens)} items and {len(labels)} labels; give the same number, at least 1")
     for token, label in zip(tokens, labels, strict=True):
-        if isinstance(label, str) and label.startswith("\ufeff"):
-            raise InputError(f"{where}: a label begins with a byte order mark, which readers drop; remove it")
         try:
-            fields = [_escaped(label if isinstance(label, str) else str(operator.index(label))), *_attributes(token)]
+            attributes = [names.written(path) + _suffix(path, value) for path, value in _features(token)]
+            fields = [_label_field(label), *attributes]
         except (OverflowError, TypeError, ValueError) as error:
             raise InputError(f"{where}: {error}") from error
         file.write("\t".join(fields) + "\n")
     file.write("\n")
 
 
-def _attributes(token: Any) -> Iterator[str]:
+class _AttributeNames:
+    """Names that attributes have in a file; `InputError` if two different features would have the same one."""
+
+    def __init__(self) -> None:
+        self._paths: dict[str, tuple[str, ...]] = {}
+
+    def written(self, path: tuple[str, ...]) -> str:
+        """Return the name of the feature to which these names lead."""
+        name = NAME_SEPARATOR.join(path)
+        if NAME_SEPARATOR in name and self._paths.setdefault(name, path) != path:
+            raise InputError(
+                f"the features {self._paths[name]} and {path} would both be called {name!r}; give one another name"
+            )
+        return _escaped(name)
+
+
+def _features(token: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield the features of an item, each by the names that lead to it, with its value."""
     if isinstance(token, Mapping):
         for name, value in token.items():
-            yield _escaped(f"{name}={value}") if isinstance(value, str) else _escaped(name) + _suffix(name, value)
-    elif isinstance(token, str) or not isinstance(token, Iterable):
+            longer = (*path, _as_text(name))
+            if isinstance(value, (str, bytes)):
+                yield (*longer, _as_text(value)), 1
+            elif isinstance(value, (Mapping, list, tuple, set, frozenset)):
+                yield from _features(value, longer)
+            else:
+                yield longer, value
+    elif isinstance(token, (str, bytes)) or not isinstance(token, Iterable):
         raise TypeError(f"an item must be a list of strings or a dict of name and value, not {token!r}")
     else:
-        yield from map(_escaped, token)
+        names = [_as_text(name) for name in token]
+        yield from (((*path, name), 1) for name in (sorted(names) if isinstance(token, (set, frozenset)) else names))
 
 
-def _escaped(text: Any) -> str:
-    if not isinstance(text, str):
-        raise TypeError(f"a name must be a string, not {text!r}")
+def _as_text(name: Any) -> str:
+    if isinstance(name, bytes):
+        return name.decode("utf-8")
+    if not isinstance(name, str):
+        raise TypeError(f"a name must be a string, not {name!r}")
+    return name
+
+
+def _label_field(label: Any) -> str:
+    text = label if isinstance(label, str) else str(operator.index(label))
+    if text.startswith("\ufeff"):
+        raise ValueError("a label begins with a byte order mark, which readers drop; remove it")
+    if text.startswith("@"):
+        raise ValueError(f"the label {text!r} begins with @, which declares something in the format; replace it")
+    return _escaped(text)
+
+
+def _escaped(text: str) -> str:
     if _UNFIT.search(text):
         raise ValueError(f"{text!r} is empty or has a tab or line end in it, which the format cannot hold; replace it")
     return text.replace("\\", "\\\\").replace(":", "\\:")
 
 
-def _suffix(name: str, value: Any) -> str:
+def _suffix(path: tuple[str, ...], value: Any) -> str:
     number = float(value)
     if not abs(number) <= _LARGEST:
+        name = NAME_SEPARATOR.join(path)
         raise ValueError(f"the value of {name!r} is {number}; it must be finite and within single precision")
     return "" if number == 1 else f":{number!r}"

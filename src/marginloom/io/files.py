@@ -14,7 +14,7 @@ import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Literal, TextIO, TypeAlias, overload
 
@@ -56,7 +56,7 @@ def read_bytes(path: StrPath, copies: int = 1) -> bytes:
     Parameters
     ----------
     path : str or path-like
-        The file.
+        The file; ``"-"`` is standard input, which is never decompressed.
     copies : int
         How often its content will be held at once, by this function or by who calls it.
 
@@ -82,7 +82,7 @@ def read_bytes(path: StrPath, copies: int = 1) -> bytes:
     """
     name = os.fspath(path)
     try:
-        with _open_stream(name) as stream:
+        with nullcontext(standard_input()) if name == "-" else closing(_open_stream(name)) as stream:
             return _read_whole(stream, name, copies)
     except InputError:
         raise
@@ -90,7 +90,7 @@ def read_bytes(path: StrPath, copies: int = 1) -> bytes:
         raise _cannot_read(name, error) from error
 
 
-def _read_whole(stream: io.BufferedIOBase, name: str, copies: int) -> bytes:
+def _read_whole(stream: BinaryIO | io.BufferedIOBase, name: str, copies: int) -> bytes:
     """Read in pieces, between which Ctrl-C is heard, having looked whether there is memory for them."""
 
     def require(size: int) -> None:
@@ -98,7 +98,7 @@ def _read_whole(stream: io.BufferedIOBase, name: str, copies: int) -> bytes:
 
     content = io.BytesIO()
     limit = _FIRST_BYTES
-    if isinstance(stream, io.BufferedReader):
+    if isinstance(stream, io.BufferedReader) and name != "-":
         size = Path(name).stat().st_size
         require(size)
         limit = max(limit, size)
@@ -108,6 +108,13 @@ def _read_whole(stream: io.BufferedIOBase, name: str, copies: int) -> bytes:
             require(content.tell())
             limit = 2 * content.tell()
     return content.getvalue()
+
+
+def standard_input() -> BinaryIO:
+    """Return standard input as a stream of bytes; `InputError` if it is closed."""
+    if sys.stdin is None:  # so the interpreter says that it is closed
+        raise InputError("cannot read standard input: it is closed; give it something to read, or name a file")
+    return sys.stdin.buffer
 
 
 def open_binary(path: StrPath) -> BinaryIO:
@@ -140,9 +147,7 @@ def open_binary(path: StrPath) -> BinaryIO:
     """
     name = os.fspath(path)
     if name == "-":
-        if sys.stdin is None:  # so the interpreter says that it is closed
-            raise InputError("cannot read standard input: it is closed; give it something to read, or name a file")
-        return sys.stdin.buffer
+        return standard_input()
     try:
         stream = _open_stream(name)
     except _READ_FAILURES as error:

@@ -11,9 +11,21 @@ from marginloom.io.files import StrPath
 
 CONLL = "conll"
 CONLLU = "conllu"
+CONLLU_PLUS = "conlluplus"
 CRFSUITE = "crfsuite"
-FORMATS = (CONLL, CONLLU, CRFSUITE)
-_ENDINGS = {".conll": CONLL, ".conllu": CONLLU, ".conll-u": CONLLU, ".crfsuite": CRFSUITE}
+LIBSVM = "libsvm"
+FORMATS = (CONLL, CONLLU, CONLLU_PLUS, CRFSUITE, LIBSVM)
+#: Formats that hold ready features; each goes only with itself.
+READY_FORMATS = (CRFSUITE, LIBSVM)
+_ENDINGS = {
+    ".conll": CONLL,
+    ".conllu": CONLLU,
+    ".conll-u": CONLLU,
+    ".conllup": CONLLU_PLUS,
+    ".crfsuite": CRFSUITE,
+    ".svm": LIBSVM,
+    ".libsvm": LIBSVM,
+}
 
 
 def format_of(path: StrPath, given: str | None = None, trained: str | None = None) -> str:
@@ -39,7 +51,7 @@ def format_of(path: StrPath, given: str | None = None, trained: str | None = Non
     name = os.fspath(path)
     ending = Path(name.removesuffix(".gz").removesuffix(".xz")).suffix
     chosen = given or _ENDINGS.get(ending) or trained or CONLL
-    if trained is not None and (chosen == CRFSUITE) != (trained == CRFSUITE):
+    if trained is not None and chosen != trained and (chosen in READY_FORMATS or trained in READY_FORMATS):
         raise InputError(
             f"{name}: the format is {chosen}, and the model's is {trained}; ready features cannot stand in for columns "
             "or the other way round, so give a file of the model's format (and say so with --format)"

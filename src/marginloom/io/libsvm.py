@@ -1,13 +1,12 @@
 """LIBSVM's text format: one example a line, ``label index:value ...`` or ``label,label index:value ...``.
 
-Indices count from 1 and rise; what is not named is 0. Labels are whole numbers or names. ``qid:`` and what follows a
-``#`` are passed over, and so are lines without a field.
+Indices count from 1 and rise; what is not named is 0. Labels are whole numbers or names. ``qid:N`` after them says to
+which group an example belongs. What follows a ``#`` is passed over, and so are lines without a field.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import decimal
 import itertools
 import os
 import re
@@ -24,13 +23,12 @@ from marginloom.io.compression import compressing_write
 from marginloom.io.files import StrPath, decode_utf8, read_bytes, stream_pieces
 from marginloom.labels.arrays import label_array, plain_labels
 from marginloom.labels.numbered import NumberedLabels, NumberedSets
+from marginloom.labels.written import whole_number
 from marginloom.memory import require_memory
 
-__all__ = ["LibsvmRows", "parse", "read_libsvm", "read_rows", "stream_rows", "whole_number", "write_libsvm"]
+__all__ = ["LibsvmRows", "parse", "read_libsvm", "read_rows", "stream_rows", "write_libsvm"]
 
 _LINE_END = re.compile(rb"\n")
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_NO_NUMBER = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 _UNFIT = re.compile(r"[ \t\n\r\v\f,:#\ud800-\udfff]|^\ufeff|^$")  # a byte order mark that begins a file is dropped
 _LAST_COLUMN = 2**31 - 2
 _ROWS_AT_A_TIME = 4096
@@ -54,6 +52,8 @@ class LibsvmRows:
         The labels as they are written, each once.
     lines : array
         The line of each example.
+    groups : array
+        The number after ``qid:`` of each example, -1 where there is none.
     """
 
     name: str
@@ -64,6 +64,7 @@ class LibsvmRows:
     label_numbers: NDArray[np.uint32]
     label_names: list[str]
     lines: NDArray[np.uint64]
+    groups: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -118,7 +119,7 @@ class LibsvmRows:
         wrong = np.flatnonzero(counts != 1)
         if wrong.size:
             found = "no label" if counts[wrong[0]] == 0 else f"{counts[wrong[0]]} labels"
-            raise InputError(f"{self._place(int(wrong[0]))}: found {found}, expected one before the first index:value")
+            raise InputError(f"{self.place(int(wrong[0]))}: found {found}, expected one before the first index:value")
         return self.labels(strings)
 
     def label_sets(self, strings: bool | None = None) -> NumberedSets:
@@ -139,38 +140,11 @@ class LibsvmRows:
 
     def _place_of_label(self, place: int) -> str:
         first = int(np.flatnonzero(self.label_numbers == place)[0])
-        return self._place(int(np.searchsorted(self.label_offsets, first, side="right")) - 1)
+        return self.place(int(np.searchsorted(self.label_offsets, first, side="right")) - 1)
 
-    def _place(self, example: int) -> str:
+    def place(self, example: int) -> str:
+        """Name the file and the line of an example."""
         return f"{self.name}, line {self.lines[example]}"
-
-
-def whole_number(label: str) -> int | None:
-    """Return the whole number that a label in a file is, exactly, and None if it is a name.
-
-    Raises
-    ------
-    InputError
-        If it is a number, but not a whole one of 64 bits.
-
-    Examples
-    --------
-    >>> whole_number("9007199254740993"), whole_number("+1"), whole_number("2.50e2"), whole_number("1_000")
-    (9007199254740993, 1, 250, None)
-    """
-    if _NUMBER.fullmatch(label):
-        try:
-            number = decimal.Decimal(label)
-        except decimal.InvalidOperation:  # an exponent of twenty digits or so
-            number = decimal.Decimal("nan")
-        if not number:
-            return 0
-        fits = number.is_finite() and number.adjusted() < 20 and number == number.to_integral_value()
-        if fits and -(2**63) <= number < 2**64:
-            return int(number)
-    elif not _NO_NUMBER.fullmatch(label):
-        return None
-    raise InputError(f"found the label {label!r}, expected a whole number of 64 bits or a name")
 
 
 def parse(data: bytes, name: str, first_line: int = 1) -> LibsvmRows:
@@ -197,6 +171,7 @@ def parse(data: bytes, name: str, first_line: int = 1) -> LibsvmRows:
         label_numbers=table.label_numbers,
         label_names=table.label_names,
         lines=table.lines,
+        groups=table.groups,
     )
 
 

@@ -111,7 +111,7 @@ def checked_sample_weight(sample_weight: ArrayLike | None, size: int, C: float) 
     >>> checked_sample_weight([1, 0], 2, C=0.1).tolist()
     [1.0, 0.0]
     """
-    weights = np.ones(size) if sample_weight is None else _as_weights(sample_weight, size)
+    weights = np.ones(size) if sample_weight is None else checked_weights(sample_weight, size)
     with np.errstate(over="ignore", under="ignore"):
         costs = C * weights[weights > 0]
     if costs.size and not _COST_RANGE[0] <= costs.min() <= costs.max() <= _COST_RANGE[1]:
@@ -122,7 +122,14 @@ def checked_sample_weight(sample_weight: ArrayLike | None, size: int, C: float) 
     return weights
 
 
-def _as_weights(sample_weight: ArrayLike, size: int) -> NDArray[np.float64]:
+def checked_weights(sample_weight: ArrayLike, size: int) -> NDArray[np.float64]:
+    """Return one finite weight per example, not all 0.
+
+    Examples
+    --------
+    >>> checked_weights([1, 0], 2).tolist()
+    [1.0, 0.0]
+    """
     try:
         weights = np.ascontiguousarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:

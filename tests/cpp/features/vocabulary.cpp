@@ -127,3 +127,37 @@ TEST("vocabulary: a selection is numbered in the order asked for") {
   CHECK_THROWS(std::invalid_argument, names.selected(std::vector<std::uint32_t>{0, 4}), "beyond");
   CHECK_THROWS(std::invalid_argument, names.selected(std::vector<std::uint32_t>{1, 1}), "twice");
 }
+
+TEST("vocabulary: many names are found as each of them alone") {
+  Vocabulary names;
+  std::vector<std::string> wanted;
+  for (int k = 0; k < 500; ++k)
+    wanted.push_back(std::string(static_cast<std::size_t>(k % 23), 'x') + std::to_string(k));
+  const std::vector<std::string_view> views(wanted.begin(), wanted.end());
+  std::vector<std::uint32_t> ids(views.size());
+  names.find_all(views, ids);
+  for (const std::uint32_t id : ids) CHECK(id == Vocabulary::unknown);
+  for (std::size_t k = 0; k < wanted.size(); k += 3) names.intern(wanted[k]);
+  names.find_all(views, ids);
+  for (std::size_t k = 0; k < wanted.size(); ++k) CHECK(ids[k] == names.find(wanted[k]));
+}
+
+TEST("vocabulary: hashes are those that models with hashed features were trained with") {
+  CHECK(marginloom::key_hash("") == 0x8C388281U);
+  CHECK(marginloom::key_hash("a") == 0xAAB6513BU);
+  CHECK(marginloom::key_hash("ab") == 0x2B755F30U);
+  CHECK(marginloom::key_hash("abcdefg") == 0xC6D644FCU);
+  CHECK(marginloom::key_hash("abcdefgh") == 0x1142E24DU);
+  CHECK(marginloom::key_hash("abcdefghijklmno") == 0x3CC40614U);
+}
+
+TEST("vocabulary: separators are replaced unless two names become the same") {
+  Vocabulary names;
+  names.intern(
+      "a\xff"
+      "b");
+  names.intern("c");
+  CHECK(names.with_separators_as(':').find("a:b") == 0);
+  names.intern("a:b");
+  CHECK_THROWS(std::invalid_argument, names.with_separators_as(':'), "two different features are called 'a:b'");
+}

@@ -138,7 +138,7 @@ TEST("attribute_table: attributes become sparse rows, and one that is there twic
   const TokenRows rows = table.encode_attributes(vocabulary, true);
   CHECK(rows.tokens == Offsets{0, 2, 2, 5});
   CHECK(rows.features == Numbers{0, 1, 1, 1, 0});
-  CHECK(rows.indicators);
+  CHECK(rows.indicators());
   CHECK(vocabulary.name(1) == "b");
 }
 
@@ -146,7 +146,7 @@ TEST("attribute_table: values are kept in single precision, and those of 0 are l
   const AttributeTable table = table_of("X\ta:0.1\tb:0\tc\n");
   Vocabulary vocabulary;
   const TokenRows rows = table.encode_attributes(vocabulary, true);
-  CHECK(!rows.indicators);
+  CHECK(!rows.indicators());
   CHECK(rows.features == Numbers{0, 2});
   CHECK(rows.values == std::vector<float>{0.1F, 1});
 }
@@ -172,4 +172,23 @@ TEST("attribute_table: labels are numbered, the missing one too") {
 TEST("attribute_table: predictions are labels alone, with a blank line after every sequence") {
   const AttributeTable table = table_of("\nX\ta\nY\tb\n\n\nZ\tc");
   CHECK(table.with_labels({"P", "Q", "R:S"}) == "P\nQ\n\nR:S\n\n");
+}
+
+TEST("attribute_table: declared weights belong to sequences, and their lines are no items") {
+  const AttributeTable table = table_of("@weight:0.5\nX\ta\n\nX\ta\n@weight:2\tY\tb\n\n@weight:7\n\nX\ta\n");
+  std::string buffer;
+  CHECK(table.sentences() == Offsets{0, 1, 3, 4});
+  CHECK(table.weights() == std::vector<double>{0.5, 2, 1});
+  CHECK(table.label(2, buffer) == "Y");
+  CHECK(table.line_number(2) == 5);
+  CHECK_THROWS(std::invalid_argument, table_of("X\ta\n@other:1\n"),
+               "line 2: attribute '@other:1': before the label only");
+  CHECK_THROWS(std::invalid_argument, table_of("@weight:-1\tX\n"), "must not be negative");
+  CHECK_THROWS(std::invalid_argument, table_of("@weight:\tX\n"), "found no number");
+}
+
+TEST("attribute_table: an empty value is 1, and blanks around one do not count") {
+  const AttributeTable table = table_of("X\ta:\tb: 2 \tc: \n");
+  Vocabulary vocabulary;
+  CHECK(table.encode_attributes(vocabulary, true).values == std::vector<float>{1, 2, 1});
 }

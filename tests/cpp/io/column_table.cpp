@@ -147,3 +147,25 @@ TEST("column_table: conllu labels replace one column and leave all else") {
   CHECK(conllu(last).cell(1, 3) == "DET");
   CHECK(conllu(table.with_labels({"X", "Y"}, 0)).cell(1, 0) == "Y");
 }
+
+TEST("column_table: a column of numbers may be another one than the first, or none") {
+  const std::string text = "O\t1-2\tdel\nO\t1\tde\nB\t2\tel-el\n";
+  ColumnFormat second = ColumnFormat::conllu;
+  second.id = 1;
+  CHECK(ColumnTable(text, second, "f", 1, 3).tokens() == 2);
+  ColumnFormat none = ColumnFormat::conllu;
+  none.id.reset();
+  CHECK(ColumnTable(text, none, "f", 1, 3).tokens() == 3);
+  CHECK_THROWS(std::invalid_argument, ColumnTable("a\tb\n", none, "f", 1, 3), "as # global.columns says");
+}
+
+TEST("column_table: spaces within what tabs separate are an error where other lines have none, and else told") {
+  CHECK_THROWS(std::invalid_argument, conll("a\tX\tO\nNew York\tB\n"),
+               "line 2: found a space within what tabs separate");
+  CHECK_THROWS(std::invalid_argument, conll("New York\tB\na\tX\tO\n"), "line 1: found a space within");
+  CHECK_THROWS(std::invalid_argument, conll("a\tO\nNew York\tB\n"),
+               "it has tabs, and spaces within what they separate");
+  CHECK(conll("\nNew York\tB\nLos Angeles\tB\n").line_with_spaces() == 2);
+  CHECK(!conll("a \t B\nb C\nc\tD \n").line_with_spaces());
+  CHECK(!conllu(unit("1", "New York", "NOUN")).line_with_spaces());
+}

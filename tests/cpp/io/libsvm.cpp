@@ -30,6 +30,7 @@ TEST("LIBSVM: rows have labels, entries and lines") {
   CHECK(rows.labels == (std::vector<std::uint32_t>{0, 1, 1, 0}));
   CHECK(rows.names.name(0) == "b" && rows.names.name(1) == "a");
   CHECK(rows.lines == (std::vector<std::uint64_t>{1, 4, 5, 6}));
+  CHECK(rows.groups == (std::vector<std::int64_t>{-1, -1, 3, -1}));
 }
 
 TEST("LIBSVM: errors name the line") {
@@ -37,6 +38,8 @@ TEST("LIBSVM: errors name the line") {
   CHECK(message_of("\n\n1 2:x").starts_with("f, line 12: "));
   CHECK(message_of("1 2:1 1:1").starts_with("f, line 10: "));
   CHECK(message_of(std::string("1 1:1\0", 6)).starts_with("f, line 10: "));
+  CHECK(message_of("1 qid:-1 1:1").starts_with("f, line 10: found 'qid:-1'"));
+  CHECK(message_of("1 qid: 1:1").starts_with("f, line 10: found 'qid:'"));
   CHECK(message_of("").empty());
 }
 

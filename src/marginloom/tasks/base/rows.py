@@ -11,7 +11,8 @@ import typer
 
 from marginloom.cli.common import note
 from marginloom.errors import InputError
-from marginloom.io.libsvm import LibsvmRows, beyond_text, read_rows, stream_rows, whole_number
+from marginloom.io.libsvm import LibsvmRows, beyond_text, read_rows, stream_rows
+from marginloom.labels.written import whole_number
 from marginloom.memory import require_memory
 from marginloom.parameters import checked
 from marginloom.tasks.base.commands import PredictOptions, streams

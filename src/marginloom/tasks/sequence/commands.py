@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -12,16 +12,18 @@ from numpy.typing import NDArray
 from marginloom.cli.common import ColumnOption, FormatOption, numbers_of_labels, refuse, usage_error, usage_errors
 from marginloom.cli.training import MinCountOption, TrainingData, TrainingOptions, run_training, training_command
 from marginloom.errors import InputError
-from marginloom.features import check_feature_set
+from marginloom.features import FeatureSet, check_feature_set
 from marginloom.features.sets import FEATURE_SETS
-from marginloom.io.conll import default_label_column
 from marginloom.io.corpus import Corpus, read_corpus, stream_corpora
-from marginloom.io.formats import CRFSUITE, FORMATS, format_of
+from marginloom.io.formats import CONLL, CONLLU_PLUS, CRFSUITE, FORMATS, LIBSVM, READY_FORMATS, format_of
 from marginloom.labels.label_set import UNSEEN
+from marginloom.labels.numbered import NumberedLabels
 from marginloom.parameters import checked
 from marginloom.tasks.base.commands import EvaluateOptions, KBestOptions, TaskCommands, streams
 from marginloom.tasks.sequence.features import LabelledSentences, new_features
+from marginloom.tasks.sequence.gold import INVALID_GOLD
 from marginloom.tasks.sequence.model import SequenceEvaluator, SequenceModel, SequenceProblem
+from marginloom.tasks.sequence.schemes import SCHEMES
 from marginloom.tasks.sequence.spans import check_scheme
 
 #: What to do with columns, and so of no use where a file holds ready features.
@@ -68,8 +70,16 @@ def train(
         ),
     ] = None,
     constraints: Annotated[
-        str, typer.Option("--constraints", metavar="SCHEME", help="Keep labels well formed: none, bio or bioes.")
+        str, typer.Option("--constraints", metavar="SCHEME", help="Keep labels well formed: none, bio, bioes or bilou.")
     ] = "none",
+    invalid_gold: Annotated[
+        str,
+        typer.Option(
+            "--invalid-gold",
+            metavar="WHAT",
+            help="What to do with right labels that break the constraints: error, repair or skip the sentence.",
+        ),
+    ] = "error",
     forbid: Annotated[
         list[str] | None,
         typer.Option(
@@ -80,18 +90,23 @@ def train(
     ] = None,
     format: FormatOption = None,
 ) -> None:
-    """Train a sequence tagger on CoNLL columns, CoNLL-U, or ready features in crfsuite's format."""
+    """Train a sequence tagger on CoNLL columns, CoNLL-U (Plus), or ready features in crfsuite's or LIBSVM's format."""
     with usage_errors():
         checked("min_count", min_count, "positive count")
         costs = numbers_of_labels("--label-cost", label_cost or [], "a finite cost")
         gazetteers = _gazetteers(gazetteer or [])
-        ready = any(format_of(path, format) == CRFSUITE for path in options.training)
+        formats = {format_of(path, format) for path in options.training}
+        ready = bool(formats.intersection(READY_FORMATS))
         if ready:
-            refuse(context, COLUMN_OPTIONS, "crfsuite files hold ready features with the label first")
+            refuse(context, COLUMN_OPTIONS, "crfsuite and LIBSVM files hold ready features with the label first")
         else:
             check_feature_set(features)
-    if constraints not in ("none", "bio", "bioes"):
-        raise usage_error(f"--constraints must be none, bio or bioes, not {constraints!r}")
+        if LIBSVM in formats:
+            refuse(context, ["min_count"], "features of LIBSVM files have numbers and are not counted")
+    if constraints != "none" and constraints not in SCHEMES:
+        raise usage_error(f"--constraints must be none, {', '.join(SCHEMES)}, not {constraints!r}")
+    if invalid_gold not in INVALID_GOLD:
+        raise usage_error(f"--invalid-gold must be one of {', '.join(INVALID_GOLD)}, not {invalid_gold!r}")
     if forbid and (constraints != "none" or any(len(pair.split()) != 2 for pair in forbid)):
         raise usage_error("--forbid takes two labels, as in --forbid 'O I-PER', and no --constraints beside it")
 
@@ -99,25 +114,30 @@ def train(
         corpus = read_corpus(options.training, format)
         label_column = corpus.label_column(column)
         parts = {name: read_corpus([path], format, corpus.format) for name, path in options.evaluation_files.items()}
+        feature_set = new_features(
+            None if ready else features,
+            corpus,
+            min_count=min_count,
+            hash_bits=hash_bits,
+            pos_column=pos_column,
+            clusters=clusters,
+            gazetteers=gazetteers,
+            n_threads=options.threads,
+        )
+        _refuse_labels_as_features(feature_set, label_column + 1)
+        training = LabelledSentences.from_corpus(corpus, label_column)
         problem = SequenceProblem(
-            training=LabelledSentences.from_corpus(corpus, label_column),
-            features=new_features(
-                None if ready else features,
-                corpus,
-                min_count=min_count,
-                hash_bits=hash_bits,
-                pos_column=pos_column,
-                clusters=clusters,
-                gazetteers=gazetteers,
-                n_threads=options.threads,
-            ),
+            training=training,
+            features=feature_set,
             start_end=start_end,
             label_costs=costs,
             constraints=[(pair.split()[0], pair.split()[1]) for pair in forbid] if forbid else constraints,
-            settings={"format": corpus.format, "label_column": label_column + 1},
+            invalid_gold=invalid_gold,
+            settings={"format": corpus.format, "label_column": label_column + 1, **_column_names(corpus)},
         )
+        strings = isinstance(NumberedLabels.of(training.labels).names[0], str)
         sets = {
-            name: LabelledSentences.from_corpus(part, part.label_column(label_column + 1))
+            name: LabelledSentences.from_corpus(part, part.label_column(label_column + 1), strings)
             for name, part in parts.items()
         }
         return TrainingData(problem, sets)
@@ -157,33 +177,35 @@ class SequenceCommands(TaskCommands[SequenceModel, SequencePredictOptions, Seque
     evaluate_options = SequenceEvaluateOptions
     predict_help = (
         "Sentences: columns get one more with the predicted labels, or one for each of the K best labellings; CoNLL-U "
-        "gets the labels in the column that the model was trained on. For ready features in crfsuite's format they "
-        "come alone, one a line, as CRFsuite writes them."
+        "gets the labels in the column that the model was trained on. For ready features in crfsuite's or LIBSVM's "
+        "format they come alone, one a line, as CRFsuite writes them."
     )
 
     def predict(self, model: SequenceModel, options: SequencePredictOptions) -> None:
         """Write the sentences with their labels, in the format they come in."""
         chosen, column = _file_settings(model, options.model, options.input, options.format)
         k = options.k_best
-        if k > 1 and chosen != "conll":
+        if k > 1 and chosen != CONLL:
             raise usage_error(
                 f"--k-best writes a column for each labelling, and the format {chosen} has no room for them"
             )
         with streams(options) as (stream, out, advance):
             for corpus in stream_corpora(stream, chosen, options.input):
+                _check_column_names(model, corpus)
                 numbers = _labels(model, corpus, k, options.threads)
-                out.write(corpus.with_labels(model.labels.vocabulary, numbers, (column or 1) - 1, k))
+                out.write(corpus.with_labels(model.labels.vocabulary, numbers, column, k))
                 out.flush()
                 advance(corpus.byte_count)
 
     def read_labelled(self, model: SequenceModel, options: SequenceEvaluateOptions) -> LabelledSentences:
         """Read sentences with their right labels, by default in the column that the model was trained on."""
         chosen, trained_column = _file_settings(model, options.model, options.input, options.format)
-        if chosen == CRFSUITE and options.column is not None:
-            raise usage_error("in crfsuite's format the labels are the first field: --column cannot be given")
+        if chosen in READY_FORMATS and options.column is not None:
+            raise usage_error(f"in the format {chosen} the labels are the first field: --column cannot be given")
         corpus = read_corpus([options.input], chosen)
+        _check_column_names(model, corpus)
         column = corpus.label_column(trained_column if options.column is None else options.column)
-        return LabelledSentences.from_corpus(corpus, column)
+        return LabelledSentences.from_corpus(corpus, column, model.labels.strings)
 
     def evaluator(self, model: SequenceModel, options: SequenceEvaluateOptions) -> SequenceEvaluator:
         """Return what scores the model on sentences, strictly by a scheme of spans if that is asked for."""
@@ -215,14 +237,21 @@ def _labels(tagger: SequenceModel, corpus: Corpus, k: int, threads: int) -> NDAr
 def _file_settings(tagger: SequenceModel, model: str, input: str, format: str | None) -> tuple[str, int | None]:
     """Return an input's format, and its label's column from 1 (None: the last)."""
     trained, column = tagger.settings.get("format"), tagger.settings.get("label_column")
-    if trained is None and tagger.features.name == "named" and format_of(input, format) == CRFSUITE:
-        return CRFSUITE, 1  # the features are the same, wherever training got them from
+    if trained is None:  # from Python: the features are the same, wherever training got them from
+        trained = {"named": CRFSUITE, "matrix": LIBSVM}.get(tagger.features.name, CONLL)
+        if trained == CONLL or format_of(input, format) == trained:
+            return _format_and_column(tagger, input, format_of(input, format, trained), trained, None)
     if trained not in FORMATS or not isinstance(column, int) or column < 1:
         raise InputError(
             f"{model}: this model was trained from Python on features, not on columns of a file; use it from Python "
-            "with SequenceTagger.load, or with a file of such features and --format crfsuite"
+            f"with SequenceTagger.load, or with a file of such features and --format {trained}"
         )
-    chosen = format_of(input, format, trained)
+    return _format_and_column(tagger, input, format_of(input, format, trained), trained, column)
+
+
+def _format_and_column(
+    tagger: SequenceModel, input: str, chosen: str, trained: str, column: int | None
+) -> tuple[str, int | None]:
     if chosen == trained:
         return chosen, column
     if tagger.features.reads_columns:
@@ -230,7 +259,31 @@ def _file_settings(tagger: SequenceModel, model: str, input: str, format: str | 
             f"{input}: the format is {chosen}, and the model's features read columns of the format {trained}; give a "
             "file of that format (and say so with --format)"
         )
-    return chosen, default_label_column(chosen)
+    return chosen, None
+
+
+def _column_names(corpus: Corpus) -> dict[str, Any]:
+    """Return the names of columns that a file gives itself, for the model."""
+    return {"column_names": list(corpus.layout.names)} if corpus.format == CONLLU_PLUS else {}  # type: ignore[attr-defined]
+
+
+def _check_column_names(model: SequenceModel, corpus: Corpus) -> None:
+    """Raise `InputError` if columns are named otherwise than in training, and so may be others."""
+    trained = model.settings.get("column_names")
+    found = _column_names(corpus).get("column_names")
+    if trained and found and trained != found:
+        raise InputError(
+            f"the columns are {' '.join(found)}, and those of the model {' '.join(trained)}: give a file that has these"
+        )
+
+
+def _refuse_labels_as_features(features: FeatureSet, column: int) -> None:
+    """Raise `InputError` if features read the right labels, which prediction does not have."""
+    if column in getattr(features, "columns_read", ()):
+        raise InputError(
+            f"column {column} holds the labels, and the features {features.name} read it too, with --pos-column or a "
+            "template: a model of that learns nothing for files without labels; name another column with --column"
+        )
 
 
 def _files_of_features(features: str | None, clusters: str | None, gazetteers: dict[str, str]) -> list[tuple[str, str]]:

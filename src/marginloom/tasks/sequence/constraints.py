@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from marginloom.errors import InputError
 from marginloom.memory import PAIR_BYTES, require_memory
+from marginloom.tasks.sequence.schemes import SCHEMES, Scheme
 
 #: Stands for the start and the end of a sentence in a pair of label numbers.
 BOUNDARY = 0xFFFFFFFF
@@ -17,15 +17,13 @@ START, END = "<s>", "</s>"
 
 Pair = tuple[Any, Any]
 
-_SPAN_LABEL = re.compile(r"([BIES])-(.+)")
-
 
 def forbidden_pairs(constraints: str | Iterable[Pair] | None, labels: Sequence[Any]) -> list[tuple[int, int]]:
     """Return the numbers of the labels that must not be neighbours.
 
     Parameters
     ----------
-    constraints : {"none", "bio", "bioes"} or iterable of pairs, optional
+    constraints : {"none", "bio", "bioes", "bilou"} or iterable of pairs, optional
         A scheme, or pairs (label, next label) to forbid; ``"<s>"`` first or ``"</s>"`` second is the sentence's start
         or end.
     labels : sequence
@@ -44,9 +42,7 @@ def forbidden_pairs(constraints: str | Iterable[Pair] | None, labels: Sequence[A
     if constraints is None or constraints == "none":
         return []
     if isinstance(constraints, str) or not isinstance(constraints, Iterable):
-        if constraints not in _SCHEMES:
-            raise InputError(f"constraints must be none, bio, bioes or a list of pairs of labels, not {constraints!r}")
-        return _scheme_pairs(constraints, labels)
+        return _scheme_pairs(scheme_of(constraints), labels)
     pairs = []
     for pair in constraints:
         if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
@@ -77,56 +73,47 @@ def _number(label: Any, labels: Sequence[Any], boundary: str) -> int:
     raise InputError(f"the forbidden pair names {label!r}, which is not a label of the training data")
 
 
-def _bio(prefix: str, kind: str, next_prefix: str, next_kind: str) -> bool:
-    return next_prefix != "I" or (prefix in "BI" and kind == next_kind)
+def scheme_of(constraints: Any) -> Scheme:
+    """Return the scheme of that name.
+
+    Examples
+    --------
+    >>> scheme_of("bilou").prefixes
+    'BILU'
+    """
+    if not isinstance(constraints, str) or constraints not in SCHEMES:
+        known = ", ".join(SCHEMES)
+        raise InputError(f"constraints must be none, {known} or a list of pairs of labels, not {constraints!r}")
+    return SCHEMES[constraints]
 
 
-def _bioes(prefix: str, kind: str, next_prefix: str, next_kind: str) -> bool:
-    inside = prefix in "BI"
-    return inside == (next_prefix in "IE") and (not inside or kind == next_kind)
-
-
-_SCHEMES = {"bio": (_bio, "BI"), "bioes": (_bioes, "BIES")}
-
-
-def _scheme_pairs(scheme: str, labels: Sequence[Any]) -> list[tuple[int, int]]:
-    allowed, prefixes = _SCHEMES[scheme]
-    parts = [_parts(label, prefixes, scheme) for label in labels]
-    outside = ("O", "")  # what comes before the start and after the end
+def _scheme_pairs(scheme: Scheme, labels: Sequence[Any]) -> list[tuple[int, int]]:
+    parts = [scheme.parts(label) for label in labels]
     _require_pairs(scheme, [prefix for prefix, _ in parts])
+    outside = scheme.parts("O")  # what comes before the start and after the end
     places = [*range(len(parts)), BOUNDARY]
     return [
         (before, after)
         for before in places
         for after in places
         if not (before == after == BOUNDARY)
-        and not allowed(
-            *(outside if before == BOUNDARY else parts[before]), *(outside if after == BOUNDARY else parts[after])
+        and not scheme.allows(
+            outside if before == BOUNDARY else parts[before], outside if after == BOUNDARY else parts[after]
         )
     ]
 
 
-def _require_pairs(scheme: str, prefixes: Sequence[str]) -> None:
+def _require_pairs(scheme: Scheme, prefixes: Sequence[str]) -> None:
     """Compare the forbidden pairs, of which there are nearly as many as can be, with what memory there is."""
     count = len(prefixes) + 1
-    going_on = sum(prefix in ("I", "E") for prefix in prefixes)
-    if scheme == "bio":
+    going_on = sum(scheme.goes_on(prefix) for prefix in prefixes)
+    if not scheme.end:
         forbidden = count * going_on
     else:
-        inside = sum(prefix in ("B", "I") for prefix in prefixes)
+        inside = sum(scheme.leaves_open(prefix) for prefix in prefixes)
         forbidden = count**2 - (count - inside) * (count - going_on)
     require_memory(
-        f"a list of the {forbidden:,} pairs of {len(prefixes):,} labels that the constraints {scheme} forbid",
+        f"a list of the {forbidden:,} pairs of {len(prefixes):,} labels that the constraints {scheme.name} forbid",
         {"pairs": PAIR_BYTES * forbidden},
         "take fewer labels, or train without constraints",
     )
-
-
-def _parts(label: Any, prefixes: str, scheme: str) -> tuple[str, str]:
-    if label == "O":
-        return "O", ""
-    matched = _SPAN_LABEL.fullmatch(label) if isinstance(label, str) else None
-    if matched is None or matched[1] not in prefixes:
-        wanted = ", ".join(f"{prefix}-TYPE" for prefix in prefixes)
-        raise InputError(f"the constraints {scheme} need labels O, {wanted}, and there is {label!r}")
-    return matched[1], matched[2]

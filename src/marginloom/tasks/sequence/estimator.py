@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -18,11 +18,12 @@ from marginloom.tasks.base.model import Model
 from marginloom.tasks.base.outputs import OutputList
 from marginloom.tasks.sequence.constraints import Pair
 from marginloom.tasks.sequence.features import (
+    AUTO,
     evaluation_set,
     labelled_sentences,
-    labelled_stream,
     new_features,
     source_of,
+    training_sentences,
 )
 from marginloom.tasks.sequence.model import SequenceModel, SequenceProblem
 from marginloom.tasks.sequence.named_weights import NamedWeights
@@ -38,9 +39,11 @@ class SequenceTagger(Estimator):
     ----------
     {common parameters}
     features : str, optional
-        None: X holds features, per token a list of strings or a dict of name and value, or X is a matrix with a row
-        per token. A feature set's name (``"words"``, ``"tagging"``, ``"chunking"``, ``"ner"``) or a file of
-        templates: X holds words, or tuples of columns.
+        ``"auto"``: tokens that are strings are words, from which the feature set ``"tagging"`` is extracted, and all
+        others are features. None: X holds features, per token a list or set of strings, or a dict from names to
+        numbers, strings, lists, sets or dicts, as python-crfsuite takes them; or X is a matrix with a row per token. A
+        feature set's name (``"words"``, ``"tagging"``, ``"chunking"``, ``"ner"``) or a file of templates: X holds
+        words, or tuples of columns.
     min_count : int
         Features seen less often in training are left out.
     hash_bits : int, optional
@@ -55,8 +58,12 @@ class SequenceTagger(Estimator):
         Give the first and the last label weights of their own.
     label_costs : mapping, optional
         From a label to what a wrong prediction costs where it is right (Hamming loss: 1 for all).
-    constraints : {"none", "bio", "bioes"} or list of pairs, optional
+    constraints : {"none", "bio", "bioes", "bilou"} or list of pairs, optional
         Labels that must not follow each other; in a pair, ``"<s>"`` and ``"</s>"`` are the start and the end.
+    invalid_gold : {"error", "repair", "skip"}
+        What to do with right labels that break the constraints: refuse them; make them keep to the scheme, so that
+        spans without a beginning or an end get one; or leave such sentences out. The last two are counted and said in
+        an `InputWarning`.
 
     Attributes
     ----------
@@ -77,7 +84,7 @@ class SequenceTagger(Estimator):
     [['D', 'N']]
     """
 
-    features: str | None = None
+    features: str | None = AUTO
     min_count: int = 1
     hash_bits: int | None = None
     pos_column: int | None = None
@@ -86,6 +93,7 @@ class SequenceTagger(Estimator):
     start_end: bool = False
     label_costs: Mapping[Any, float] | None = None
     constraints: str | Iterable[Pair] | None = None
+    invalid_gold: str = "error"
 
     model_type = SequenceModel
 
@@ -127,10 +135,7 @@ class SequenceTagger(Estimator):
         SequenceTagger
             The estimator itself.
         """
-        if self.features is None and isinstance(X, Iterator):
-            training = labelled_stream(X, y)
-        else:
-            training = labelled_sentences(X, y, lengths)
+        training = training_sentences(self.features, X, y, lengths)
         to_score = _one_evaluation_set(eval_set, X_dev, y_dev)
         evaluation_sets = {} if to_score is None else {"dev": evaluation_set(to_score)}
         problem = SequenceProblem(
@@ -139,6 +144,7 @@ class SequenceTagger(Estimator):
             start_end=self.start_end,
             label_costs=self.label_costs,
             constraints=self.constraints,
+            invalid_gold=self.invalid_gold,
         )
         return self._fit(
             problem,
@@ -236,7 +242,7 @@ class SequenceTagger(Estimator):
             "pos_column": getattr(model.features, "pos_column", None),
             "start_end": model.start_end,
             "label_costs": dict(settings.get("label_costs", [])) or None,
-            **{name: settings[name] for name in ("constraints", "min_count") if name in settings},
+            **{name: settings[name] for name in ("constraints", "invalid_gold", "min_count") if name in settings},
         }
 
     def _new_features(self, source: Any) -> FeatureSet:

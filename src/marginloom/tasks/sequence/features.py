@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from marginloom import _core
 from marginloom.errors import InputError
 from marginloom.features import ExtractedFeatures, FeatureSet, Lists, MatrixFeatures, NamedFeatures
 from marginloom.io.corpus import Corpus
 from marginloom.io.files import StrPath
+from marginloom.io.libsvm_sequences import LibsvmCorpus
 from marginloom.labels.numbered import NumberedLabels
 from marginloom.threads import resolve_threads
 
@@ -24,12 +25,18 @@ class LabelledSentences:
 
     source: Any
     labels: Iterable[Any] | NumberedLabels
+    #: Of the sentences; None if all are 1.
+    weights: NDArray[np.float64] | None = None
 
     @classmethod
-    def from_corpus(cls, corpus: Corpus, column: int) -> LabelledSentences:
-        """Take the labels from a column of files."""
-        seen = _core.Vocabulary()
-        return cls(corpus, NumberedLabels.of_vocabulary(seen, corpus.encode_column(seen, column, grow=True)))
+    def from_corpus(cls, corpus: Corpus, column: int, strings: bool | None = None) -> LabelledSentences:
+        """Take the labels from a column of files, as strings or as whole numbers, or as the format has them."""
+        return cls(corpus, corpus.labels(column, strings), corpus.weights)
+
+
+#: Stands for `FOR_WORDS` where tokens are strings, and for ready features where they are not.
+AUTO = "auto"
+FOR_WORDS = "tagging"
 
 
 def new_features(
@@ -45,23 +52,57 @@ def new_features(
 ) -> FeatureSet:
     """Return a feature set that has learnt nothing yet: extracted by name, or ready ones of the kind that there are.
 
+    Options of extraction are refused where features are ready.
+
     Examples
     --------
     >>> new_features("words", [["the", "dog"]]).name, new_features(None, [[["w=the"]]]).name
     ('words', 'named')
     """
-    if features is not None:
+    chosen = kind_of_features(features, source)
+    if chosen is not None:
+        if hash_bits is not None and min_count > 1:
+            raise InputError(
+                f"with hash_bits no feature is counted, so min_count cannot be {min_count}: leave out one of them"
+            )
         return ExtractedFeatures(
-            features,
+            chosen,
             min_count=min_count,
             hash_bits=hash_bits,
             pos_column=pos_column,
             lists=Lists.read(clusters, gazetteers),
             n_threads=resolve_threads(n_threads),
         )
-    if isinstance(source, tuple) or (isinstance(source, list) and source and is_matrix(source[0])):
-        return MatrixFeatures()
-    return NamedFeatures(min_count)
+    is_rows = isinstance(source, (tuple, LibsvmCorpus)) or (
+        isinstance(source, list) and source and is_matrix(source[0])
+    )
+    unused = {"hash_bits": hash_bits, "pos_column": pos_column, "clusters": clusters, "gazetteers": gazetteers or None}
+    if is_rows and min_count > 1:
+        unused["min_count"] = min_count
+    for name, value in unused.items():
+        if value is not None:
+            raise InputError(f"{name} is for features that are extracted from words, and these are ready: leave it out")
+    return MatrixFeatures() if is_rows else NamedFeatures(min_count)
+
+
+def kind_of_features(features: str | None, source: Any) -> str | None:
+    """Return the feature set that is meant, None for ready features; ``"auto"`` goes by the first token.
+
+    Examples
+    --------
+    >>> kind_of_features("auto", [["the", "dog"]]), kind_of_features("auto", [[{"w": "the"}]])
+    ('tagging', None)
+    """
+    if features != AUTO:
+        return features
+    sentences = source if isinstance(source, list) else []
+    for i, sentence in enumerate(sentences):
+        _refuse_string(sentence, i)
+        if is_matrix(sentence):
+            return None
+        for token in sentence:
+            return FOR_WORDS if isinstance(token, str) else None
+    return None
 
 
 def is_matrix(thing: Any) -> bool:
@@ -76,6 +117,11 @@ def source_of(X: Any, lengths: ArrayLike | None) -> Any:
     if is_matrix(X) and getattr(X, "ndim", 2) == 2:
         raise InputError("X is one matrix, so lengths= must say how long its sentences are")
     return _as_list(X, "X must be a list of sentences")
+
+
+def _refuse_string(sentence: Any, place: int) -> None:
+    if isinstance(sentence, (str, bytes)):
+        raise InputError(f"sentence {place} is a string, {sentence[:40]!r}, and must be a list of tokens: split it")
 
 
 def _as_list(items: Any, wanted: str) -> list[Any]:
@@ -94,6 +140,7 @@ def labelled_sentences(X: Any, y: Any, lengths: ArrayLike | None = None) -> Labe
         raise InputError(f"X has {len(source)} sentences, and y has {len(sequences)}")
     flat: list[Any] = []
     for i, (sentence, labels) in enumerate(zip(source, sequences, strict=True)):
+        _refuse_string(sentence, i)
         tokens = (
             sentence.shape[0] if hasattr(sentence, "shape") else len(_as_list(sentence, f"sentence {i} must be a list"))
         )
@@ -128,6 +175,16 @@ def labelled_stream(X: Iterator[Any], y: Any) -> LabelledSentences:
             raise InputError("y has more sentences than X")
 
     return LabelledSentences(sentences(), flat)
+
+
+def training_sentences(features: str | None, X: Any, y: Any, lengths: ArrayLike | None = None) -> LabelledSentences:
+    """Pair what `fit` was given; an iterator over sentences with ready features is left to be read as it is encoded."""
+    if lengths is None and isinstance(X, Iterator) and features in (None, AUTO):
+        first = list(itertools.islice(X, 1))
+        X = itertools.chain(first, X)
+        if kind_of_features(features, first) is None:
+            return labelled_stream(X, y)
+    return labelled_sentences(X, y, lengths)
 
 
 def evaluation_set(given: Any) -> LabelledSentences:

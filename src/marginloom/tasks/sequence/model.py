@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from marginloom import _core
 from marginloom.errors import InputError
@@ -17,16 +17,17 @@ from marginloom.features import STORED, Encoded, FeatureSet
 from marginloom.io.model import Tensors
 from marginloom.labels.label_set import LabelSet
 from marginloom.labels.numbered import NumberedLabels
-from marginloom.memory import require_memory
 from marginloom.parameters import checked
 from marginloom.tasks.base.model import Evaluator, Model, Prepared, Problem, strongest_places
-from marginloom.tasks.sequence.constraints import BOUNDARY, START, Pair, forbidden_pairs, named_pairs
+from marginloom.tasks.sequence.constraints import BOUNDARY, Pair, named_pairs
 from marginloom.tasks.sequence.features import LabelledSentences
+from marginloom.tasks.sequence.gold import Gold, check_label_count, check_learnable, fitting_gold
 from marginloom.tasks.sequence.metrics import SHORT, numbered_scores, warn_without_spans
 from marginloom.tasks.sequence.named_weights import NamedWeights
 from marginloom.tasks.sequence.spans import check_scheme
 from marginloom.tasks.sequence.task import SequenceTask
 from marginloom.threads import resolve_threads
+from marginloom.training.checks import checked_weights
 from marginloom.training.spec import RunSpec
 
 
@@ -174,8 +175,10 @@ class SequenceProblem(Problem[SequenceModel]):
         Give the first and the last label weights of their own.
     label_costs : mapping, optional
         From a label to what a wrong prediction costs where it is right; 1 for labels that are not named.
-    constraints : {"none", "bio", "bioes"} or iterable of pairs, optional
+    constraints : {"none", "bio", "bioes", "bilou"} or iterable of pairs, optional
         Labels that must not follow each other, see `marginloom.tasks.sequence.constraints.forbidden_pairs`.
+    invalid_gold : {"error", "repair", "skip"}
+        What to do with right labels that break the constraints, see `marginloom.tasks.sequence.gold.fitting_gold`.
     """
 
     training: LabelledSentences
@@ -183,17 +186,20 @@ class SequenceProblem(Problem[SequenceModel]):
     start_end: bool = False
     label_costs: Mapping[Any, float] | None = None
     constraints: str | Iterable[Pair] | None = None
+    invalid_gold: str = "error"
 
     def prepare(self, spec: RunSpec) -> Prepared[SequenceModel]:
         """Extract features, number labels, and check that these keep to the constraints."""
         training, features, constraints = self.training, self.features, self.constraints
         encoded = features.fit(training.source)  # first: the labels of a stream are known when it has been read
-        labels, gold = LabelSet.learn(training.labels)
-        if encoded.sentences[-1] != gold.size:
-            raise InputError(f"there are {gold.size} labels for {encoded.sentences[-1]} tokens")
+        check_learnable(features, encoded)
+        given = NumberedLabels.of(training.labels)
+        if encoded.sentences[-1] != len(given):
+            raise InputError(f"there are {len(given)} labels for {encoded.sentences[-1]} tokens")
+        check_label_count(given)
+        gold = fitting_gold(given, encoded, constraints, self.invalid_gold, training.source)
+        labels, forbidden = gold.labels, gold.forbidden
         costs = _label_costs(labels, self.label_costs)
-        forbidden = forbidden_pairs(constraints, labels.names)
-        _check_gold(training, encoded, gold, labels, forbidden)
         model = SequenceModel(features=features, labels=labels, start_end=self.start_end, forbidden=forbidden)
         model.settings = {
             "label_costs": [[label, cost] for label, cost in zip(labels.names, costs, strict=False) if cost != 1],
@@ -201,58 +207,27 @@ class SequenceProblem(Problem[SequenceModel]):
             "constraints": constraints
             if constraints is None or isinstance(constraints, str)
             else named_pairs(forbidden, labels.names),
+            "invalid_gold": self.invalid_gold,
         }
         task = SequenceTask(
-            encoded, gold, len(labels.names), start_end=self.start_end, label_costs=costs, forbidden=forbidden
+            gold.encoded,
+            gold.numbers,
+            len(labels.names),
+            start_end=self.start_end,
+            label_costs=costs,
+            forbidden=forbidden,
         )
-        return Prepared(model, task, spec)
+        weights = _sample_weight(spec.sample_weight, training.weights, gold)
+        return Prepared(model, task, dataclasses.replace(spec, sample_weight=weights))
 
 
-def _check_gold(
-    training: LabelledSentences,
-    encoded: Encoded,
-    gold: NDArray[np.uint16],
-    labels: LabelSet,
-    forbidden: list[tuple[int, int]],
-) -> None:
-    """Raise `InputError`, naming the first places, if right labels break the constraints."""
-    if not forbidden:
-        return
-    starts = encoded.sentences[:-1][np.diff(encoded.sentences.astype(np.int64)) > 0].astype(np.int64)
-    before = np.concatenate([[BOUNDARY], gold[:-1]]).astype(np.int64)
-    before[starts] = BOUNDARY
-    after_end = np.concatenate([starts[1:] - 1, [gold.size - 1]])
-    side = len(labels.names)
-    require_memory(
-        f"a table of what may follow each of {side:,} labels",
-        {"table": (side + 1) ** 2},
-        "take fewer labels, or train without constraints",
-    )
-    banned = np.zeros((side + 1, side + 1), dtype=bool)
-    for first, second in forbidden:
-        banned[min(first, side), min(second, side)] = True
-    broken = np.union1d(
-        np.flatnonzero(banned[np.minimum(before, side), gold]), after_end[banned[gold[after_end], side]]
-    )
-    if broken.size:
-        names = [str(labels.names[before[t]]) if before[t] != BOUNDARY else START for t in broken[:3]]
-        shown = "; ".join(
-            f"{_place(training.source, encoded, int(t))}: {labels.names[gold[t]]} after {name}"
-            for t, name in zip(broken[:3], names, strict=True)
-        )
-        more = f" and {broken.size - 3} more" if broken.size > 3 else ""
-        raise InputError(f"right labels break the constraints: {shown}{more}; mend them, or train without constraints")
-
-
-def _place(source: Any, encoded: Encoded, token: int) -> str:
-    """Name a token's file and line, or its sentence if it does not come from a file."""
-    before = 0
-    for table in getattr(source, "tables", ()):
-        if token < before + table.tokens:
-            return f"{table.name}, line {table.line_number(token - before)}"
-        before += table.tokens
-    sentence = int(np.searchsorted(encoded.sentences, token, side="right")) - 1
-    return f"sentence {sentence}, token {token - int(encoded.sentences[sentence])}"
+def _sample_weight(given: ArrayLike | None, declared: NDArray[np.float64] | None, gold: Gold) -> ArrayLike | None:
+    """Return the weights of the sentences that are learnt from: those given times those that their files declare."""
+    if given is None and declared is None:
+        return None
+    size = gold.kept.size
+    weights = checked_weights(np.ones(size) if given is None else given, size)
+    return (weights if declared is None else weights * declared)[gold.kept]
 
 
 def _label_costs(labels: LabelSet, given: Mapping[Any, float] | None) -> list[float]:

@@ -1,4 +1,4 @@
-"""Features that the user has already: strings, names with values, or matrices."""
+"""Features that the user has already as matrices."""
 
 from __future__ import annotations
 
@@ -7,86 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marginloom import _core
 from marginloom.errors import InputError
-from marginloom.features.base import (
-    MAX_FEATURES,
-    Encoded,
-    drop_unknown,
-    keep_frequent,
-    load_vocabulary,
-    vocabulary_tensors,
-)
-from marginloom.io.crfsuite import AttributeCorpus
+from marginloom.features.base import MAX_FEATURES, Encoded
+from marginloom.io.libsvm_sequences import LibsvmCorpus
 from marginloom.sparse_matrices import checked_csr
-
-
-class NamedFeatures:
-    """Per token a list of strings, or a dict from name to value; or a file that holds them.
-
-    A string value makes an indicator called ``name=value``; True and False count as 1 and 0.
-
-    Parameters
-    ----------
-    min_count : int
-        Features seen less often in training are left out.
-
-    Examples
-    --------
-    >>> features = NamedFeatures()
-    >>> features.fit([[["a", "b"], {"b": 0.5}]]).values.tolist()
-    [1.0, 1.0, 0.5]
-    """
-
-    kind = "named"
-    reads_columns = False
-    name = "named"
-
-    def __init__(self, min_count: int = 1) -> None:
-        self.min_count = min_count
-        self._vocabulary = _core.Vocabulary()
-
-    def fit(self, source: Any) -> Encoded:
-        """Learn the names and encode the training sentences."""
-        sentences, tokens, features, values = self._encode(source, grow=True)
-        self._vocabulary, features = keep_frequent(self._vocabulary, features, self.min_count)
-        tokens, features, values = drop_unknown(tokens, features, values)
-        return Encoded(sentences, tokens, features, values, len(self._vocabulary))
-
-    def transform(self, source: Any) -> Encoded:
-        """Encode other sentences; unknown features are left out."""
-        return Encoded(*self._encode(source, grow=False), len(self._vocabulary))
-
-    def tensors(self) -> dict[str, NDArray[Any]]:
-        """Return the vocabulary as arrays."""
-        return vocabulary_tensors(self._vocabulary, "features")
-
-    @classmethod
-    def load(cls, tensors: dict[str, NDArray[Any]]) -> NamedFeatures:
-        """Make the feature set from its arrays."""
-        features = cls()
-        features._vocabulary = load_vocabulary(tensors, "features")
-        return features
-
-    @property
-    def feature_count(self) -> int:
-        """Number of features."""
-        return len(self._vocabulary)
-
-    def describe(self, feature: int) -> str:
-        """Name a feature."""
-        return self._vocabulary.name(feature)
-
-    def _encode(
-        self, source: Any, grow: bool
-    ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint32], NDArray[np.float32] | None]:
-        if isinstance(source, AttributeCorpus):
-            return source.sentences, *source.encode_attributes(self._vocabulary, grow)
-        try:
-            rows = self._vocabulary.encode_tokens(source, grow)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"X: {error}") from error
-        return rows.sentences, rows.tokens, rows.features, rows.values
 
 
 class MatrixFeatures:
@@ -175,7 +99,9 @@ def _single_precision(values: Any) -> NDArray[np.float32]:
 
 
 def _stacked(source: Any, columns: int | None = None) -> tuple[NDArray[np.uint64], Any]:
-    """Return sentence offsets and one matrix, from (matrix, lengths) or a list of matrices."""
+    """Return sentence offsets and one matrix, from (matrix, lengths), a list of matrices, or files."""
+    if isinstance(source, LibsvmCorpus):
+        return source.sentences, source.matrix(columns)
     if isinstance(source, tuple):
         matrix, lengths = source
         matrix = matrix if hasattr(matrix, "tocsr") else _as_array(matrix)
@@ -224,4 +150,4 @@ def sentence_offsets(lengths: Any, token_count: int) -> NDArray[np.uint64]:
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.uint64)
 
 
-__all__ = ["MatrixFeatures", "NamedFeatures", "sentence_offsets"]
+__all__ = ["MatrixFeatures", "sentence_offsets"]
