@@ -33,7 +33,7 @@ def interrupted(work):
         partial(_core.ColumnTable, b"word X\n" * LINES + b"too many columns\n", False, "file", 1, 0),
         partial(_core.AttributeTable, b"X\ta:1\tb:2\n" * LINES + b"X\ta:x\n", "file", 1),
         partial(_core.Vocabulary().encode_strings, ["a"] * LINES + [None], True),
-        partial(_core.Vocabulary().encode_tokens, [[["a"]]] * LINES + [[[None]]], True),
+        partial(_core.Vocabulary().encode_tokens, [[["a"]]] * LINES + [[[None]]], True, b"\xff"),
         partial(_core.RowTable, [["a"]] * LINES + [[None]]),
     ],
     ids=["LIBSVM", "columns", "attributes", "strings", "tokens", "rows"],

@@ -37,7 +37,7 @@ def test_empty_sentences_do_not_decide():
 
 @pytest.mark.parametrize("sentence", ["the dog", b"the dog"])
 def test_a_sentence_that_is_one_string_is_an_error_that_says_so(sentence):
-    with pytest.raises(InputError, match=r"sentence 0 is a string, .*the dog.*, and must be a list of tokens: split it"):
+    with pytest.raises(InputError, match=r"sentence 0 is a string, .*the dog.*, and must be a list of tokens"):
         SequenceTagger().fit([sentence], [list("DNVDNVD")])
 
 

@@ -14,6 +14,7 @@ from marginloom.cli.training import MinCountOption, TrainingData, TrainingOption
 from marginloom.errors import InputError
 from marginloom.features import FeatureSet, check_feature_set
 from marginloom.features.sets import FEATURE_SETS
+from marginloom.io.conll import ColumnCorpus
 from marginloom.io.corpus import Corpus, read_corpus, stream_corpora
 from marginloom.io.formats import CONLL, CONLLU_PLUS, CRFSUITE, FORMATS, LIBSVM, READY_FORMATS, format_of
 from marginloom.labels.label_set import UNSEEN
@@ -238,7 +239,7 @@ def _file_settings(tagger: SequenceModel, model: str, input: str, format: str | 
     """Return an input's format, and its label's column from 1 (None: the last)."""
     trained, column = tagger.settings.get("format"), tagger.settings.get("label_column")
     if trained is None:  # from Python: the features are the same, wherever training got them from
-        trained = {"named": CRFSUITE, "matrix": LIBSVM}.get(tagger.features.name, CONLL)
+        trained = {"named": CRFSUITE, "paths": CRFSUITE, "matrix": LIBSVM}.get(tagger.features.kind, CONLL)
         if trained == CONLL or format_of(input, format) == trained:
             return _format_and_column(tagger, input, format_of(input, format, trained), trained, None)
     if trained not in FORMATS or not isinstance(column, int) or column < 1:
@@ -264,7 +265,9 @@ def _format_and_column(
 
 def _column_names(corpus: Corpus) -> dict[str, Any]:
     """Return the names of columns that a file gives itself, for the model."""
-    return {"column_names": list(corpus.layout.names)} if corpus.format == CONLLU_PLUS else {}  # type: ignore[attr-defined]
+    if isinstance(corpus, ColumnCorpus) and corpus.format == CONLLU_PLUS:
+        return {"column_names": list(corpus.layout.names)}
+    return {}
 
 
 def _check_column_names(model: SequenceModel, corpus: Corpus) -> None:
