@@ -25,9 +25,9 @@ class Vocabulary {
 
   Vocabulary() = default;
 
-  // Of text() and offsets() that lie elsewhere, such as in a file that is mapped: `owner` keeps them there, and they are
-  // not copied unless a name is added. Throws std::invalid_argument unless offsets ascend from 0 to the end and no name
-  // is there twice.
+  // Of text() and offsets() that lie elsewhere, such as in a file that is mapped: `owner` keeps them there, and they
+  // are not copied unless a name is added. Throws std::invalid_argument unless offsets ascend from 0 to the end and no
+  // name is there twice.
   Vocabulary(std::string_view text, std::span<const std::uint64_t> offsets, std::shared_ptr<const void> owner);
 
   [[nodiscard]] std::size_t size() const { return offsets().size() - 1; }
