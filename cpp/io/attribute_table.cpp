@@ -54,11 +54,13 @@ void take_declarations(std::string_view& line, double& weight) {
   while (line.starts_with('@')) {
     const std::string_view field = line.substr(0, line.find('\t'));
     if (!field.starts_with(name)) {
-      refuse(field, "before the label only @weight:NUMBER may begin with @, which declares the sequence's weight");
+      refuse_attribute(field,
+                       "before the label only @weight:NUMBER may begin with @, which declares the sequence's weight");
     }
-    if (field.size() == name.size()) refuse(field, "found no number after the colon, expected the sequence's weight");
+    if (field.size() == name.size())
+      refuse_attribute(field, "found no number after the colon, expected the sequence's weight");
     weight = attribute_value(field.substr(name.size()), field);
-    if (weight < 0) refuse(field, "a weight must not be negative; 0 leaves the sequence out");
+    if (weight < 0) refuse_attribute(field, "a weight must not be negative; 0 leaves the sequence out");
     line.remove_prefix(field.size());
     while (line.starts_with('\t')) line.remove_prefix(1);
   }
