@@ -69,7 +69,7 @@ def test_named_feature_values_count():
     tagger = SequenceTagger(C=1.0).fit(X, [["P", "Q"], ["Q"]])
     assert tagger.tagger_.feature_count == 4
     entries = tagger.tagger_.strongest(1000)
-    assert {"a", "b", "c=x", "d"} <= {entry["feature"] for entry in entries}
+    assert {"a", "b", "c:x", "d"} <= {entry["feature"] for entry in entries}
     assert tagger.predict(X) == [["P", "Q"], ["Q"]]
     opposite = [[{"a": -2.0, "b": 0.5}]]
     assert tagger.predict(opposite) != [["P"]]
@@ -264,7 +264,7 @@ def test_a_sentence_of_five_thousand_tokens():
         (WORDS, [*TAGS[:-1], TAGS[-1][1:]], "sentence 29 has"),
         (WORDS, [["X"] * 3, *TAGS[1:]], "sentence 0 has"),
         ([["a", "b"]], ["PQ"], r"y\[0\] must be a list of labels"),
-        (["ab"], [["P", "Q"]], "sentence 0 must be a list"),
+        (["ab"], [["P", "Q"]], "sentence 0 is a string, 'ab', and must be a list"),
         ("ab", [["P"], ["Q"]], "X must be a list of sentences"),
         (None, [["P"]], "X must be a list of sentences"),
         ([["a", 5]], [["P", "Q"]], "sentence 0"),

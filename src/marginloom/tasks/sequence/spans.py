@@ -19,7 +19,7 @@ OUTSIDE = "O"
 #: The type of spans whose labels have none, as seqeval calls it.
 UNTYPED = "_"
 
-#: What can be scored strictly, with the prefixes as `Scheme.marks` has them: constraints, and spans that may touch.
+#: What can be scored strictly, with the prefixes as `Scheme.marks` has them.
 SCHEMES = {**{name: scheme.marks for name, scheme in CONSTRAINED.items()}, "ioe": "IIEE"}
 
 #: How labels are written: B-PER or PER-B, or without a type.
