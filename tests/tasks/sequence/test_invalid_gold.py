@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from marginloom import InputError, InputWarning, SequenceTagger
 from marginloom.labels.numbered import NumberedLabels
 from marginloom.tasks.sequence.constraints import BOUNDARY, forbidden_pairs
-from marginloom.tasks.sequence.metrics import spans
 from marginloom.tasks.sequence.schemes import SCHEMES
+from marginloom.tasks.sequence.spans import spans
 
 LABELS = {
     scheme: ["O", *(f"{prefix}-{kind}" for prefix in prefixes for kind in "XY")]

@@ -50,7 +50,7 @@ def test_only_weights_that_are_not_zero_have_names(tagger):
 
 
 def test_attributes_are_the_names_of_the_features(tagger):
-    words = ["word=Ann", "word=Bob", "word=runs", "word=sleeps"]
+    words = ["word:Ann", "word:Bob", "word:runs", "word:sleeps"]
     assert sorted(tagger.attributes_) == sorted(["bias", "upper", *words])
     assert tagger.classes_ == ["B-PER", "O"]
 
