@@ -27,7 +27,7 @@ def score(tagger, sentence, labels):
     total = 0.0
     for token, label in zip(sentence, labels, strict=True):
         for name, value in token.items():
-            feature, value = (f"{name}={value}", 1.0) if isinstance(value, str) else (name, float(value))
+            feature, value = (f"{name}:{value}", 1.0) if isinstance(value, str) else (name, float(value))
             total += value * tagger.state_features_.get((feature, label), 0.0)
     return total + sum(tagger.transition_features_.get(pair, 0.0) for pair in pairwise(labels))
 
