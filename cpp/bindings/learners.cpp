@@ -10,6 +10,7 @@
 #include "learners/frank_wolfe.hpp"
 #include "learners/fsmo.hpp"
 #include "learners/mira.hpp"
+#include "learners/newton.hpp"
 #include "learners/one_slack.hpp"
 #include "learners/passive_aggressive.hpp"
 #include "learners/perceptron.hpp"
@@ -70,6 +71,9 @@ void bind_dual_parameters(nb::module_& module) {
                Field{"inner_iterations", &OfFsmo::inner_iterations}, Field{"inner_change", &OfFsmo::inner_change},
                Field{"inner_times", &OfFsmo::inner_times}, Field{"inner_share", &OfFsmo::inner_share},
                Field{"memory", &OfFsmo::memory});
+  using OfNewton = Newton::Parameters;
+  bind_options(module, "NewtonParameters", Field{"loss", &OfNewton::loss}, Field{"delta", &OfNewton::delta},
+               Field{"memory", &OfNewton::memory});
 }
 
 }  // namespace
@@ -98,6 +102,7 @@ void bind_learners(nb::module_& module) {
   bind_learner<OneSlack, DualLearner>(module, "OneSlack", "costs");
   bind_learner<FrankWolfe, DualLearner>(module, "FrankWolfe", "costs");
   bind_learner<Fsmo, DualLearner>(module, "Fsmo", "costs");
+  bind_learner<Newton, DualLearner>(module, "Newton", "costs");
 }
 
 }  // namespace marginloom::python

@@ -132,14 +132,13 @@ void require_example(const Task& task, std::size_t i) {
 }
 
 Found find(const Task& task, std::size_t i, const InputArray<double>& weights, double loss_scale, int k,
-           double min_violation, bool every) {
+           double min_violation) {
   require_weights(task, weights);
   require_example(task, i);
-  if (every && !task.capabilities().lists_outputs) throw std::invalid_argument("this task cannot list its outputs");
   const LentWeights lent(view(weights), std::make_shared<InputArray<double>>(weights));
   Found found;
   FunctionSink sink([&](const Candidate& candidate) { found.candidates.push_back(owned(candidate)); });
-  const FindOptions options{.k = k, .loss_scale = loss_scale, .min_violation = min_violation, .every = every};
+  const FindOptions options{.k = k, .loss_scale = loss_scale, .min_violation = min_violation};
   found.bound = task.find(i, view(weights), options, *task.make_scratch(), sink);
   return found;
 }
@@ -202,7 +201,7 @@ void bind_tasks(nb::module_& module) {
            })
       .def("predict", &predict, nb::arg("weights"), nb::arg("threads") = 1, nb::arg("k") = 1)
       .def("find", &find, nb::arg("example"), nb::arg("weights"), nb::arg("loss_scale") = 1.0, nb::arg("k") = 1,
-           nb::arg("min_violation") = -std::numeric_limits<double>::infinity(), nb::arg("every") = false)
+           nb::arg("min_violation") = -std::numeric_limits<double>::infinity())
       .def("candidate", &candidate, nb::arg("example"), nb::arg("output"));
   for (const auto bind : task_bindings()) bind(module);
 }

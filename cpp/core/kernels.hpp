@@ -12,6 +12,9 @@ namespace marginloom {
 // Rows of weights are padded to a multiple of this many doubles: one cache line.
 inline constexpr std::size_t row_alignment = 8;
 
+// Rows that row_products() takes at a time.
+inline constexpr std::size_t product_rows = 4;
+
 [[nodiscard]] constexpr std::size_t padded(std::size_t columns) {
   return (columns + row_alignment - 1) / row_alignment * row_alignment;
 }
@@ -67,6 +70,9 @@ struct Kernels {
                                      std::size_t labels, std::uint32_t* from);
 
   double (*squared_norm)(const double* values, std::size_t count);
+
+  // out[r] = sum_k rows[r * stride + k] * vector[k], for k < count and the product_rows rows r.
+  void (*row_products)(const double* rows, std::size_t stride, const double* vector, std::size_t count, double* out);
 };
 
 // The kernels in use: the widest that the machine has, or the one that MARGINLOOM_SIMD names.

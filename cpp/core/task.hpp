@@ -24,7 +24,7 @@ struct Capabilities {
   bool loss_augmented = true;  // `find` honours loss_scale != 0
   bool k_best = false;         // `predict` and `find` honour k > 1
   bool implicit = false;       // candidates carry no stored difference; use gather() and scatter() below
-  bool lists_outputs = false;  // `find` honours `every`: outputs are few enough to try them all
+  bool lists_outputs = false;  // outputs are few enough to try them all: finding many costs little more than one
   bool factored = false;       // it is a ScoredTask whose weights have the product form
   bool needs_gil = false;      // inference calls Python
 };
@@ -47,8 +47,6 @@ struct FindOptions {
   double loss_scale = 1;  // the search maximises w.phi + loss_scale * loss; 0 is plain prediction
   // Candidates violated by less are not built: violation = loss_scale * loss - w.difference.
   double min_violation = -std::numeric_limits<double>::infinity();
-  // All candidates that are violated by min_violation, whatever k; for tasks that list their outputs.
-  bool every = false;
   // Others are changing the weights: what a search reads again and again is better copied first.
   bool in_motion = false;
 };

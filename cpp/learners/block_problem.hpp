@@ -64,6 +64,14 @@ class BlockProblem : public DualLearner {
     if (loss() == Loss::hinge) return {.budget = cost(i)};
     return {.ridge = 1 / (2 * cost(i))};  // the squared hinge has no budget, and a ridge on the square of the sum
   }
+  // How many candidates a search brings at most, if so many are asked for; 0 leaves it open. Where many cost little
+  // more than one, the most violated of them let blocks do with fewer searches; far more would fill the blocks of a
+  // thousand classes with candidates of which few get a dual.
+  [[nodiscard]] int at_once(int asked) const {
+    constexpr int many = 32;
+    if (asked > 0) return asked;
+    return task().capabilities().lists_outputs ? many : 1;
+  }
   // The residual with which a block counts as solved.
   [[nodiscard]] virtual double tolerance() const { return threshold_ / 2; }
   [[nodiscard]] double weighted_loss() const;  // sum of dual * loss

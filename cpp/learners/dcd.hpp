@@ -14,7 +14,6 @@
 // Algorithm 2 absorbs a candidate whose violation exceeds the block's slack by delta; here delta shrinks with the gap.
 #pragma once
 
-#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -30,7 +29,7 @@ class Dcd final : public BlockProblem {
   struct Parameters {
     Loss loss = Loss::squared_hinge;
     double delta = 0.01;
-    int k_best = 0;  // candidates that a search may bring; 0: every violated one if the task lists its outputs, else 1
+    int k_best = 0;  // candidates that a search may bring; 0: many if the task lists its outputs, else 1
     int inner_passes = 5;
     int sweeps = 1;  // over the candidates of an example in one visit, at most
     double shrinking = 0;
@@ -43,7 +42,7 @@ class Dcd final : public BlockProblem {
       : BlockProblem({std::move(task), std::move(costs), parameters.loss}, parameters.delta, parameters.memory,
                      {.of_rows = parameters.loss == Loss::hinge || parameters.sweeps > 1}),
         parameters_(parameters),
-        every_(parameters.k_best == 0 && this->task().capabilities().lists_outputs) {
+        at_once_(at_once(parameters.k_best)) {
     require(parameters.k_best <= 1 || this->task().capabilities().k_best, "this task has no k-best inference");
     sweeps_ = parameters.sweeps;
   }
@@ -55,15 +54,13 @@ class Dcd final : public BlockProblem {
             .averaged = parameters_.averaged,
             .lends = true};
   }
-  FindOptions search(std::size_t i) const override {
-    return {.k = std::max(parameters_.k_best, 1), .min_violation = slack(i) + threshold(), .every = every_};
-  }
+  FindOptions search(std::size_t i) const override { return {.k = at_once_, .min_violation = slack(i) + threshold()}; }
 
  private:
   double tolerance() const override { return threshold() / 4; }
 
   Parameters parameters_;
-  bool every_;
+  int at_once_;  // candidates that a search may bring
 };
 
 }  // namespace marginloom

@@ -45,7 +45,7 @@ Fsmo::Fsmo(std::shared_ptr<const Task> task, std::vector<double> costs, Paramete
     : BlockProblem({std::move(task), std::move(costs), Loss::hinge}, parameters.epsilon, parameters.memory,
                    {.of_rows = true, .alike = parameters.as_published}),
       parameters_(parameters),
-      every_(parameters.k_best == 0 && this->task().capabilities().lists_outputs),
+      at_once_(at_once(parameters.k_best)),
       counted_(static_cast<std::size_t>(std::ranges::count_if(objective_.costs, [](double cost) { return cost > 0; }))),
       batch_(parameters.batch > 0 ? parameters.batch : std::max<std::size_t>(counted_ / 100, 1)),
       fresh_(blocks().size(), 0),

@@ -41,7 +41,7 @@ class Fsmo final : public BlockProblem {
  public:
   struct Parameters {
     double epsilon = 0.1;
-    int k_best = 1;  // constraints that a search may bring; 0: every violated one if the task lists its outputs, else 1
+    int k_best = 1;         // constraints that a search may bring; 0: many if the task lists its outputs, else 1
     std::size_t batch = 0;  // constraints to add between two solutions; 0: a hundredth of the examples
     bool all_after_batch = false;
     bool as_published = false;
@@ -56,9 +56,7 @@ class Fsmo final : public BlockProblem {
   Fsmo(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters);
 
   Schedule schedule() const override { return {.together = true}; }
-  FindOptions search(std::size_t i) const override {
-    return {.k = std::max(parameters_.k_best, 1), .min_violation = slack(i) + threshold(), .every = every_};
-  }
+  FindOptions search(std::size_t i) const override { return {.k = at_once_, .min_violation = slack(i) + threshold()}; }
   void absorb(const Candidate& candidate, Visit& visit) override;
   Step solve(std::size_t i, Visit& visit) const override;
   std::optional<Together> due(std::optional<std::size_t> i, std::span<const std::size_t> examples, int threads,
@@ -74,7 +72,7 @@ class Fsmo final : public BlockProblem {
   [[nodiscard]] double least_gain(std::size_t examples) const;
 
   Parameters parameters_;
-  bool every_;
+  int at_once_;          // constraints that a search may bring
   std::size_t counted_;  // examples whose weight is not 0
   std::size_t batch_;
   std::vector<std::uint8_t> fresh_;  // examples whose last search has added a constraint

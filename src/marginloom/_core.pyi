@@ -162,7 +162,6 @@ class Task:
         loss_scale: float = ...,
         k: int = ...,
         min_violation: float = ...,
-        every: bool = ...,
     ) -> Found: ...
     def candidate(self, example: int, output: bytes) -> Candidate | None: ...
 
@@ -355,6 +354,12 @@ class FrankWolfeParameters:
 
 class FrankWolfe(DualLearner):
     def __init__(self, task: Task, costs: Float64, parameters: FrankWolfeParameters) -> None: ...
+
+class NewtonParameters:
+    def __init__(self, *, loss: Loss, delta: float, memory: int) -> None: ...
+
+class Newton(DualLearner):
+    def __init__(self, task: Task, costs: Float64, parameters: NewtonParameters) -> None: ...
 
 class FsmoParameters:
     def __init__(

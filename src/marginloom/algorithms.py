@@ -17,6 +17,7 @@ from marginloom.learners import (
     SGD,
     FrankWolfe,
     Learner,
+    Newton,
     NSlack,
     OneSlack,
     PassiveAggressive,
@@ -74,6 +75,12 @@ ALGORITHMS: dict[str, Algorithm] = {
             DCD(inner_passes=2),
             Shared(),
         ),
+        Algorithm(
+            "newton",
+            "Newton's method on all examples at once; for few weights, whatever the scale of the features",
+            Newton(),
+            Serial(),
+        ),
         Algorithm("cpd", "cutting planes solved by dual coordinate descent after every pass", CPD(), Serial()),
         Algorithm("n-slack", "cutting planes solved after every new constraint; for small data", NSlack(), Serial()),
         Algorithm("one-slack", "cutting planes with one slack for all, as in SVM-Struct", OneSlack(), Serial()),
@@ -82,7 +89,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm(
             "fastssvm",
             "sequential minimal optimisation with batches and adapted stopping, all threads on the same weights; "
-            "of classes all violated ones at once",
+            "of classes many at once",
             FSMO(k_best=0, inner_stop=True),
             Shared(),
         ),

@@ -93,6 +93,7 @@ CHANGES = {
         "outer_stop": Change(True, {"outer_change": 10.0}),
         "outer_change": Change(10.0, {"outer_stop": True}),
     },
+    "newton": {"delta": Change(10.0)},
     "perceptron": ONLINE,
     "mira": {
         **ONLINE,

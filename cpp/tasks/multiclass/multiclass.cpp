@@ -131,7 +131,7 @@ void MulticlassTask::products(std::size_t i, ByteView output, std::span<const By
   for (std::size_t j = 0; j < others.size(); ++j) result[j] = decode(output) == decode(others[j]) ? 2 * norm : norm;
 }
 
-// The k best outputs, of which gold may be one, or every wrong one, down to min_violation.
+// The k best outputs, of which gold may be one, down to min_violation.
 double MulticlassTask::find_scored(std::size_t i, const double* scores, const FindOptions& options, Scratch& scratch,
                                    CandidateSink& sink) const {
   auto& buffers = static_cast<Buffers&>(scratch);
@@ -143,7 +143,7 @@ double MulticlassTask::find_scored(std::size_t i, const double* scores, const Fi
   }
   violations[right] = 0;
   const std::size_t best = first_maximum(violations.data(), class_count_);
-  if (options.k <= 1 && !options.every) {
+  if (options.k <= 1) {
     if (best != right && violations[best] >= options.min_violation) emit(i, static_cast<ClassIndex>(best), sink);
     return violations[best];
   }
@@ -152,7 +152,7 @@ double MulticlassTask::find_scored(std::size_t i, const double* scores, const Fi
   for (std::size_t y = 0; y < class_count_; ++y) {
     if (violations[y] >= options.min_violation) order.push_back(static_cast<ClassIndex>(y));
   }
-  const std::size_t count = options.every ? order.size() : std::min(order.size(), static_cast<std::size_t>(options.k));
+  const std::size_t count = std::min(order.size(), static_cast<std::size_t>(options.k));
   order_best(order, violations, count);
   for (std::size_t j = 0; j < count; ++j) {
     if (order[j] != right) emit(i, order[j], sink);

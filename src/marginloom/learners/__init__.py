@@ -6,6 +6,7 @@ from marginloom.learners.dcd import DCD
 from marginloom.learners.frank_wolfe import FrankWolfe
 from marginloom.learners.fsmo import FSMO
 from marginloom.learners.mira import MIRA
+from marginloom.learners.newton import Newton
 from marginloom.learners.passive_aggressive import PassiveAggressive
 from marginloom.learners.perceptron import Perceptron
 from marginloom.learners.sgd import SGD
@@ -19,6 +20,7 @@ __all__ = [
     "FrankWolfe",
     "Learner",
     "NSlack",
+    "Newton",
     "Objective",
     "OneSlack",
     "PassiveAggressive",

@@ -240,6 +240,26 @@ TEST("kernels: squared_norm has the same bits for every length") {
   }
 }
 
+TEST("kernels: row_products has the same bits for every length") {
+  const Restore restore;
+  Random random(4);
+  constexpr std::size_t stride = 50;
+  const auto rows = problems::random_vector(marginloom::product_rows * stride, random, problems::uniform);
+  const auto vector = problems::random_vector(stride, random, problems::uniform);
+  const auto products = [&](std::string_view name, std::size_t size) {
+    std::vector<double> result(marginloom::product_rows);
+    named(name).row_products(rows.data(), stride, vector.data(), size, result.data());
+    return result;
+  };
+  for (std::size_t size = 0; size <= stride; ++size) {
+    const auto expected = products("baseline", size);
+    double sum = 0;
+    for (std::size_t k = 0; k < size; ++k) sum += rows[2 * stride + k] * vector[k];
+    CHECK_NEAR(expected[2], sum, 1e-12);
+    for (const auto name : marginloom::available_kernels()) CHECK(products(name, size) == expected);
+  }
+}
+
 TEST("kernels: forbidden transitions of minus infinity stay forbidden") {
   const Restore restore;
   constexpr double never = -std::numeric_limits<double>::infinity();

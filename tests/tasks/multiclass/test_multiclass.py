@@ -92,7 +92,7 @@ def test_search_brings_the_violated_classes_in_order(toy, loss_scale, least):
             bound, found = search.bound, search.candidates
             assert bound == violations.max()
             assert [as_class(one) for one in found] == [y for y in wanted[:k] if y != gold]
-        search = toy.task.core.find(i, toy.weights, loss_scale, 1, least, every=True)
+        search = toy.task.core.find(i, toy.weights, loss_scale, 100, least)
         bound, found = search.bound, search.candidates
         assert bound == violations.max()
         assert [as_class(one) for one in found] == [y for y in wanted if y != gold]

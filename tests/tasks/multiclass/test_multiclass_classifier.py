@@ -261,7 +261,7 @@ def test_saved_classifier_is_the_same(blobs, tmp_path):
     X, y = blobs
     settings = {"C": 0.7, "loss": "hinge", "class_weight": {"ant": 2.0}, "intercept_scaling": 2.0, "random_state": 3}
     costs = 2 * (1 - np.eye(3))
-    classifier = MulticlassClassifier(**settings, cost_matrix=costs, learner={"k_best": 2}).fit(X, y)
+    classifier = MulticlassClassifier("dcd-ssvm", **settings, cost_matrix=costs, learner={"k_best": 2}).fit(X, y)
     classifier.save(tmp_path / "m")
     loaded = MulticlassClassifier.load(tmp_path / "m")
     assert {name: loaded.get_params()[name] for name in settings} == settings

@@ -11,8 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from marginloom import _core
 from marginloom.errors import InputError
 from marginloom.parameters import checked
+from marginloom.tasks.base.choice import Choice, Circumstances
 from marginloom.tasks.base.dense import require_coefficients, require_costs, require_scores
 from marginloom.tasks.base.inputs import RowTask
+from marginloom.tasks.multiclass.choice import Size, choose
 
 
 class MulticlassTask(RowTask):
@@ -93,6 +95,11 @@ class MulticlassTask(RowTask):
             "cost_matrix": costs,
             "bias": str(self._bias),
         }
+
+    def choose(self, circumstances: Circumstances) -> Choice:
+        """Return the algorithm that ``auto`` stands for."""
+        features = self._inputs.columns + (1 if self._bias else 0)
+        return choose(Size(self._inputs.rows, self._n_classes, features, self.entries), circumstances)
 
     def predict(self, weights: NDArray[np.float64], n_threads: int = 1) -> NDArray[np.uint32]:
         """Return the best class of every example; of equal scores the lowest class."""

@@ -168,7 +168,7 @@ TEST("multiclass: batches have the bits of one example at a time, also with gaps
       std::vector<std::vector<Output>> outputs(examples.size());
       task.predict_batch(examples, w, 2, *scratch, outputs);
       std::vector<double> bounds(examples.size());
-      const std::vector<FindOptions> options(examples.size(), FindOptions{.min_violation = 0.1, .every = true});
+      const std::vector<FindOptions> options(examples.size(), FindOptions{.k = 100, .min_violation = 0.1});
       CandidateBatch batch;
       task.find_batch(examples, w, options, *scratch, batch, bounds);
       CandidateBatch single;

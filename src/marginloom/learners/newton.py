@@ -1,0 +1,49 @@
+"""Newton's method in the dual: description and parameters; the algorithm is in cpp/learners/newton.hpp."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+from marginloom import _core
+from marginloom.errors import InputError
+from marginloom.learners.base import Objective
+from marginloom.learners.dual import Dual, costs
+from marginloom.parameters import parameter
+
+
+@dataclasses.dataclass(frozen=True)
+class Newton(Dual):
+    """Proximal Newton steps on all examples at once, for tasks with few weights.
+
+    Examples
+    --------
+    >>> Newton()
+    Newton(delta=0.01)
+    """
+
+    delta: float = parameter(
+        0.01, "positive", "violation from which a candidate is kept; shrinks with the gap, never above this"
+    )
+
+    name = "newton"
+    engines = ("serial",)
+    losses = ("squared_hinge", "hinge")
+    update = (
+        "a <- argmax dual(a) - sum_i |a_i - b_i|^2 / (2 s C_i), b the duals before, by Newton's method on the w of "
+        "that problem's own dual; s grows while that takes few steps"
+    )
+    paper = "after Rockafellar 1976 and Li, Sun and Toh 2018"
+
+    #: A step factors a matrix of weights by weights: seconds for this many.
+    most_weights: ClassVar[int] = 4096
+
+    def build(self, task: _core.Task, objective: Objective) -> _core.Newton:
+        """Make the native learner for a task."""
+        if task.dimension > self.most_weights:
+            raise InputError(
+                f"newton is for at most {self.most_weights:,} weights, and the task has {task.dimension:,}; take "
+                "another algorithm, such as dcd-ssvm"
+            )
+        parameters = _core.NewtonParameters(loss=_core.Loss[objective.loss], delta=self.delta, memory=objective.memory)
+        return _core.Newton(task, costs(objective), parameters)

@@ -1,0 +1,69 @@
+"""Classes in their hundreds: searches bring some of them, and the optimum is that of all."""
+
+import numpy as np
+import pytest
+from sklearn.svm import LinearSVC
+
+from marginloom.tasks.base.choice import Circumstances
+from marginloom.tasks.multiclass.choice import Size, choose
+from marginloom.tasks.multiclass.task import MulticlassTask
+from marginloom.training.train import train
+
+CLASSES, EXAMPLES, FEATURES = 100, 200, 12
+
+
+@pytest.fixture(scope="module")
+def data():
+    random = np.random.default_rng(0)
+    y = np.arange(EXAMPLES) % CLASSES
+    return random.normal(size=(CLASSES, FEATURES))[y] + random.normal(size=(EXAMPLES, FEATURES)), y
+
+
+@pytest.mark.parametrize("algorithm", ["dcd-ssvm", "shrinking-dcd", "fastssvm"])
+def test_a_search_brings_at_most_32_of_the_violated_classes(data, algorithm):
+    task = MulticlassTask(*data, CLASSES)
+    row = train(task, algorithm=algorithm, C=0.1, max_iter=1).trace.rows[0]
+    assert 20 * EXAMPLES < row["candidates"]["found"] <= 32 * EXAMPLES
+
+
+def test_as_many_as_are_asked_for_come_at_once(data):
+    task = MulticlassTask(*data, CLASSES)
+    row = train(task, algorithm="dcd-ssvm", learner={"k_best": CLASSES}, C=0.1, max_iter=1).trace.rows[0]
+    assert row["candidates"]["found"] > 32 * EXAMPLES
+
+
+def test_the_optimum_is_that_of_liblinear(data):
+    X, y = data
+    result = train(MulticlassTask(X, y, CLASSES), algorithm="dcd-ssvm", loss="hinge", C=0.1, tol=1e-5, max_iter=1000)
+    svm = LinearSVC(multi_class="crammer_singer", C=0.1, tol=1e-9, fit_intercept=False, max_iter=100_000).fit(X, y)
+    scores = X @ svm.coef_.T
+    violations = scores - scores[np.arange(EXAMPLES), y][:, None] + 1
+    violations[np.arange(EXAMPLES), y] = 0
+    assert result.certificate.gap <= 1e-5
+    expected = 0.5 * (svm.coef_**2).sum() + 0.1 * violations.max(axis=1).sum()
+    assert result.certificate.primal == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("size", "threads", "expected"),
+    [
+        (Size(178, 3, 14, 2_314), 1, ("newton", None)),
+        (Size(1_797, 10, 65, 115_008), 8, ("newton", None)),
+        (Size(10_992, 10, 17, 175_872), 1, ("newton", None)),
+        (Size(15_000, 26, 17, 240_000), 1, ("shrinking-dcd", None)),
+        (Size(60_000, 10, 780, 9_000_000), 2, ("shrinking-dcd", None)),
+        (Size(60_000, 10, 780, 9_000_000), 8, ("shrinking-dcd", "pipelined")),
+        (Size(5_000, 1_000, 101, 500_000), 8, ("shrinking-dcd", None)),
+        (Size(6_412, 105, 55_198, 1_000_000), 1, ("dcd-ssvm", None)),
+    ],
+)
+def test_auto_looks_at_the_size_and_the_threads(size, threads, expected):
+    for loss in (None, "hinge", "squared_hinge"):
+        for reproducible in (False, True):
+            choice = choose(size, Circumstances(loss, threads, reproducible))
+            assert (choice.algorithm, choice.engine) == expected
+            assert choice.max_iter is None
+
+
+def test_small_problems_may_take_more_passes():
+    assert choose(Size(200, 100, 13, 2_400), Circumstances()).max_iter == 1000
