@@ -223,8 +223,12 @@ def test_same_seed_gives_the_same_bytes_and_another_does_not(corpus, tmp_path, a
 
 
 def test_number_of_threads_does_not_change_the_weights(corpus, tmp_path):
-    one = last_json(train(corpus, tmp_path / "one", "--threads", "1", "--json", "--dev", corpus / "dev.conll"))
-    two = last_json(train(corpus, tmp_path / "two", "--threads", "2", "--json", "--dev", corpus / "dev.conll"))
+    one = last_json(
+        train(corpus, tmp_path / "one", "--threads", "1", "--reproducible", "--json", "--dev", corpus / "dev.conll")
+    )
+    two = last_json(
+        train(corpus, tmp_path / "two", "--threads", "2", "--reproducible", "--json", "--dev", corpus / "dev.conll")
+    )
     assert two["threads"] == 2
     assert np.array_equal(weights_of(tmp_path / "one"), weights_of(tmp_path / "two"))
     for key in ("iterations", "primal", "dual", "gap", "inferences", "updates", "active", "scores"):

@@ -93,7 +93,7 @@ def test_half_is_not_warned_about(monkeypatch):
     task = make_task(TinyChains(3), "valued")
     set_room(monkeypatch, 2 * sum(plan_memory(task, find_algorithm("dcd-ssvm"), 1, None).needs.values()))
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", MemoryWarning)
         train(task, max_iter=1)
 
 
