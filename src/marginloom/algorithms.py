@@ -176,6 +176,17 @@ def find_preset(name: str, engine: str | None = None) -> Algorithm:
     return _put_together(name, None, engine)
 
 
+def check_engine(name: Any) -> None:
+    """Raise `InputError` if there is no engine of that name.
+
+    Examples
+    --------
+    >>> check_engine("serial")
+    """
+    if not isinstance(name, str) or name not in ENGINES:
+        raise InputError(f"there is no engine {name!r}{_suggestion(name, ENGINES)}; there are: {', '.join(ENGINES)}")
+
+
 def engines_that_lose(learner: Learner | type[Learner], parameter: str) -> list[str]:
     """Return the engines that a learner can have and that do not honour this parameter of it.
 
@@ -246,8 +257,7 @@ def _chosen_engine(algorithm: str, preset: Engine, given: str | Mapping[str, Any
     if not isinstance(parameters, Mapping) or "name" not in parameters:
         return _with_parameters(algorithm, "engine", preset, parameters)
     name = parameters["name"]
-    if not isinstance(name, str) or name not in ENGINES:
-        raise InputError(f"there is no engine {name!r}{_suggestion(name, ENGINES)}; there are: {', '.join(ENGINES)}")
+    check_engine(name)
     return _with_parameters(
         algorithm if name == preset.name else f"{algorithm} on the engine {name}",
         "engine",

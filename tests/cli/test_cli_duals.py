@@ -119,7 +119,7 @@ def test_wrong_options_are_refused_before_any_work(tmp_path, arguments, message)
 
 
 def test_help_has_the_words_of_every_learner_that_has_the_option():
-    said = " ".join(run("train", "tag", "--help").stdout.split())
+    said = " ".join(run("train", "tag", "--help-all").stdout.split())
     for algorithm in ALGORITHMS.values():
         for parameter in algorithm.learner.parameters():
             assert parameter.help[1:].replace("-", "") in said.replace("- ", "").replace("-", ""), parameter.name

@@ -60,7 +60,7 @@ def test_options_are_those_of_the_chosen_engine(corpus, tmp_path):
             ("--algorithm", "demi-dcd"),
             "needs at least 2 threads for its engine decoupled, and 1 was given; give --threads 2",
         ),
-        (("--engine", "decoupled"), "or more, or use dcd-ssvm"),
+        (("--algorithm", "dcd-ssvm", "--engine", "decoupled"), "or more, or use dcd-ssvm"),
     ],
 )
 def test_what_does_not_go_together_is_refused_before_files_are_read(tmp_path, options, message):
@@ -97,7 +97,7 @@ def test_algorithms_and_help_show_which_options_an_engine_honours():
     assert "here 15, but the engine decoupled takes --rest 0 only" in shown
     assert "takes" not in run("algorithms", "shrinking-dcd").stdout
     assert "honoured   every option by serial, master-worker\n" in run("algorithms", "bcfw").stdout
-    assert "[dcd; not on master-worker and decoupled]" in " ".join(run("train", "tag", "--help").stdout.split())
+    assert "[dcd; not on master-worker and decoupled]" in " ".join(run("train", "tag", "--help-all").stdout.split())
 
 
 def test_several_learners_and_shared_weights_by_their_options(corpus, tmp_path):

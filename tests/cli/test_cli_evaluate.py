@@ -157,7 +157,7 @@ def test_inspect_text_has_the_certificate_and_the_settings(model):
 
 def test_algorithms_lists_every_preset():
     lines = run("algorithms").stdout.splitlines()
-    assert [line.split()[0] for line in lines] == list(ALGORITHMS)
+    assert [line.split()[0] for line in lines] == ["auto", *ALGORITHMS]
 
 
 def test_algorithms_shows_one_in_full():

@@ -91,7 +91,7 @@ def test_tolerance_of_the_gap_is_ignored_with_a_line(corpus, tmp_path):
         (["--algorithm", "sgd", "--eta0", "-1"], "eta0 must be a number, 0 or more"),
         (["--algorithm", "sgd", "--variant", "pa"], "--variant is not an option of sgd"),
         (["--algorithm", "sgd", "--loss", "squared_hinge"], "the learner sgd has the loss hinge"),
-        (["--stop-separated"], "--stop-separated is not an option of dcd-ssvm"),
+        (["--algorithm", "dcd-ssvm", "--stop-separated"], "--stop-separated is not an option of dcd-ssvm"),
         (["--algorithm", "perceptron", "--stop-unchanged", "-1"], "stop_unchanged must be a number, 0 or more"),
     ],
 )

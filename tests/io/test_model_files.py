@@ -86,7 +86,7 @@ FITTED = {
     "csr": lambda: (SequenceTagger(), sparse.csr_array(MATRIX), np.arange(30) % 3 * 10**12, LENGTHS),
     "unicode": lambda: (SequenceTagger(features="words"), [["é", "", "日本"]], [["ß", "🙂", "x"]], None),
     "one label": lambda: (SequenceTagger(), np.eye(2), ["only", "only"], [2]),
-    "no feature": lambda: (SequenceTagger(min_count=9, features="words"), [["a", "b"]], [["P", "Q"]], None),
+    "one feature": lambda: (SequenceTagger(min_count=2, features="words"), [["a", "b", "a"]], [["P", "Q", "P"]], None),
 }
 
 

@@ -25,15 +25,13 @@ def algorithms(
     if name is None:
         if engine is not None:
             raise usage_error("--engine shows one algorithm on another engine; name the algorithm, too")
-        print(f"{AUTO}: the one of these that suits the task, its size, the loss and the threads, by a fixed rule")
         width = max(map(len, ALGORITHMS))
         learner_width = max(len(algorithm.learner.name) for algorithm in ALGORITHMS.values())
         engine_width = max(len(algorithm.engine.name) for algorithm in ALGORITHMS.values())
-        for algorithm in ALGORITHMS.values():
-            print(
-                f"{algorithm.name:<{width}}  {algorithm.learner.name:<{learner_width}}  "
-                f"{algorithm.engine.name:<{engine_width}}  {algorithm.summary}"
-            )
+        chosen = (AUTO, "", "", "what suits the task, its size, the loss and the threads; the default")
+        listed = [(item.name, item.learner.name, item.engine.name, item.summary) for item in ALGORITHMS.values()]
+        for name, learner, engine, summary in (chosen, *listed):
+            print(f"{name:<{width}}  {learner:<{learner_width}}  {engine:<{engine_width}}  {summary}")
         return
     if name == AUTO:
         print(_ABOUT_AUTO)

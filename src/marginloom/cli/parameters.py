@@ -10,10 +10,17 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from marginloom.algorithms import ALGORITHMS, Algorithm, engines_that_lose, find_algorithm, find_preset
+from marginloom.algorithms import (
+    ALGORITHMS,
+    Algorithm,
+    check_engine,
+    engines_that_lose,
+    find_algorithm,
+    find_preset,
+)
 from marginloom.errors import InputError
 from marginloom.learners import Learner
-from marginloom.parameters import KINDS, Configured, Parameter, option_name
+from marginloom.parameters import KINDS, Configured, Parameter, checked, option_name
 
 #: Parameters that are common options: ignored with a word, not refused, where an algorithm has none of that name.
 COMMON = frozenset({"k_best"})
@@ -86,8 +93,13 @@ def choose(name: str, specific: dict[str, Any], ignored: Callable[[str], None], 
 
 
 def by_owner(specific: dict[str, Any], engine: str | None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the parameters of learners, and those of engines with the name of one if it is given."""
+    """Return the parameters of learners, and those of engines with the name of one if it is given, all checked."""
     declared = _declared()
+    for name, value in specific.items():
+        kinds = [parameter.kind for _, parameter in declared[name]]
+        checked(name, value, next((kind for kind in kinds if KINDS[kind].accepts(value)), kinds[0]))
+    if engine is not None:
+        check_engine(engine)
     of_learners = {name for name in specific if any(issubclass(owner, Learner) for owner, _ in declared[name])}
     learner = {name: value for name, value in specific.items() if name in of_learners}
     others = {name: value for name, value in specific.items() if name not in of_learners}
