@@ -109,6 +109,21 @@ class OnePerLabel:
         return Trained(iterations, clocks.wall, clocks.cpu, float(primal), score)
 
 
+def peer_of(C: float, loss: str, processes: int) -> Any:
+    """Return one LinearSVC per label, each with its own tolerance and passes, on so many processes."""
+    from sklearn.multiclass import OneVsRestClassifier
+    from sklearn.svm import LinearSVC
+
+    return OneVsRestClassifier(LinearSVC(C=C, loss=loss, random_state=0), n_jobs=processes)
+
+
+def one_per_label_primal(svm: Any, X: Any, Y: NDArray[np.uint8], C: float, loss: str) -> float:
+    """Return the sum of the objectives of fitted binary SVMs, intercepts regularised like the other weights."""
+    w = np.array([np.append(one.coef_, one.intercept_) for one in svm.estimators_])
+    violations = np.maximum(1 - (2.0 * Y - 1) * (np.asarray(X @ w[:, :-1].T) + w[:, -1]), 0)
+    return float(0.5 * (w**2).sum() + C * (violations if loss == "hinge" else violations**2).sum())
+
+
 def crfsuite_is_missing() -> str | None:
     """Return a sentence on what to do if python-crfsuite is not installed."""
     if importlib.util.find_spec("pycrfsuite") is not None:

@@ -6,6 +6,7 @@
 
 #include "bindings/bindings.hpp"
 #include "bindings/structs.hpp"
+#include "engines/columns.hpp"
 #include "engines/decoupled.hpp"
 #include "engines/master_worker.hpp"
 #include "engines/minibatch.hpp"
@@ -113,6 +114,10 @@ void bind_dual_engines(nb::module_& module) {
           "__init__",
           [](Pipelined* self, const DualJob& job, int scorers) { make(self, job, job.visits(), job.threads, scorers); },
           nb::arg("job"), nb::arg("scorers"));
+  nb::class_<Columns, Engine>(module, "Columns")
+      .def(
+          "__init__", [](Columns* self, const DualJob& job) { make(self, job, job.visits(), job.threads); },
+          nb::arg("job"));
   using OfDecoupled = DecoupledOptions;
   bind_options(module, "DecoupledOptions", Field{"learners", &OfDecoupled::learners},
                Field{"rho_updates", &OfDecoupled::rho_updates}, Field{"rho_inferences", &OfDecoupled::rho_inferences},

@@ -29,6 +29,8 @@ std::vector<std::string> capability_names(const Task& task) {
   add(can.implicit, "implicit");
   add(can.lists_outputs, "lists-outputs");
   add(can.factored, "factored");
+  add(can.decisions, "decisions");
+  add(can.own_slacks, "own-slacks");
   add(can.needs_gil, "needs-GIL");
   return names;
 }

@@ -89,6 +89,14 @@ struct ByType {
                   std::size_t stride, double* out) const {
     kernel.add_scaled_rows_64(rows, row_of, values, count, stride, out);
   }
+  void add_scaled_lines(const double* rows, const std::uint32_t* row_of, const float* values, std::size_t count,
+                        double* out) const {
+    kernel.add_scaled_lines(rows, row_of, values, count, out);
+  }
+  void add_scaled_lines(const double* rows, const std::uint32_t* row_of, const double* values, std::size_t count,
+                        double* out) const {
+    kernel.add_scaled_lines_64(rows, row_of, values, count, out);
+  }
   void add_scaled(const float* rows, const std::uint32_t* row_of, const float* values, std::size_t count,
                   std::size_t stride, float* out) const {
     kernel.add_scaled_singles(rows, row_of, values, count, stride, out);
@@ -131,6 +139,13 @@ void InputMatrix::scores(std::size_t i, const double* rows, std::size_t stride, 
   if (data_.bias == 0) return;
   const double* row = rows + data_.column_count * stride;
   for (std::size_t c = 0; c < stride; ++c) scores[c] += data_.bias * row[c];
+}
+
+void InputMatrix::line_scores(std::size_t i, const double* rows, double* scores) const {
+  const double* row = rows + data_.column_count * row_alignment;
+  for (std::size_t c = 0; c < row_alignment; ++c) scores[c] = data_.bias == 0 ? 0 : data_.bias * row[c];
+  with_row(i,
+           [&](const auto* values) { ByType().add_scaled_lines(rows, columns_of(i), values, entry_count(i), scores); });
 }
 
 void InputMatrix::scores(std::span<const std::size_t> examples, const double* rows, std::size_t stride,

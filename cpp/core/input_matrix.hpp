@@ -72,6 +72,9 @@ class InputMatrix {
   // scores[c] = sum_f x_f rows[f * stride + c], for c < stride.
   void scores(std::size_t i, const double* rows, std::size_t stride, double* scores) const;
 
+  // The same for rows of row_alignment columns and nothing else, in another order of additions that takes less time.
+  void line_scores(std::size_t i, const double* rows, double* scores) const;
+
   // The same for several examples, one after the other in `scores`: neighbours in a dense matrix as one product of
   // matrices.
   void scores(std::span<const std::size_t> examples, const double* rows, std::size_t stride, double* scores) const;

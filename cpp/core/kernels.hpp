@@ -19,6 +19,24 @@ inline constexpr std::size_t product_rows = 4;
   return (columns + row_alignment - 1) / row_alignment * row_alignment;
 }
 
+// What the dual of a decision of one input may be, see engines/decision_duals.hpp.
+struct DecisionTerms {
+  double budget;
+  double ridge;
+  double inverse_curvature;
+};
+
+// Losses of wrong decisions in row_alignment columns.
+struct DecisionCosts {
+  const double* missing;   // of a wrong no
+  const double* spurious;  // of a wrong yes
+};
+
+struct DecisionMoves {
+  bool any;
+  bool settled;  // all of them
+};
+
 struct Kernels {
   const char* name;
 
@@ -30,6 +48,12 @@ struct Kernels {
                           std::size_t stride, double* out);
   void (*add_scaled_rows_64)(const double* rows, const std::uint32_t* row_of, const double* values, std::size_t count,
                              std::size_t stride, double* out);
+
+  // The same for rows of row_alignment columns and nothing else, as four sums that do not wait for each other.
+  void (*add_scaled_lines)(const double* rows, const std::uint32_t* row_of, const float* values, std::size_t count,
+                           double* out);
+  void (*add_scaled_lines_64)(const double* rows, const std::uint32_t* row_of, const double* values, std::size_t count,
+                              double* out);
 
   // The same for rows in single precision; their stride must be a multiple of 16.
   void (*add_scaled_singles)(const float* rows, const std::uint32_t* row_of, const float* values, std::size_t count,
@@ -73,6 +97,18 @@ struct Kernels {
 
   // out[r] = sum_k rows[r * stride + k] * vector[k], for k < count and the product_rows rows r.
   void (*row_products)(const double* rows, std::size_t stride, const double* vector, std::size_t count, double* out);
+
+  // The best step on each of row_alignment decisions, given their scores and the right ones as bits:
+  //   g = right ? missing : -spurious, minus score, minus ridge * dual;  dual <- dual + g * inverse_curvature, within
+  //   [0, budget] if yes is right, else [-budget, 0]
+  // Writes what the duals move by, raises `largest` to the size of g where one moves, and returns whether any does and
+  // whether all others are settled: |g| pushes them beyond a bound by more than `limits`.
+  DecisionMoves (*step_decisions)(const DecisionTerms& terms, const DecisionCosts& costs, const double* scores,
+                                  std::uint8_t right, const double* limits, double* duals, double* steps,
+                                  double* largest);
+
+  // slacks[c] = max(0, missing - score if yes is right, else spurious + score), for row_alignment decisions.
+  void (*decision_slacks)(const DecisionCosts& costs, const double* scores, std::uint8_t right, double* slacks);
 };
 
 // The kernels in use: the widest that the machine has, or the one that MARGINLOOM_SIMD names.

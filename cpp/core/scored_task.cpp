@@ -1,5 +1,7 @@
 #include "core/scored_task.hpp"
 
+#include <stdexcept>
+
 #include "core/few_numbers.hpp"
 
 namespace marginloom {
@@ -67,6 +69,14 @@ void ScoredTask::score_batch(std::span<const std::size_t> examples, WeightView w
 
 void ScoredTask::score_outputs(std::size_t i, std::span<const ByteView>, WeightView w, double* scores) const {
   score(i, w, scores);
+}
+
+std::uint8_t ScoredTask::right_decisions(std::size_t, std::size_t) const {
+  throw std::logic_error("the outputs of this task are not made of decisions");
+}
+
+void ScoredTask::append_output(std::size_t, std::span<const std::size_t>, std::vector<std::uint8_t>&) const {
+  throw std::logic_error("the outputs of this task are not made of decisions");
 }
 
 }  // namespace marginloom

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
@@ -28,6 +29,16 @@ struct ProductForm {
   const InputMatrix& inputs;
   std::size_t columns;  // of W
   std::size_t stride;   // and with the padding of its rows
+};
+
+// Where moreover an output is a set of yes-or-no decisions, one per column of W, whose losses add up: columns have
+// nothing to do with each other then. A row of the inputs makes one example or, with fewer columns each, several.
+struct DecisionForm {
+  ProductForm weights;
+  std::size_t columns_per_example;
+  std::size_t examples_per_row;
+  std::vector<double> missing;   // by column: loss of a wrong no
+  std::vector<double> spurious;  // and of a wrong yes
 };
 
 class ScoredTask : public Task {
@@ -76,6 +87,13 @@ class ScoredTask : public Task {
 
   // Which weights there are, where they have this form; the capability `factored`.
   [[nodiscard]] virtual std::optional<ProductForm> product_form() const { return std::nullopt; }
+
+  // Which decisions there are, where outputs are made of them; the capability `decisions`.
+  [[nodiscard]] virtual std::optional<DecisionForm> decision_form() const { return std::nullopt; }
+  // The right decisions of a row in eight columns from a multiple of eight on, as bits.
+  [[nodiscard]] virtual std::uint8_t right_decisions(std::size_t row, std::size_t first_column) const;
+  // Appends the output of example i in which just these of its decisions, numbered from 0, are wrong.
+  virtual void append_output(std::size_t i, std::span<const std::size_t> wrong, std::vector<std::uint8_t>& bytes) const;
 };
 
 }  // namespace marginloom

@@ -26,6 +26,8 @@ struct Capabilities {
   bool implicit = false;       // candidates carry no stored difference; use gather() and scatter() below
   bool lists_outputs = false;  // outputs are few enough to try them all: finding many costs little more than one
   bool factored = false;       // it is a ScoredTask whose weights have the product form
+  bool decisions = false;      // ... and whose outputs are made of decisions, each with a column of weights
+  bool own_slacks = false;     // ... one an example
   bool needs_gil = false;      // inference calls Python
 };
 

@@ -143,9 +143,6 @@ void DualEngine::forget_averages() {
   if (StepAverage* average = learner_->average()) average->forget();
 }
 
-// The weights are what the duals say. Saved weights are the same up to rounding, and taken for their last
-// bits, so that a resumed run repeats an uninterrupted one; if they differ by more they belong to other
-// features.
 void DualEngine::import_state(const StateArrays& state) {
   const Random random = restored_random(state);
   const auto& saved = state_array<double>(state, "weights");
@@ -159,13 +156,7 @@ void DualEngine::import_state(const StateArrays& state) {
   random_ = random;
   const auto w = weights_.values();
   learner_->write_weights(w);
-  if (saved.size() != w.size()) return;
-  double scale = 1;
-  for (const double value : w) scale = std::max(scale, std::abs(value));
-  for (std::size_t k = 0; k < w.size(); ++k) {
-    if (!(std::abs(saved[k] - w[k]) <= 1e-9 * scale)) return;
-  }
-  std::ranges::copy(saved, w.begin());
+  restore_last_bits(saved, w);
 }
 
 }  // namespace marginloom

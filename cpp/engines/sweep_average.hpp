@@ -40,6 +40,13 @@ class SweepAverage {
     ++count_;
   }
 
+  // The mean itself, 0 so far, for whoever computes it.
+  [[nodiscard]] std::span<double> single(std::size_t size) {
+    sum_.assign(size, 0.0);
+    count_ = 1;
+    return sum_;
+  }
+
   // True if the weights at the end of the iteration stand for it.
   [[nodiscard]] bool empty() const { return count_ == 0; }
 

@@ -1,6 +1,8 @@
 // What engines that visit examples in a random order share.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -33,6 +35,18 @@ struct VisitOptions {
   const auto& words = state_array<std::uint64_t>(state, "random");
   if (words.size() != 1) throw std::invalid_argument("'random' of the state is not one number");
   return Random(words[0]);
+}
+
+// The weights are what the duals say. Saved weights are the same up to rounding, and taken for their last bits, so that
+// a resumed run repeats an uninterrupted one; if they differ by more they belong to other features.
+inline void restore_last_bits(std::span<const double> saved, std::span<double> weights) {
+  if (saved.size() != weights.size()) return;
+  double scale = 1;
+  for (const double value : weights) scale = std::max(scale, std::abs(value));
+  for (std::size_t k = 0; k < weights.size(); ++k) {
+    if (!(std::abs(saved[k] - weights[k]) <= 1e-9 * scale)) return;
+  }
+  std::ranges::copy(saved, weights.begin());
 }
 
 }  // namespace marginloom

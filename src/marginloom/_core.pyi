@@ -224,6 +224,7 @@ class MultilabelOptions:
         spurious_costs: Sequence[float],
         labels_per_slack: int,
         pairs: Sequence[tuple[int, int]],
+        relaxes: bool,
         sweeps: int,
     ) -> None: ...
 
@@ -464,6 +465,9 @@ class Shared(Engine):
 
 class Pipelined(Engine):
     def __init__(self, job: DualJob, scorers: int) -> None: ...
+
+class Columns(Engine):
+    def __init__(self, job: DualJob) -> None: ...
 
 class DecoupledOptions:
     def __init__(self, *, learners: int, rho_updates: int, rho_inferences: int, least_gain: float) -> None: ...

@@ -7,7 +7,18 @@ import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from marginloom.engines import ENGINES, Decoupled, Engine, MasterWorker, Minibatch, Mixing, Serial, Shared, Subsample
+from marginloom.engines import (
+    ENGINES,
+    Columns,
+    Decoupled,
+    Engine,
+    MasterWorker,
+    Minibatch,
+    Mixing,
+    Serial,
+    Shared,
+    Subsample,
+)
 from marginloom.errors import InputError
 from marginloom.learners import (
     CPD,
@@ -80,6 +91,13 @@ ALGORITHMS: dict[str, Algorithm] = {
             "Newton's method on all examples at once; for few weights, whatever the scale of the features",
             Newton(),
             Serial(),
+        ),
+        Algorithm(
+            "label-dcd",
+            "dual coordinate descent on one binary SVM per label, eight labels at a time; for labels that do not "
+            "interact, on any number of threads",
+            DCD(inner_passes=10, averaged=True),
+            Columns(),
         ),
         Algorithm("cpd", "cutting planes solved by dual coordinate descent after every pass", CPD(), Serial()),
         Algorithm("n-slack", "cutting planes solved after every new constraint; for small data", NSlack(), Serial()),

@@ -75,7 +75,7 @@ def test_a_classifier_takes_it():
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_a_classifier_of_sets_takes_it_and_keeps_its_objective(loss):
     X, labels = sets(dense=False, labels=20)
-    options = {"algorithm": "dcd-ssvm", "loss": loss, "C": 0.1, "tol": 1e-3, "max_iter": 2000}
+    options = {"algorithm": "dcd-ssvm", "loss": loss, "C": 0.1, "tol": 1e-3, "max_iter": 2000, "labels_per_slack": 20}
     alone = MultilabelClassifier(**options).fit(X, labels)
     model = MultilabelClassifier(**options, engine="pipelined", n_threads=4).fit(X, labels)
     assert model.certificate_.primal == pytest.approx(alone.certificate_.primal, rel=3e-3)

@@ -65,7 +65,7 @@ def test_sets_of_labels_come_back(labels, tmp_path):
     classifier = MultilabelClassifier(C=100).fit(X, y, eval_set=(X, y))
     classifier.save(tmp_path / "m")
     for found in (classifier, MultilabelClassifier.load(tmp_path / "m"), pickle.loads(pickle.dumps(classifier))):
-        assert exactly(found.classes_) == exactly(sorted(labels))
+        assert exactly(found.classes_.tolist()) == exactly(sorted(labels))
         assert [exactly(members) for members in found.predict(X)] == [exactly(members) for members in y]
         assert found.score(X, y) == 1
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support.chain_tasks import make_task
 from support.oracles import SLOW, TinyChains, WholeDual
+from support.pairs import GENERAL
 
 from marginloom.algorithms import ALGORITHMS
 from marginloom.training.objective import primal
@@ -37,7 +38,7 @@ def has_objective(algorithm):
 
 CASES = [
     (algorithm, learner, loss)
-    for algorithm, learner in [*((name, {}) for name in ALGORITHMS if has_objective(name)), *VARIANTS]
+    for algorithm, learner in [*((name, {}) for name in GENERAL if has_objective(name)), *VARIANTS]
     for loss in ALGORITHMS[algorithm].learner.losses
 ]
 
@@ -79,11 +80,11 @@ def test_learners_of_one_objective_end_at_the_same_optimum(problem, algorithm, l
 
 
 def test_every_algorithm_with_an_objective_is_among_the_cases():
-    assert {algorithm for algorithm, _, _ in CASES} == {name for name in ALGORITHMS if has_objective(name)}
+    assert {algorithm for algorithm, _, _ in CASES} == {name for name in GENERAL if has_objective(name)}
     assert {loss for _, _, loss in CASES} == {"hinge", "squared_hinge"}
 
 
-@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if ALGORITHMS[name].learner.kind == "dual"])
+@pytest.mark.parametrize("algorithm", [name for name in GENERAL if GENERAL[name].learner.kind == "dual"])
 def test_the_dual_rises_and_certificates_are_never_negative(algorithm):
     chains = TinyChains(5, sentences=10, integers=False)
     threads = 1 if ALGORITHMS[algorithm].engine.name == "shared" else 2  # threads that overshoot may lower it

@@ -8,6 +8,7 @@ from support.chain_tasks import make_task
 from support.custom_chains import Majority, votes
 from support.duals import DUAL_VARIANTS, REPEATABLE, train
 from support.oracles import TinyChains
+from support.pairs import GENERAL
 
 from marginloom.algorithms import ALGORITHMS
 from marginloom.tasks.sequence.task import SequenceTask
@@ -15,7 +16,7 @@ from marginloom.tasks.sequence.task import SequenceTask
 STOPPED = {"tolerance", "iterations", "early"}
 NEEDS_K_BEST = [name for name, preset in ALGORITHMS.items() if "k-best" in preset.learner.all_needs()]
 #: All but the one that leaves examples out on purpose.
-CASES = [*((name, {}) for name in ALGORITHMS if name != "subsample"), *(case for case in DUAL_VARIANTS if case[1])]
+CASES = [*((name, {}) for name in GENERAL if name != "subsample"), *(case for case in DUAL_VARIANTS if case[1])]
 every_case = pytest.mark.parametrize(("algorithm", "learner"), CASES, ids=lambda value: str(value))
 
 

@@ -34,7 +34,8 @@ def options(algorithm, engine, **others):
 
 def refuses(task, algorithm, engine):
     """Check that what needs something that the task does not have is refused, naming both sides."""
-    needs = ALGORITHMS[algorithm].learner.all_needs() | ENGINES[engine].needs
+    learner = ALGORITHMS[algorithm].learner
+    needs = learner.all_needs() | ENGINES[engine]().needs_with(next(iter(learner.losses), None))
     missing = sorted(needs - set(task.core.capabilities))
     if not missing:
         return False

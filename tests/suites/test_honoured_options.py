@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from support.pairs import GENERAL
 from support.places import ROOT
 
 from marginloom import DCD, Callback, InputError, find_algorithm
@@ -16,7 +17,7 @@ from marginloom.tasks.multilabel.task import MultilabelTask
 from marginloom.training.train import train
 
 #: A preset of every learner, its own engine and options left aside.
-PRESET_OF = {preset.learner.name: name for name, preset in ALGORITHMS.items()}
+PRESET_OF = {preset.learner.name: name for name, preset in GENERAL.items()}
 LEARNERS = {name: type(ALGORITHMS[preset].learner) for name, preset in PRESET_OF.items()}
 
 
@@ -45,6 +46,14 @@ def random_signs():
 def one_set_of_labels():
     """Make one example with many outputs, so that threads, if there are any, have nothing to race for."""
     return MultilabelTask(np.array([[1.0, 0.5, -0.3]]), np.array([[1, 0, 1, 0, 1]]), 5)
+
+
+@functools.cache
+def labels_apart():
+    """Make sets of labels that have nothing to do with each other, for the engine that wants such."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(60, 4))
+    return MultilabelTask(X, (X @ random.normal(size=(4, 3)) > 0.5).astype(np.uint8), 3, labels_per_slack=1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,7 +148,7 @@ def run(name, option, engine, value=None):
     # Inner passes of decoupled threads are made when the learner has time, and it may be long until it has.
     waits = engine == "decoupled" and option == "inner_passes" and value is not None
     return train(
-        change.task(),
+        labels_apart() if engine == "columns" else change.task(),
         algorithm=PRESET_OF[name],
         learner=LEARNERS[name](**given),
         engine={"name": engine, **shards},

@@ -41,7 +41,7 @@ class Case:
         return getattr(find_algorithm(self.algorithm, dict(self.learner)).learner, "averaged", False)
 
     def suits(self, task):
-        needs = ALGORITHMS[self.algorithm].learner.all_needs() | ENGINES[self.engine].needs
+        needs = ALGORITHMS[self.algorithm].learner.all_needs() | ENGINES[self.engine]().needs_with(self.loss)
         return needs <= set(task.core.capabilities)
 
     def with_other_loss(self):

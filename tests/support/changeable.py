@@ -127,7 +127,7 @@ class Classes(Problem):
 
 class Sets(Problem):
     def task(self):
-        return self.oracle.task()
+        return self.oracle.task(inference="auto" if self.exact else "relaxed")
 
     def output(self, encoded):
         return tuple(self.oracle.decode(encoded).tolist())

@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 from marginloom import Callback
 from marginloom.algorithms import ALGORITHMS
 from marginloom.training.train import train as train_with
+from support.pairs import GENERAL
 
 
 def train(task, **options):
@@ -17,7 +18,7 @@ def train(task, **options):
     return train_with(task, **{"n_threads": 2, **options})
 
 
-DUAL = [name for name, preset in ALGORITHMS.items() if preset.learner.kind == "dual"]
+DUAL = [name for name, preset in GENERAL.items() if preset.learner.kind == "dual"]
 #: The presets of dual learners, with parameters that change what they hold.
 DUAL_VARIANTS = [
     *((name, {}) for name in DUAL),

@@ -3,6 +3,8 @@
 from marginloom.algorithms import ALGORITHMS
 
 #: Every preset on its own engine, and every learner once on every other engine that it has.
+#: Presets that can train any task.
+GENERAL = {name: preset for name, preset in ALGORITHMS.items() if not preset.engine.needs}
 PRESETS = [(name, preset.engine.name) for name, preset in ALGORITHMS.items()]
 _FIRST = {preset.learner.name: name for name, preset in reversed(ALGORITHMS.items())}
 OTHERS = [

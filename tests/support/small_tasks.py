@@ -99,7 +99,8 @@ def _multiclass():
 
 def _multilabel(pairs, seed, costs=False):
     sets = teach(TinySets(seed, rows=8, labels=LABELS, pairs=pairs, bias=1.0, costs=costs), seed)
-    return Small(sets.task(), sets, exact=len(pairs) < LABELS)
+    exact = len(pairs) < LABELS
+    return Small(sets.task(inference="exact" if exact else "relaxed"), sets, exact=exact)
 
 
 def _detection():

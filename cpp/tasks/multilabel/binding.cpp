@@ -20,7 +20,7 @@ void bind(nb::module_& module) {
   using Options = MultilabelOptions;
   bind_options(module, "MultilabelOptions", Field{"missing_costs", &Options::missing_costs},
                Field{"spurious_costs", &Options::spurious_costs}, Field{"labels_per_slack", &Options::labels_per_slack},
-               Field{"pairs", &Options::pairs}, Field{"sweeps", &Options::sweeps});
+               Field{"pairs", &Options::pairs}, Field{"relaxes", &Options::relaxes}, Field{"sweeps", &Options::sweeps});
   nb::class_<MultilabelTask, Task>(module, "MultilabelTask")
       .def("__init__", &make_task, nb::arg("inputs"), nb::arg("gold").none().noconvert(), nb::arg("label_count"),
            nb::arg("options"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())

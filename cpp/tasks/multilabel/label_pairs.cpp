@@ -10,9 +10,9 @@
 
 namespace marginloom {
 
-LabelPairs::LabelPairs(std::vector<LabelPair> pairs, std::size_t labels, int sweeps)
-    : labels_(labels), sweeps_(sweeps), pairs_(std::move(pairs)) {
-  if (sweeps < 1) throw std::invalid_argument("a relaxation needs at least one sweep");
+LabelPairs::LabelPairs(std::vector<LabelPair> pairs, std::size_t labels, PairSearch search)
+    : labels_(labels), sweeps_(search.sweeps), pairs_(std::move(pairs)) {
+  if (search.sweeps < 1) throw std::invalid_argument("a relaxation needs at least one sweep");
   if (pairs_.size() > std::numeric_limits<std::uint32_t>::max())
     throw std::invalid_argument("there are too many pairs");
   for (auto& [a, b] : pairs_) {
@@ -31,6 +31,7 @@ LabelPairs::LabelPairs(std::vector<LabelPair> pairs, std::size_t labels, int swe
   }
   find_neighbours();
   find_forest();
+  enumerates_ = !forest_ && labels <= KBestSubsets::most_labels && !search.relaxes;
 }
 
 void LabelPairs::find_neighbours() {
@@ -90,9 +91,28 @@ double LabelPairs::common_differences(ByteView gold, ByteView a, ByteView b) con
   return static_cast<double>(count);
 }
 
-PairOptimum LabelPairs::maximise(std::span<const double> gains, const double* weights, PairBuffers& buffers,
-                                 std::span<std::uint8_t> set) const {
-  return forest_ ? solve_forest(gains, weights, buffers, set) : solve_relaxed(gains, weights, buffers, set);
+PairOptimum LabelPairs::maximise(std::span<const double> gains, const double* weights, std::size_t k,
+                                 PairBuffers& buffers, std::span<std::uint8_t> set) const {
+  if (enumerates_) {
+    buffers.subsets.start(gains, pairs_, weights, k);
+    const double best = next(buffers, set).value();
+    return {best, best};
+  }
+  if (!forest_) return solve_relaxed(gains, weights, buffers, set);
+  const PairOptimum best = solve_forest(gains, weights, buffers, set);
+  if (k > 1) buffers.next_of_forest.start({nodes_, buffers.on, buffers.off, weights}, best.score, set, k);
+  return best;
+}
+
+std::optional<double> LabelPairs::next(PairBuffers& buffers, std::span<std::uint8_t> set) const {
+  if (enumerates_) {
+    if (!buffers.subsets.next()) return std::nullopt;
+    buffers.subsets.write(set);
+    return buffers.subsets.score();
+  }
+  if (!forest_ || !buffers.next_of_forest.next()) return std::nullopt;
+  std::ranges::copy(buffers.next_of_forest.set(), set.begin());
+  return buffers.next_of_forest.score();
 }
 
 // Max-product: from the leaves up, what the best subtree brings with its root absent and present; then down again. Of

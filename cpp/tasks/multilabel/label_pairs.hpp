@@ -3,18 +3,20 @@
 //
 //   max over sets S of labels   sum_{l in S} g_l + sum_{pairs (a, b), both in S} v_ab
 //
-// Pairs that form a forest are solved exactly by max-product, in time linear in labels. Other graphs are solved by
-// relaxation, with an upper bound.
+// Pairs that form a forest are solved exactly by max-product, in time linear in labels, and other graphs of a few
+// labels by looking at every set. Larger ones are solved by relaxation, with an upper bound.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "core/types.hpp"
 #include "tasks/multilabel/k_best_forest.hpp"
+#include "tasks/multilabel/k_best_subsets.hpp"
 
 namespace marginloom {
 
@@ -27,6 +29,8 @@ struct PairBuffers {
   std::vector<double> messages;    // relaxation: four per pair
   std::vector<double> flip_gains;  // relaxation: what adding the label would bring
   std::vector<std::uint8_t> set;   // relaxation: the set that a local search has reached
+  KBestForest next_of_forest;      // what the sets after the best one are found by
+  KBestSubsets subsets;
 };
 
 struct PairOptimum {
@@ -34,24 +38,29 @@ struct PairOptimum {
   double bound = 0;  // no set scores more; equal to `score` if exact
 };
 
+// How graphs with cycles are searched.
+struct PairSearch {
+  bool relaxes = false;  // even where the labels are few enough to look at every set
+  int sweeps = 30;       // of the relaxation at most
+};
+
 class LabelPairs {
  public:
   LabelPairs() = default;
   // Throws std::invalid_argument if a pair names a label beyond the last, or one label twice, or comes twice.
-  LabelPairs(std::vector<LabelPair> pairs, std::size_t labels, int sweeps);
+  LabelPairs(std::vector<LabelPair> pairs, std::size_t labels, PairSearch search);
 
   [[nodiscard]] std::size_t size() const { return pairs_.size(); }
   [[nodiscard]] bool empty() const { return pairs_.empty(); }
-  [[nodiscard]] bool exact() const { return forest_; }
+  [[nodiscard]] bool exact() const { return forest_ || enumerates_; }
 
-  // Fills `set` with the best set found; `weights` has one number per pair.
-  PairOptimum maximise(std::span<const double> gains, const double* weights, PairBuffers& buffers,
+  // Fills `set` with the best set found; `weights` has one number per pair. Prepares for k sets in all, of which there
+  // are more than one where it is exact.
+  PairOptimum maximise(std::span<const double> gains, const double* weights, std::size_t k, PairBuffers& buffers,
                        std::span<std::uint8_t> set) const;
-
-  // After `maximise` over a forest: what the next best sets are found from.
-  [[nodiscard]] ForestScores forest_scores(const double* weights, const PairBuffers& buffers) const {
-    return {nodes_, buffers.on, buffers.off, weights};
-  }
+  // The score of the next best set, which it fills in; none if there is none, or k have been found. The weights must be
+  // as they were.
+  std::optional<double> next(PairBuffers& buffers, std::span<std::uint8_t> set) const;
 
   // sum of the weights of the pairs that are both in the set.
   [[nodiscard]] double score(ByteView set, const double* weights) const;
@@ -94,6 +103,7 @@ class LabelPairs {
   std::size_t labels_ = 0;
   int sweeps_ = 0;
   bool forest_ = true;
+  bool enumerates_ = false;
   std::vector<LabelPair> pairs_;
   std::vector<std::size_t> first_neighbour_;
   std::vector<Neighbour> neighbours_;

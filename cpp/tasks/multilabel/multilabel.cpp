@@ -20,7 +20,6 @@ struct MultilabelTask::Buffers final : ScoredScratch {
   std::vector<std::uint8_t> set;  // the set found
   KBestSets k_best;
   PairBuffers pairs;
-  KBestForest k_best_forest;
 };
 
 namespace {
@@ -42,7 +41,7 @@ MultilabelTask::MultilabelTask(const InputData& inputs, std::span<const std::uin
       part_size_(options.labels_per_slack == 0 ? label_count : std::min(options.labels_per_slack, label_count)),
       parts_(part_size_ == 0 ? 1 : (label_count + part_size_ - 1) / part_size_),
       options_(std::move(options)),
-      pairs_(std::move(options_.pairs), label_count, options_.sweeps) {
+      pairs_(std::move(options_.pairs), label_count, {.relaxes = options_.relaxes, .sweeps = options_.sweeps}) {
   require(label_count >= 1 && label_count <= 1 << 20, "a multilabel task needs 1 to 1,048,576 labels");
   require(parts_ == 1 || pairs_.empty(), "labels that interact share their slack");
   if (inputs_.width() > (std::numeric_limits<WeightIndex>::max() - first_row()) / stride_) {
@@ -62,13 +61,44 @@ Capabilities MultilabelTask::capabilities() const {
           .exact = pairs_.exact(),
           .k_best = pairs_.exact(),
           .implicit = true,
-          .factored = product_form().has_value()};
+          .factored = product_form().has_value(),
+          .decisions = pairs_.empty(),
+          .own_slacks = pairs_.empty() && part_size_ == 1};
 }
 
 // The examples of one row would each need few of the scores W x, and all of them would be computed each time.
 std::optional<ProductForm> MultilabelTask::product_form() const {
   if (!pairs_.empty() || parts_ > 1) return std::nullopt;
   return ProductForm{inputs_, label_count_, stride_};
+}
+
+std::optional<DecisionForm> MultilabelTask::decision_form() const {
+  if (!pairs_.empty()) return std::nullopt;
+  DecisionForm form{.weights = {inputs_, label_count_, stride_},
+                    .columns_per_example = part_size_,
+                    .examples_per_row = parts_,
+                    .missing = options_.missing_costs,
+                    .spurious = options_.spurious_costs};
+  form.missing.resize(label_count_, 1.0);
+  form.spurious.resize(label_count_, 1.0);
+  return form;
+}
+
+std::uint8_t MultilabelTask::right_decisions(std::size_t row, std::size_t first_column) const {
+  if (parts_ == 1) return gold(row)[first_column / 8];
+  unsigned bits = 0;
+  for (std::size_t l = first_column; l < std::min(first_column + 8, label_count_); ++l) {
+    bits |= unsigned{has_label(gold(row * parts_ + l / part_size_), l % part_size_)} << (l - first_column);
+  }
+  return static_cast<std::uint8_t>(bits);
+}
+
+void MultilabelTask::append_output(std::size_t i, std::span<const std::size_t> wrong,
+                                   std::vector<std::uint8_t>& bytes) const {
+  const ByteView truth = gold(i);
+  bytes.insert(bytes.end(), truth.begin(), truth.end());
+  std::uint8_t* last = bytes.data() + bytes.size() - truth.size();
+  for (const std::size_t label : wrong) last[label / 8] ^= static_cast<std::uint8_t>(1u << (label % 8));
 }
 
 std::unique_ptr<Scratch> MultilabelTask::make_scratch() const {
@@ -110,8 +140,28 @@ void MultilabelTask::score(std::size_t i, WeightView w, double* scores) const {
 }
 
 void MultilabelTask::score_batch(std::span<const std::size_t> examples, WeightView w, double* scores) const {
-  if (!product_form()) return ScoredTask::score_batch(examples, w, scores);
-  inputs_.scores(examples, w.data(), stride_, scores);
+  if (product_form()) return inputs_.scores(examples, w.data(), stride_, scores);
+  if (part_size_ > 1 || !pairs_.empty()) return ScoredTask::score_batch(examples, w, scores);
+  for (std::size_t j = 0; j < examples.size();) {
+    std::size_t end = j + 1;
+    while (end < examples.size() && end < j + row_alignment && examples[end] == examples[end - 1] + 1 &&
+           row_of(examples[end]) == row_of(examples[j])) {
+      ++end;
+    }
+    score_neighbours(examples[j], end - j, w, scores + j * score_count());
+    j = end;
+  }
+}
+
+// Of examples of one label each that follow each other in a row, row_alignment at most.
+void MultilabelTask::score_neighbours(std::size_t first, std::size_t count, WeightView w, double* scores) const {
+  double sums[row_alignment] = {};
+  const double* columns = w.data() + first_row() + first_label(first);
+  inputs_.visit(row_of(first), [&](std::size_t feature, double value) {
+    const double* weights = columns + feature * stride_;
+    for (std::size_t c = 0; c < count; ++c) sums[c] += value * weights[c];
+  });
+  for (std::size_t c = 0; c < count; ++c) scores[c * score_count()] = sums[c];
 }
 
 // Calls take(score) for the best sets, best first, each in buffers.set, until it returns false; returns a score that no
@@ -120,13 +170,12 @@ template <class Take>
 double MultilabelTask::decode_best(std::span<const double> gains, const double* pair_weights, int k, Buffers& buffers,
                                    Take take) const {
   if (!pairs_.empty()) {
-    const PairOptimum best = pairs_.maximise(gains, pair_weights, buffers.pairs, buffers.set);
-    if (!take(best.score) || k <= 1) return best.bound;
-    KBestForest& sets = buffers.k_best_forest;
-    sets.start(pairs_.forest_scores(pair_weights, buffers.pairs), best.score, buffers.set, static_cast<std::size_t>(k));
-    while (sets.next()) {
-      std::ranges::copy(sets.set(), buffers.set.begin());
-      if (!take(sets.score())) break;
+    const auto count = static_cast<std::size_t>(std::max(k, 1));
+    const PairOptimum best = pairs_.maximise(gains, pair_weights, count, buffers.pairs, buffers.set);
+    bool wanted = take(best.score) && count > 1;
+    while (wanted) {
+      const auto score = pairs_.next(buffers.pairs, buffers.set);
+      wanted = score && take(*score);
     }
     return best.bound;
   }

@@ -40,7 +40,8 @@ struct MultilabelOptions {
   std::vector<double> spurious_costs = {};  // loss of a wrong label that is there; empty: all 1
   std::size_t labels_per_slack = 0;         // of an example, the last one of a row may have fewer; 0: all
   std::vector<LabelPair> pairs = {};
-  int sweeps = 30;  // of the relaxation at most, where the pairs have cycles
+  bool relaxes = false;  // pairs with cycles, also where the labels are few enough to look at every set
+  int sweeps = 30;       // of the relaxation at most
 };
 
 class MultilabelTask final : public ScoredTask {
@@ -82,6 +83,11 @@ class MultilabelTask final : public ScoredTask {
   }
   std::optional<ProductForm> product_form() const override;
 
+  std::optional<DecisionForm> decision_form() const override;
+  std::uint8_t right_decisions(std::size_t row, std::size_t first_column) const override;
+  void append_output(std::size_t i, std::span<const std::size_t> wrong,
+                     std::vector<std::uint8_t>& bytes) const override;
+
   [[nodiscard]] std::size_t stride() const { return stride_; }
   [[nodiscard]] std::size_t first_row() const { return padded(pairs_.size()); }  // where the features' weights begin
   [[nodiscard]] std::size_t bytes_per_output() const { return label_set_bytes(part_size_); }
@@ -106,6 +112,7 @@ class MultilabelTask final : public ScoredTask {
   double decode_best(std::span<const double> gains, const double* pair_weights, int k, Buffers& buffers,
                      Take take) const;
   void emit(std::size_t i, Buffers& buffers, CandidateSink& sink) const;
+  void score_neighbours(std::size_t first, std::size_t count, WeightView w, double* scores) const;
 
   InputMatrix inputs_;
   std::span<const std::uint8_t> gold_;

@@ -1,6 +1,7 @@
 """Who computes what, where and when: one file an engine."""
 
 from marginloom.engines.base import Engine, Job
+from marginloom.engines.columns import Columns
 from marginloom.engines.decoupled import Decoupled
 from marginloom.engines.master_worker import MasterWorker
 from marginloom.engines.minibatch import Minibatch
@@ -11,11 +12,13 @@ from marginloom.engines.shared import Shared
 
 #: All engines, by name.
 ENGINES: dict[str, type[Engine]] = {
-    engine.name: engine for engine in (Serial, Minibatch, Mixing, Subsample, MasterWorker, Decoupled, Shared, Pipelined)
+    engine.name: engine
+    for engine in (Serial, Minibatch, Mixing, Subsample, MasterWorker, Decoupled, Shared, Pipelined, Columns)
 }
 
 __all__ = [
     "ENGINES",
+    "Columns",
     "Decoupled",
     "Engine",
     "Job",

@@ -58,6 +58,7 @@ class Engine(Configured):
     kinds: ClassVar[frozenset[str]]  # of learner that it can drive: "online", "dual"
     needs: ClassVar[frozenset[str]]  # of the task, keys of marginloom.learners.base.NEEDS
     honours: ClassVar[frozenset[str]]  # of the parameters by which learners ask for something, see Parameter.neutral
+    ignores: ClassVar[frozenset[str]] = frozenset()  # of the other parameters, which it has no use for
     minimum_threads: ClassVar[int]
     paper: ClassVar[str] = ""  # that it comes from, if it has one of its own
 
@@ -68,6 +69,10 @@ class Engine(Configured):
     def gives_same_bits(self, n_threads: int) -> bool:
         """Tell whether the same seed gives the same bits with so many threads."""
         return True
+
+    def needs_with(self, loss: str | None) -> frozenset[str]:
+        """Return what it needs of the task where the objective has this loss."""
+        return self.needs
 
     def least_threads(self) -> int:
         """Return how many threads it needs with its parameters."""
@@ -85,7 +90,11 @@ class Engine(Configured):
         ['rest']
         """
         asking = (parameter for parameter in learner.parameters() if parameter.neutral is not None)
-        return [parameter for parameter in asking if parameter.name not in cls.honours]
+        ignored = (parameter for parameter in learner.parameters() if parameter.name in cls.ignores)
+        return [
+            *(parameter for parameter in asking if parameter.name not in cls.honours),
+            *(dataclasses.replace(parameter, neutral=parameter.default) for parameter in ignored),
+        ]
 
     @abstractmethod
     def build(self, job: Job) -> _core.Engine:

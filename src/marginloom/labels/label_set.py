@@ -22,12 +22,12 @@ _TOO_LARGE = 2**63  # for the type int64; a file has such labels in an array of 
 
 
 class LabelSet:
-    """Labels in sorted order.
+    """Labels in order: sorted where they were learnt, as given where they are the columns of a matrix.
 
     Parameters
     ----------
     names : sequence of str or of int
-        The labels, sorted and different.
+        The labels, all different.
 
     Examples
     --------
@@ -112,22 +112,27 @@ class LabelSet:
         """Return the arrays from which `load` makes the same set."""
         if self.strings:
             return vocabulary_tensors(self.vocabulary, "labels")
-        large = [name for name in self.names if name >= _TOO_LARGE]
+        large = [name for name in self.names if name >= _TOO_LARGE]  # the last ones, in sorted labels
         tensors: dict[str, NDArray[Any]] = {"labels": np.array(self.names[: len(self.names) - len(large)], np.int64)}
         return tensors | ({"large_labels": np.array(large, np.uint64)} if large else {})
 
     @classmethod
-    def load(cls, tensors: dict[str, NDArray[Any]]) -> LabelSet:
-        """Make the set from its arrays."""
+    def load(cls, tensors: dict[str, NDArray[Any]], *, is_sorted: bool = True) -> LabelSet:
+        """Make the set from its arrays; where it must be sorted, `ValueError` if it is not."""
         if "labels" in tensors:
             signed, large = tensors["labels"], tensors.get("large_labels", np.zeros(0, np.uint64))
             names: list[Any] = [*signed.ravel().tolist(), *large.ravel().tolist()]
             right = signed.dtype == np.int64 and large.dtype == np.uint64 and signed.ndim == large.ndim == 1
-            if not right or any(first >= second for first, second in pairwise(names)):
+            in_order = all(first < second for first, second in pairwise(names)) if is_sorted else _differ(names)
+            if not right or not in_order:
                 raise ValueError("the labels are not whole numbers in order")
             return cls(names)
         vocabulary = load_vocabulary(tensors, "labels")
         names = [vocabulary.name(number) for number in range(len(vocabulary))]
-        if names != sorted(names):
+        if is_sorted and names != sorted(names):
             raise ValueError("the labels are not in order")
         return cls(names)
+
+
+def _differ(names: list[Any]) -> bool:
+    return len(set(names)) == len(names)

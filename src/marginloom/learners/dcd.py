@@ -58,7 +58,7 @@ class DCD(Dual):
     )
 
     name = "dcd"
-    engines = ("serial", "master-worker", "decoupled", "shared", "pipelined")
+    engines = ("serial", "master-worker", "decoupled", "shared", "pipelined", "columns")
     losses = ("squared_hinge", "hinge")
     update = (
         "a <- max(0, a + (loss - w.d - sum(a) / 2C) / (|d|^2 + 1/2C)), w += change of a * d; "

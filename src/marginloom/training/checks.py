@@ -13,8 +13,8 @@ from marginloom.tasks.base.task import Task
 from marginloom.threads import resolve_threads
 
 
-def check_needs(task: Task, algorithm: Algorithm) -> None:
-    """Raise `InputError`, naming both sides, if the algorithm needs something that the task does not have.
+def check_needs(task: Task, algorithm: Algorithm, loss: str | None = None) -> None:
+    """Raise `InputError`, naming both sides, if the algorithm with this loss needs something that the task has not.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def check_needs(task: Task, algorithm: Algorithm) -> None:
     marginloom.errors.InputError: perceptron needs examples with their right output, and the task sequence has none
     """
     has = set(task.core.capabilities)
-    for need in sorted(algorithm.learner.all_needs() | algorithm.engine.needs):
+    for need in sorted(algorithm.learner.all_needs() | algorithm.engine.needs_with(loss)):
         if need not in has:
             raise InputError(f"{algorithm.name} needs {NEEDS[need]}, and the task {task.name} has none")
 

@@ -88,7 +88,7 @@ def make_plan(task: Task, spec: RunSpec) -> Plan:
     max_iter = checked("max_iter", passes, "positive count")
     seed = _seed(spec.random_state)
     n_threads = check_threads(algorithm, spec.n_threads)
-    check_needs(task, algorithm)
+    check_needs(task, algorithm, loss)
     if spec.reproducible:
         check_reproducible(algorithm, n_threads)
     keeps_state = spec.keep_state or spec.checkpoint is not None

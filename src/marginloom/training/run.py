@@ -27,8 +27,8 @@ from marginloom.training.spec import Evaluation
 from marginloom.training.state import State
 from marginloom.training.trace import Row, Trace
 
-#: The relative gap beyond which no run goes on for its own sake.
-CLOSEST = 1e-9
+#: The relative gap beyond which no run goes on for its own sake: rounding. Weights are off by its root.
+CLOSEST = 1e-12
 
 
 class Run:

@@ -343,9 +343,7 @@ def test_documentation_holds_the_common_parameters():
     for documented in (MulticlassClassifier, SequenceTagger):
         names = set(documented().get_params())
         text = inspect.cleandoc(documented.__doc__)  # some versions of Python strip the indentation themselves
-        assert not re.search(
-            r"\{[a-z ]", text
-        )  # a shared text that was not filled in
+        assert not re.search(r"\{[a-z ]", text)  # a shared text that was not filled in
         for name in names - {"learner", "engine"}:
             assert f"\n{name} : " in text
         assert "\nlearner, engine : " in text

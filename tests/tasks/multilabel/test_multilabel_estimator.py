@@ -38,7 +38,7 @@ def test_predictions_are_of_the_kind_that_fit_got():
     assert sparse.issparse(from_sparse)
     assert (from_sparse.toarray() == dense).all()
     lists = MultilabelClassifier(**options).fit(X, as_lists(Y))
-    assert lists.classes_ == NAMES
+    assert lists.classes_.tolist() == NAMES
     assert lists.predict(X) == as_lists(dense)
     assert [] in lists.predict(X)
     assert [best[0][0] for best in lists.predict_k_best(X, 2)] == lists.predict(X)
@@ -56,12 +56,12 @@ def test_scores_of_labels_are_linear_and_decide_where_labels_do_not_interact():
 
 
 def test_labels_that_have_their_own_slack_are_binary_svms_for_the_squared_hinge_too():
-    options = {"C": 0.5, "loss": "squared_hinge", "tol": 1e-4, "max_iter": 2000}
-    classifier = MultilabelClassifier(labels_per_slack=1, **options).fit(X, Y)
+    options = {"C": 0.5, "loss": "squared_hinge", "tol": 1e-4, "max_iter": 2000, "label_costs": None}
+    classifier = MultilabelClassifier(**options).fit(X, Y)
     for label in range(3):
         svm = LinearSVC(C=0.5, tol=1e-8, max_iter=100_000).fit(X, Y[:, label])
         assert classifier.coef_[label] == pytest.approx(svm.coef_[0], abs=0.02)
-    whole = MultilabelClassifier(**options).fit(X, Y)
+    whole = MultilabelClassifier(labels_per_slack=3, **options).fit(X, Y)
     assert whole.certificate_.dual > classifier.certificate_.primal  # the square of a sum, not the sum of squares
 
 
@@ -76,16 +76,13 @@ def test_interactions_are_learnt_kept_and_used(interactions, count, tmp_path):
     assert loaded.pairs_ == classifier.pairs_
     assert loaded.interactions == interactions
     assert loaded.predict(X) == classifier.predict(X)
-    if interactions == "full":
-        with pytest.raises(InputError, match="no k best sets where the pairs of labels that interact have cycles"):
-            loaded.predict_k_best(X, 2)
-    else:
-        assert [best[0][0] for best in loaded.predict_k_best(X, 2)] == loaded.predict(X)
+    assert [best[0][0] for best in loaded.predict_k_best(X, 2)] == loaded.predict(X)
 
 
 def test_a_saved_model_is_the_same(tmp_path):
     costs = {0: (2.0, 1.0), 2: (0.5, 0.5)}
-    classifier = MultilabelClassifier("fsmo", C=0.7, max_iter=20, label_costs=costs).fit(X, sparse.csr_matrix(Y))
+    classifier = MultilabelClassifier("fsmo", C=0.7, loss="hinge", max_iter=20, label_costs=costs)
+    classifier.fit(X, sparse.csr_matrix(Y))
     classifier.save(tmp_path / "model")
     loaded = MultilabelClassifier.load(tmp_path / "model")
     for other in (loaded, pickle.loads(pickle.dumps(classifier))):

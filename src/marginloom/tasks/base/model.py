@@ -24,6 +24,9 @@ from marginloom.training.spec import RunSpec
 from marginloom.training.state import State
 from marginloom.training.train import train_as
 
+#: Of rows of numbers an inference takes a microsecond or so; training on a handful of them makes as many in no time.
+LEAST_INFERENCES = 2_000
+
 #: Weights that are looked at together, so that neither memory nor Ctrl-C suffers from how many there are.
 _PART = 1 << 22
 

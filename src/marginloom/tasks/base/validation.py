@@ -17,7 +17,11 @@ except ImportError:  # before scikit-learn 1.6 it was a method
         return estimator._validate_data(*arguments, **options)
 
 
-def validated_rows(estimator: Any, X: Any, y: Any = None, **options: Any) -> Any:
+#: What scikit-learn takes for "there is no y here", which is not None: that would be a y that was forgotten.
+_WITHOUT = "no_validation"
+
+
+def validated_rows(estimator: Any, X: Any, y: Any = _WITHOUT, **options: Any) -> Any:
     """Return X as a matrix that tasks read without a copy, and y if it is given; remember or compare its columns.
 
     Parameters
@@ -40,6 +44,6 @@ def validated_rows(estimator: Any, X: Any, y: Any = None, **options: Any) -> Any
         if hasattr(given, "tocsr"):
             check_sparse(given, name)
     layout = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "order": "C"}
-    if y is None and "reset" not in options:
-        return validate_data(estimator, X, reset=False, **layout, **options)
+    if isinstance(y, str) and y == _WITHOUT:
+        return validate_data(estimator, X, **{"reset": False, **layout, **options})
     return validate_data(estimator, X, y, **layout, **options)

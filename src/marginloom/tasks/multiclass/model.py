@@ -15,15 +15,12 @@ from marginloom.io.model import Tensors
 from marginloom.labels.label_set import UNSEEN, LabelSet
 from marginloom.parameters import checked
 from marginloom.tasks.base.dense import require_costs
-from marginloom.tasks.base.model import Evaluator, Model, Prepared, Problem
+from marginloom.tasks.base.model import LEAST_INFERENCES, Evaluator, Model, Prepared, Problem
 from marginloom.tasks.multiclass.features import LabelledRows
 from marginloom.tasks.multiclass.metrics import class_scores
 from marginloom.tasks.multiclass.task import MulticlassTask
 from marginloom.threads import resolve_threads
 from marginloom.training.spec import RunSpec
-
-#: An inference takes a microsecond or so; training on a handful of examples makes as many in no time.
-LEAST_INFERENCES = 2_000
 
 ClassWeight: TypeAlias = "str | Mapping[Any, float] | None"
 CostMatrix: TypeAlias = "ArrayLike | Mapping[tuple[Any, Any], float] | None"

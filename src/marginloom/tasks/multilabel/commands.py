@@ -21,7 +21,7 @@ from marginloom.tasks.base.rows import (
     predict_rows,
 )
 from marginloom.tasks.multilabel.features import LabelledRows, read_labelled
-from marginloom.tasks.multilabel.model import MultilabelModel, MultilabelProblem
+from marginloom.tasks.multilabel.model import DEFAULT_COSTS, MultilabelModel, MultilabelProblem
 
 
 @training_command
@@ -53,7 +53,7 @@ def train(
             metavar="X",
             help="How many times as dear as a wrong label is a right one that is missing; more make more labels.",
         ),
-    ] = 1.0,
+    ] = DEFAULT_COSTS[0],
     labels_per_slack: Annotated[
         int | None,
         typer.Option(
@@ -61,7 +61,7 @@ def train(
             metavar="N",
             min=1,
             help="Labels that share a slack, which matters to the squared hinge: 1 is a binary SVM per label. "
-            "[default: all]",
+            "[default: 1, or all where labels interact]",
         ),
     ] = None,
     min_count: MinCountOption = 1,
@@ -70,7 +70,7 @@ def train(
 ) -> None:
     """Train a classifier with several labels, or none, an example, on examples in LIBSVM's format.
 
-    The loss is the hinge unless --loss says otherwise. Without interactions that is one binary SVM per label.
+    Without interactions that is one binary SVM per label.
     """
     with usage_errors():
         bias = bias_of(fit_intercept, intercept_scaling)

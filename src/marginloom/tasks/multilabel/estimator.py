@@ -8,15 +8,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
 
 from marginloom.errors import InputError
 from marginloom.io.files import StrPath
+from marginloom.labels.arrays import plain_labels
 from marginloom.parameters import checked
 from marginloom.tasks.base.estimator import Estimator
 from marginloom.tasks.base.model import Model
 from marginloom.tasks.base.validation import validated_rows
-from marginloom.tasks.multilabel.features import LabelledRows, is_matrix
+from marginloom.tasks.multilabel.features import LabelledRows, as_labels, is_matrix
 from marginloom.tasks.multilabel.model import (
+    DEFAULT_COSTS,
     Interactions,
     LabelCosts,
     MultilabelModel,
@@ -30,11 +33,11 @@ _LISTS, _ARRAY, _SPARSE = "lists", "array", "sparse"
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
-class MultilabelClassifier(Estimator):
+class MultilabelClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
     """Assigns a set of labels, which may be empty, to every row of a matrix.
 
-    Each label has a linear score; pairs of labels may have weights of their own. With the hinge loss, which is the
-    default here, and without interactions the objective is that of one binary SVM per label.
+    Each label has a linear score; pairs of labels may have weights of their own. Without interactions the objective is
+    that of one binary SVM per label.
 
     Parameters
     ----------
@@ -45,20 +48,22 @@ class MultilabelClassifier(Estimator):
         Value of the feature that all examples have for it; the larger it is, the less intercepts are held down.
     label_costs : mapping or pair, optional
         What a wrong decision costs: by label a number, or a pair for a label that is missing and for one that is there
-        and should not be; or one such pair for all labels. ``(2, 1)`` predicts more labels than ``(1, 1)``, which is
-        the Hamming loss and the default.
+        and should not be; or one such pair for all labels. ``(2, 1)``, the default, predicts more labels than None,
+        with which all mistakes cost 1: that is the Hamming loss, with which most labels that are rare are never
+        predicted.
     interactions : {"tree", "full"} or list of pairs of labels, optional
         Pairs with a weight that counts where both labels are present. ``"tree"`` learns a tree from co-occurrence, and
-        inference stays exact; so it does for given pairs without cycles. ``"full"`` takes all pairs; inference is then
-        a relaxation with an upper bound, for which certificates hold, and is meant for at most a hundred labels.
+        inference stays exact; so it does for given pairs without cycles. ``"full"`` takes all pairs; inference is exact
+        for up to 16 labels. Beyond it is a relaxation with an upper bound, for which certificates hold, and is meant
+        for at most a hundred labels.
     labels_per_slack : int, optional
-        Labels of an example that share a slack; by default all. It matters to the squared hinge, of which 1 makes one
-        binary SVM per label; with the hinge the objective is the same whatever it is.
+        Labels of an example that share a slack; by default each has its own, so that there is one binary SVM per label,
+        or all share one where labels interact. With the hinge the objective is the same whatever it is.
 
     Attributes
     ----------
-    classes_ : list
-        The labels, in order; numbers of columns if `fit` got a 0/1 matrix.
+    classes_ : array
+        The labels, in order; the names of the columns if `fit` got a data frame, their numbers if a 0/1 matrix.
     pairs_ : list of pairs
         Labels that interact.
     n_features_in_ : int
@@ -73,10 +78,9 @@ class MultilabelClassifier(Estimator):
     [['red', 'round'], []]
     """
 
-    loss: str | None = "hinge"
     fit_intercept: bool = True
     intercept_scaling: float = 1.0
-    label_costs: LabelCosts = None
+    label_costs: LabelCosts = DEFAULT_COSTS
     interactions: Interactions = None
     labels_per_slack: int | None = None
 
@@ -99,9 +103,9 @@ class MultilabelClassifier(Estimator):
         ----------
         X : sparse matrix or array of shape (examples, features)
             The examples.
-        y : 0/1 array or sparse matrix of shape (examples, labels), or list of lists of labels
+        y : 0/1 array, data frame or sparse matrix of shape (examples, labels), or list of lists of labels
             The right labels; labels are strings or whole numbers, and an example may have none. `predict` returns the
-            same kind.
+            same kind, for a data frame, whose columns are named by the labels, an array.
         sample_weight : array, optional
             Factor of C for every example; 0 drops it.
         eval_set : tuple (X, y), optional
@@ -113,6 +117,7 @@ class MultilabelClassifier(Estimator):
         MultilabelClassifier
             The estimator itself.
         """
+        y = as_labels(y)
         kind = (_SPARSE if hasattr(y, "tocsr") else _ARRAY) if is_matrix(y) else _LISTS
         rows = validated_rows(self, X, reset=True)
         problem = MultilabelProblem(
@@ -136,7 +141,7 @@ class MultilabelClassifier(Estimator):
         super()._adopt(model)
         assert isinstance(model, MultilabelModel)
         names = model.labels.names
-        self.classes_ = list(names)
+        self.classes_ = plain_labels(names)
         self.pairs_ = [(names[a], names[b]) for a, b in model.pairs]
         self.n_features_in_: int = model.n_features
 
@@ -166,7 +171,7 @@ class MultilabelClassifier(Estimator):
     def predict_k_best(self, X: Any, k: int = 3) -> list[list[tuple[list[Any], float]]]:
         """Return for every example its k best sets, as lists of labels with their scores.
 
-        Not where the labels that interact form cycles, as all pairs do: inference is approximate there.
+        Not where more than 16 labels interact in cycles, as all pairs do: inference is approximate there.
         """
         self._check_fitted()
         k = checked("k", k, "positive count")
@@ -189,11 +194,26 @@ class MultilabelClassifier(Estimator):
         """Return all scores: micro and macro F1, Hamming loss, subset accuracy, and those of every label."""
         self._check_fitted()
         model: MultilabelModel = self.model_
-        return model.scores({"given": LabelledRows(validated_rows(self, X), y)}, self.n_threads)["given"]
+        return model.scores({"given": LabelledRows(validated_rows(self, X), as_labels(y))}, self.n_threads)["given"]
+
+    def __sklearn_tags__(self) -> Any:
+        """Say that targets are 0/1 matrices, and that sparse matrices are welcome."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_label = True
+        tags.target_tags.single_output = False
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _more_tags(self) -> dict[str, Any]:  # the same before scikit-learn 1.6
+        return {"X_types": ["2darray", "sparse"], "binary_only": True, "multilabel": True, "multioutput_only": True}
 
     @classmethod
     def _own_parameters(cls, model: MultilabelModel) -> dict[str, Any]:
-        costs = {label: tuple(pair) for label, pair in model.settings.get("label_costs", [])}
+        costs: Any = {label: tuple(pair) for label, pair in model.settings.get("label_costs", [])}
+        if len(costs) == len(model.labels.names) and len(set(costs.values())) == 1:
+            costs = next(iter(costs.values()))
         interactions = model.settings.get("interactions")
         return {
             "fit_intercept": model.bias != 0,
@@ -206,10 +226,11 @@ class MultilabelClassifier(Estimator):
     def _evaluation_set(self, given: Any) -> LabelledRows:
         if not isinstance(given, (tuple, list)) or len(given) != 2:
             raise InputError("eval_set must be a tuple (X, y)")
-        return LabelledRows(validated_rows(self, given[0]), given[1])
+        return LabelledRows(validated_rows(self, given[0]), as_labels(given[1]))
 
     def _names(self, row: NDArray[np.uint8]) -> list[Any]:
-        return [self.classes_[label] for label in np.flatnonzero(row)]
+        names = self.model_.labels.names
+        return [names[label] for label in np.flatnonzero(row)]
 
     def _output(self, indicators: NDArray[np.uint8]) -> Any:
         kind = self.model_.settings.get("output", _LISTS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import hashlib
 import itertools
 from collections.abc import Iterable, Mapping
@@ -12,22 +11,26 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from marginloom.algorithms import Algorithm
+from marginloom.algorithms import AUTO, Algorithm, find_algorithm
 from marginloom.errors import InputError
 from marginloom.io.model import Tensors
 from marginloom.labels.label_set import LabelSet
+from marginloom.learners import DCD
 from marginloom.parameters import checked
 from marginloom.tasks.base.dense import require_coefficients, require_scores
-from marginloom.tasks.base.model import Evaluator, Model, Prepared, Problem
+from marginloom.tasks.base.model import LEAST_INFERENCES, Evaluator, Model, Prepared, Problem
 from marginloom.tasks.multilabel.features import LabelledRows, encode_labels, learn_labels
 from marginloom.tasks.multilabel.label_sets import unpack
 from marginloom.tasks.multilabel.metrics import multilabel_scores, scores_of_labels
 from marginloom.tasks.multilabel.task import MultilabelTask
 from marginloom.threads import resolve_threads
 from marginloom.training.checks import check_loss
-from marginloom.training.plan import chosen_algorithm
 from marginloom.training.spec import RunSpec
 
+#: A label that is missing costs twice as much as one too many, so that it is predicted from a probability of a third
+#: on, which is about right for F1. Most examples lack most labels: with equal costs a label must be more likely than
+#: not, and far fewer are predicted than there are.
+DEFAULT_COSTS = (2.0, 1.0)
 LabelCosts: TypeAlias = "Mapping[Any, float | tuple[float, float]] | tuple[float, float] | None"
 Interactions: TypeAlias = "str | Iterable[tuple[Any, Any]] | None"
 
@@ -158,7 +161,7 @@ class MultilabelModel(Model):
         if pairs.dtype != np.int64 or pairs.ndim != 2 or pairs.shape[1] != 2:
             raise ValueError("the pairs of labels are damaged")
         return cls(
-            labels=LabelSet.load(tensors),
+            labels=LabelSet.load(tensors, is_sorted=False),
             n_features=checked("n_features", header["n_features"], "count"),
             bias=checked("bias", header["bias"], "not negative"),
             pairs=[(int(a), int(b)) for a, b in pairs],
@@ -179,54 +182,60 @@ class MultilabelProblem(Problem[MultilabelModel]):
         Value of one more feature that all examples have, so that every label has an intercept; 0 for none.
     label_costs : mapping or pair, optional
         What a wrong decision costs: by label a number, or a pair for a label that is missing and for one that is there
-        and should not be; or one such pair for all labels. Everything that is not named costs 1.
+        and should not be; or one such pair for all labels, `DEFAULT_COSTS` by default. In a mapping everything that is
+        not named costs 1, as it does with None.
     interactions : {"tree", "full"} or pairs of labels, optional
         Labels that interact, see `MultilabelTask`.
     labels_per_slack : int, optional
-        Labels that share a slack, see `MultilabelTask`; by default all. It matters to the squared hinge; with the hinge
-        the objective is the same whatever it is, and learners with a dual take `LABELS_PER_SLACK` by default, where
-        labels do not interact and the engine does not need all labels of a row together, as `pipelined` does.
+        Labels that share a slack, see `MultilabelTask`; by default each has its own, or all share one where they
+        interact. It matters to the squared hinge; with the hinge the objective is the same whatever it is, and learners
+        with a dual take `LABELS_PER_SLACK`, or all where the engine needs the labels of a row together.
     """
 
     training: LabelledRows
     bias: float = 1.0
-    label_costs: LabelCosts = None
+    label_costs: LabelCosts = DEFAULT_COSTS
     interactions: Interactions = None
     labels_per_slack: int | None = None
 
     def prepare(self, spec: RunSpec) -> Prepared[MultilabelModel]:
-        """Give the labels numbers; the loss is the hinge by default, where the algorithm has one."""
+        """Give the labels numbers, and every label a slack of its own if nothing else is asked for."""
+        algorithm = None if spec.algorithm == AUTO else find_algorithm(spec.algorithm, spec.learner, spec.engine)
+        loss = check_loss(DCD() if algorithm is None else algorithm.learner, spec.loss)
         labels, gold = learn_labels(self.training.labels)
         costs = _costs(labels, self.label_costs)
         pairs = _pairs(labels, self.interactions)
-        make_task = functools.partial(
-            MultilabelTask,
+        task = MultilabelTask(
             self.training.X,
             gold,
             len(labels.names),
             label_costs=costs,
             pairs=pairs,
+            labels_per_slack=self._labels_per_slack(algorithm, loss),
             bias=checked("bias", self.bias, "not negative"),
         )
-        task = make_task()
-        algorithm, _ = chosen_algorithm(task, spec)
-        losses = algorithm.learner.losses
-        loss = check_loss(algorithm.learner, "hinge" if spec.loss is None and "hinge" in losses else spec.loss)
-        part = self._labels_per_slack(algorithm, loss)
-        if part is not None:
-            task = make_task(labels_per_slack=part)
         model = MultilabelModel(labels=labels, n_features=task.n_features, bias=float(self.bias), pairs=task.pairs)
         model.settings = {
             "label_costs": _stored_costs(labels, costs),
             "interactions": _stored_interactions(labels, pairs),
             "labels_per_slack": self.labels_per_slack,
         }
-        return Prepared(model, task, dataclasses.replace(spec, loss=loss))
+        return Prepared(model, task, dataclasses.replace(spec, loss=loss, least_inferences=LEAST_INFERENCES))
 
-    def _labels_per_slack(self, algorithm: Algorithm, loss: str | None) -> int | None:
-        whole_rows = "factored" in algorithm.engine.needs
-        free = self.interactions is None and algorithm.learner.kind == "dual" and loss == "hinge" and not whole_rows
-        return LABELS_PER_SLACK if self.labels_per_slack is None and free else self.labels_per_slack
+    def _labels_per_slack(self, algorithm: Algorithm | None, loss: str | None) -> int | None:
+        """Return the number that was asked for, or one with which the objective is that of a binary SVM per label.
+
+        With the hinge that is any: all labels of a row together where the engine takes them so, as those that ``auto``
+        chooses do.
+        """
+        if self.labels_per_slack is not None or self.interactions is not None:
+            return self.labels_per_slack
+        if algorithm is not None and algorithm.learner.kind != "dual":
+            return None
+        if loss == "squared_hinge":
+            return 1
+        takes_whole_rows = algorithm is None or algorithm.engine.needs & {"factored", "decisions"}
+        return None if takes_whole_rows else LABELS_PER_SLACK
 
 
 def _costs(labels: LabelSet, given: LabelCosts) -> NDArray[np.float64] | None:

@@ -12,14 +12,19 @@ from numpy.typing import ArrayLike, NDArray
 from marginloom import _core
 from marginloom.errors import InputError
 from marginloom.parameters import checked
+from marginloom.tasks.base.choice import Choice, Circumstances
 from marginloom.tasks.base.inputs import RowTask
 from marginloom.tasks.multilabel.label_pairs import resolve_pairs
 from marginloom.tasks.multilabel.label_sets import PackedSets, bytes_of, pack_indicators, pack_lists, split, unpack
 
 NO_K_BEST = (
-    "there are no k best sets where the pairs of labels that interact have cycles; give k=1, or train with a tree of "
-    "labels or without interactions"
+    "there are no k best sets where the pairs of more than 16 labels that interact have cycles; give k=1, or train "
+    "with a tree of labels or without interactions"
 )
+
+
+#: Decisions, examples times labels, whose dual variables `auto` keeps at most: 2 GiB.
+MOST_DECISIONS = 2**28
 
 
 class MultilabelTask(RowTask):
@@ -42,9 +47,10 @@ class MultilabelTask(RowTask):
         is there and should not be. By default 1 (Hamming loss).
     pairs : None, "tree", "full" or list of pairs of label numbers
         Labels that interact. ``"tree"`` learns a tree from the right labels (`co_occurrence_tree`).
-    inference : {"auto", "exact"}
-        With pairs: exact if they form a forest (max-product), else by a relaxation that carries an upper bound, so that
-        certificates stay valid. ``"exact"`` refuses pairs with cycles.
+    inference : {"auto", "exact", "relaxed"}
+        With pairs: exact if they form a forest (max-product) or there are at most 16 labels (every set is looked at),
+        else by a relaxation that carries an upper bound, so that certificates stay valid. ``"exact"`` refuses what
+        would be relaxed, ``"relaxed"`` relaxes all pairs with cycles.
     labels_per_slack : int, optional
         Give every so many labels of a row an example and a slack of their own, where labels do not interact. For the
         hinge loss the objective is the same, and dual learners get to its optimum far sooner: 1 is a binary SVM per
@@ -64,7 +70,7 @@ class MultilabelTask(RowTask):
     --------
     >>> task = MultilabelTask([[1.0, 0.0], [0.0, 1.0]], [[0, 2], []], 3)
     >>> task.core.size, task.core.capabilities
-    (2, ['gold', 'exact', 'bounded', 'loss-augmented', 'k-best', 'implicit', 'factored'])
+    (2, ['gold', 'exact', 'bounded', 'loss-augmented', 'k-best', 'implicit', 'factored', 'decisions'])
     """
 
     def __init__(
@@ -85,8 +91,8 @@ class MultilabelTask(RowTask):
         self._gold = None if gold is None else _packed(gold, self._inputs.rows, self.n_labels)
         self.pairs = resolve_pairs(pairs, self.n_labels, self._indicators)
         missing, spurious = _costs(label_costs, self.n_labels)
-        if inference not in ("auto", "exact"):
-            raise InputError(f"inference must be 'auto' or 'exact', not {inference!r}")
+        if inference not in ("auto", "exact", "relaxed"):
+            raise InputError(f"inference must be 'auto', 'exact' or 'relaxed', not {inference!r}")
         self._part = self.n_labels
         if labels_per_slack is not None:
             self._part = min(checked("labels_per_slack", labels_per_slack, "positive count"), self.n_labels)
@@ -98,6 +104,7 @@ class MultilabelTask(RowTask):
             "label_costs": [missing, spurious],
             "pairs": self.pairs,
             "labels_per_slack": self._part,
+            "relaxes": inference == "relaxed",
             "sweeps": checked("sweeps", sweeps, "positive count"),
             "bias": float(bias),
         }
@@ -108,6 +115,7 @@ class MultilabelTask(RowTask):
             spurious_costs=spurious,
             labels_per_slack=self._part,
             pairs=self.pairs,
+            relaxes=inference == "relaxed",
             sweeps=sweeps,
         )
         try:
@@ -117,7 +125,10 @@ class MultilabelTask(RowTask):
         except ValueError as error:
             raise InputError(str(error)) from error
         if inference == "exact" and "exact" not in self.core.capabilities:
-            raise InputError("inference='exact' needs pairs without cycles; these have some: use 'auto' or a tree")
+            raise InputError(
+                "inference='exact' needs at most 16 labels or pairs without cycles, and these have some: use 'auto' or "
+                "a tree"
+            )
 
     @property
     def fingerprint(self) -> str:
@@ -131,6 +142,13 @@ class MultilabelTask(RowTask):
         """Identify the examples, their labels, their features and the options."""
         options = {name: json.dumps(value) for name, value in self._options.items()}
         return {"examples": self.fingerprint, **options, "features": self._inputs.fingerprint}
+
+    def choose(self, circumstances: Circumstances) -> Choice:
+        """Take one binary SVM per label where there is one, on any number of threads; it gives the same bits on all."""
+        needed = {"decisions"} if circumstances.loss == "hinge" else {"decisions", "own-slacks"}
+        if needed <= set(self.core.capabilities) and self._inputs.rows * self.n_labels <= MOST_DECISIONS:
+            return Choice("label-dcd", "labels that do not interact")
+        return super().choose(circumstances)
 
     def predict(self, weights: NDArray[np.float64], n_threads: int = 1) -> NDArray[np.uint8]:
         """Return the best set of every row, packed as in `marginloom.tasks.multilabel.label_sets`."""
@@ -152,7 +170,7 @@ class MultilabelTask(RowTask):
 
     @property
     def has_k_best(self) -> bool:
-        """Whether the best sets can be found one after the other: where pairs of labels have no cycles."""
+        """Whether the best sets can be found one after the other: where inference is exact."""
         return "k-best" in self.core.capabilities
 
     def example_weights(self, sample_weight: ArrayLike | None) -> ArrayLike | None:

@@ -1,0 +1,185 @@
+#include "engines/decision_duals.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+
+#include "core/common.hpp"
+#include "core/prefetch.hpp"
+
+namespace marginloom {
+namespace {
+
+// Steps go further than to the best point on their own, as the rows that follow would take them: any factor below 2
+// raises the dual with every step, and this one takes half the sweeps or fewer (0.1 % on ml_scene: 400 for 700).
+constexpr double over_relaxation = 1.5;
+
+DecisionForm checked_form(const ScoredTask& task, const DualLearner& learner) {
+  auto form = task.decision_form();
+  require(form.has_value(), "the engine needs a task whose outputs are made of independent decisions");
+  require(learner.loss() == Loss::hinge || form->columns_per_example == 1,
+          "the engine needs a slack of its own for every decision where the loss is the squared hinge");
+  require(!learner.ids().is_part(), "the engine needs all examples, not a part of them");
+  for (std::size_t i = 1; i < task.size(); ++i) {
+    require(i % form->examples_per_row == 0 || learner.cost(i) == learner.cost(i - 1),
+            "the engine needs the same weight for all decisions of a row");
+  }
+  return std::move(*form);
+}
+
+}  // namespace
+
+DecisionDuals::DecisionDuals(const ScoredTask& task, const DualLearner& learner)
+    : task_(task),
+      learner_(learner),
+      form_(checked_form(task, learner)),
+      duals_(groups() * rows() * group_size),
+      right_(groups() * rows()) {
+  form_.missing.resize(groups() * group_size);
+  form_.spurious.resize(groups() * group_size);
+  terms_ = terms(1);
+  for (std::size_t g = 0; g < groups(); ++g) {
+    for (std::size_t r = 0; r < rows(); ++r) right_[g * rows() + r] = task.right_decisions(r, g * group_size);
+  }
+}
+
+std::vector<DecisionTerms> DecisionDuals::terms(double share) const {
+  const bool hinge = learner_.loss() == Loss::hinge;
+  std::vector<DecisionTerms> result;
+  result.reserve(rows());
+  for (std::size_t r = 0; r < rows(); ++r) {
+    const double cost = share * this->cost(r);
+    const double ridge = hinge || cost == 0 ? 0 : 1 / (2 * cost);
+    const double curvature = form_.weights.inputs.squared_norm(r) + ridge;
+    // An input without features bounds nothing: its duals go as far as they may.
+    const double inverse = curvature > 0 ? over_relaxation / curvature : std::numeric_limits<double>::max();
+    result.push_back({hinge || cost == 0 ? cost : std::numeric_limits<double>::infinity(), ridge, inverse});
+  }
+  return result;
+}
+
+void DecisionDuals::prefetch(std::size_t group, std::size_t row) const {
+  prefetch_line(of(group, row));
+  prefetch_line(&right_[group * rows() + row]);
+  prefetch_line(&terms_[row]);
+  form_.weights.inputs.prefetch(row);
+}
+
+bool DecisionDuals::empty(std::size_t group) const {
+  return std::all_of(of(group, 0), of(group, 0) + rows() * group_size, [](double dual) { return dual == 0; });
+}
+
+DecisionDuals::Sums DecisionDuals::sums(std::size_t group) const {
+  const auto [missing, spurious] = costs(group);
+  Sums result;
+  for (std::size_t r = 0; r < rows(); ++r) {
+    const double* duals = of(group, r);
+    double squares = 0;
+    for (std::size_t c = 0; c < group_size; ++c) {
+      result.value += duals[c] > 0 ? missing[c] * duals[c] : -spurious[c] * duals[c];
+      result.active += duals[c] != 0 ? 1 : 0;
+      squares += duals[c] * duals[c];
+    }
+    result.value -= terms_[r].ridge / 2 * squares;
+  }
+  return result;
+}
+
+// The chains of all examples, and the numbers themselves to the last bit, which sums of chains are not.
+StateArrays DecisionDuals::export_state() const {
+  StateArrays state{{"dual_examples", std::vector<std::uint64_t>()},
+                    {"duals", std::vector<double>()},
+                    {"dual_output_offsets", std::vector<std::uint64_t>{0}},
+                    {"dual_outputs", std::vector<std::uint8_t>()}};
+  for (std::size_t i = 0; i < task_.size(); ++i) export_example(i, state);
+  state["block_threshold"] = std::vector<double>{1};
+  state["block_slacks"] = std::vector<double>(task_.size());
+  state["decision_duals"] = std::vector<double>(duals_.begin(), duals_.end());
+  return state;
+}
+
+void DecisionDuals::export_example(std::size_t i, StateArrays& state) const {
+  const std::size_t row = i / form_.examples_per_row;
+  const std::size_t first = i % form_.examples_per_row * form_.columns_per_example;
+  const std::size_t count = std::min(form_.columns_per_example, form_.weights.columns - first);
+  const auto size = [&](std::size_t k) {
+    return std::abs(of((first + k) / group_size, row)[(first + k) % group_size]);
+  };
+  std::vector<std::size_t> wrong;
+  for (std::size_t k = 0; k < count; ++k) {
+    if (size(k) > 0) wrong.push_back(k);
+  }
+  std::ranges::stable_sort(wrong, [&](std::size_t a, std::size_t b) { return size(a) > size(b); });
+  auto& outputs = std::get<std::vector<std::uint8_t>>(state["dual_outputs"]);
+  for (std::size_t k = 0; k < wrong.size(); ++k) {
+    const double dual = size(wrong[k]) - (k + 1 < wrong.size() ? size(wrong[k + 1]) : 0);
+    if (dual == 0) continue;
+    task_.append_output(i, std::span(wrong).first(k + 1), outputs);
+    std::get<std::vector<std::uint64_t>>(state["dual_examples"]).push_back(i);
+    std::get<std::vector<double>>(state["duals"]).push_back(dual);
+    std::get<std::vector<std::uint64_t>>(state["dual_output_offsets"]).push_back(outputs.size());
+  }
+}
+
+void DecisionDuals::import_state(const StateArrays& state) {
+  if (state.contains("decision_duals") && !state.contains("examples")) {
+    const auto& saved = state_array<double>(state, "decision_duals");
+    if (saved.size() != duals_.size() || !all_finite(saved)) {
+      throw std::invalid_argument("'decision_duals' of the state is broken");
+    }
+    std::ranges::copy(saved, duals_.begin());
+  } else {
+    take_chains(state);
+  }
+  clip();
+}
+
+// A decision has the sum of the duals of the outputs that have it wrong.
+void DecisionDuals::take_chains(const StateArrays& state) {
+  const auto& examples = state_array<std::uint64_t>(state, "dual_examples");
+  const auto& duals = state_array<double>(state, "duals");
+  const auto& offsets = state_array<std::uint64_t>(state, "dual_output_offsets");
+  const auto& outputs = state_array<std::uint8_t>(state, "dual_outputs");
+  if (duals.size() != examples.size() || offsets.size() != examples.size() + 1) {
+    throw std::invalid_argument("the arrays of dual variables differ in length");
+  }
+  std::ranges::fill(duals_, 0.0);
+  const auto scratch = task_.make_scratch();
+  FunctionSink ignore([](const Candidate&) {});
+  ScoreSteps steps;
+  for (std::size_t j = 0; j < examples.size(); ++j) {
+    if (offsets[j] > offsets[j + 1] || offsets[j + 1] > outputs.size() || !(duals[j] >= 0) ||
+        !std::isfinite(duals[j])) {
+      throw std::invalid_argument("dual variable " + std::to_string(j) + " of the state is broken");
+    }
+    const auto i = learner_.ids().place(examples[j]);
+    if (!i) continue;
+    const ByteView output = ByteView(outputs).subspan(offsets[j], offsets[j + 1] - offsets[j]);
+    if (!task_.candidate(*i, output, *scratch, ignore)) continue;  // throws if these are no output
+    steps.clear();
+    task_.scatter_scored(*i, std::span(&output, 1), std::span(&duals[j], 1), steps);
+    const std::size_t first = *i % form_.examples_per_row * form_.columns_per_example;
+    for (const auto [score, value] : steps.all()) {
+      of((first + score) / group_size, *i / form_.examples_per_row)[(first + score) % group_size] += value;
+    }
+  }
+}
+
+// Into the bounds, which may have been others where the state was made: another C, other right decisions.
+void DecisionDuals::clip() {
+  for (std::size_t g = 0; g < groups(); ++g) {
+    for (std::size_t r = 0; r < rows(); ++r) {
+      const double budget = terms_[r].budget;
+      for (std::size_t c = 0; c < group_size; ++c) {
+        const bool yes = ((right(g, r) >> c) & 1) != 0;
+        const bool used = g * group_size + c < form_.weights.columns;
+        double& dual = of(g, r)[c];
+        dual = used ? std::clamp(dual, yes ? 0.0 : -budget, yes ? budget : 0.0) : 0.0;
+      }
+    }
+  }
+}
+
+}  // namespace marginloom
