@@ -117,12 +117,8 @@ def test_graphs_of_labels_can_be_asked_for(folder, tmp_path, interactions, algor
 )
 def test_what_is_only_a_bound_is_called_one(tmp_path, labels, exact, known, proof):
     random = np.random.default_rng(0)
-    sets = [[f"l{label}" for label in np.flatnonzero(row)] for row in random.random((30, labels)) < 0.4]
-    write_libsvm(
-        tmp_path / "train.svm",
-        random.normal(size=(30, 3)),
-        [[f"l{i % labels}", *row[:3]] for i, row in enumerate(sets)],
-    )
+    sets = [[f"l{i % labels}", f"l{(i + 1 + i % 5) % labels}"] for i in range(40)]
+    write_libsvm(tmp_path / "train.svm", random.normal(size=(40, 3)), sets)
     options = ["--interactions", "full", "--max-iter", "5", "--C", "0.01"]
     arguments = ["train", "multilabel", tmp_path / "train.svm", "--model", tmp_path / "m", *options]
     shown = run(*arguments).stdout
