@@ -77,13 +77,13 @@ class Reached:
 def _peer(rows: LabelData, C: float, loss: str, threads: int) -> Reached:
     """Train one LinearSVC per label; labels that all rows have, or none, are left out on both sides."""
     svm = peer_of(C, loss, threads)
-    varied = _varied(rows.Y)
+    Y = rows.Y[:, _varied(rows.Y)].astype(np.int64)  # of single bytes it mixes up labels beyond the 256th
     if threads > 1:
-        svm.fit(rows.X[:50], rows.Y[:50][:, varied])  # starts the processes
+        svm.fit(rows.X[:50], Y[:50])  # starts the processes
     clocks = Clocks()
     with clocks.running():
-        svm.fit(rows.X, rows.Y[:, varied])
-    return Reached(clocks.wall, clocks.cpu, one_per_label_primal(svm, rows.X, rows.Y[:, varied], C, loss))
+        svm.fit(rows.X, Y)
+    return Reached(clocks.wall, clocks.cpu, one_per_label_primal(svm, rows.X, Y, C, loss))
 
 
 def _varied(Y: Any) -> Any:
@@ -124,11 +124,12 @@ def _defaults(name: str, rows: LabelData) -> list[str]:
     from sklearn.multiclass import OneVsRestClassifier
     from sklearn.svm import LinearSVC
 
+    Y = rows.Y.astype(np.int64)
     cells, seconds = [], []
     for classifier in (OneVsRestClassifier(LinearSVC()), MultilabelClassifier()):
         clocks = Clocks()
         with clocks.running():
-            classifier.fit(rows.X, rows.Y)
+            classifier.fit(rows.X, Y)
         cells.append(f"{micro_f1(rows.Y_test, np.asarray(classifier.predict(rows.X_test), dtype=np.uint8)):.4f}")
         seconds.append(f"{clocks.wall:.2f}")
     print(name, *cells, flush=True)

@@ -16,7 +16,7 @@ from harness.peers import OnePerLabel
 from harness.problem import Adapter, Parts, Problem, sample
 from marginloom import read_libsvm
 
-#: As `MultilabelClassifier` has it where labels do not interact.
+#: As `MultilabelClassifier` has it with the hinge and algorithms that do not take the labels of a row together.
 LABELS_PER_SLACK = 8
 
 

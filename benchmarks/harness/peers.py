@@ -117,7 +117,7 @@ def peer_of(C: float, loss: str, processes: int) -> Any:
     return OneVsRestClassifier(LinearSVC(C=C, loss=loss, random_state=0), n_jobs=processes)
 
 
-def one_per_label_primal(svm: Any, X: Any, Y: NDArray[np.uint8], C: float, loss: str) -> float:
+def one_per_label_primal(svm: Any, X: Any, Y: NDArray[np.int64], C: float, loss: str) -> float:
     """Return the sum of the objectives of fitted binary SVMs, intercepts regularised like the other weights."""
     w = np.array([np.append(one.coef_, one.intercept_) for one in svm.estimators_])
     violations = np.maximum(1 - (2.0 * Y - 1) * (np.asarray(X @ w[:, :-1].T) + w[:, -1]), 0)

@@ -1,0 +1,45 @@
+"""What `auto` chooses for sets of labels."""
+
+import numpy as np
+import pytest
+
+from marginloom import MultilabelClassifier
+from marginloom.algorithms import find_algorithm
+from marginloom.tasks.base.choice import Circumstances
+from marginloom.tasks.multilabel import task as task_module
+from marginloom.tasks.multilabel.task import MultilabelTask
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(30, 4))
+Y = (X[:, :3] > 0.2).astype(int)
+
+
+@pytest.mark.parametrize("reproducible", [False, True])
+@pytest.mark.parametrize("threads", [1, 2, 8, 64])
+@pytest.mark.parametrize(("loss", "labels_per_slack"), [("hinge", None), ("hinge", 2), ("squared_hinge", 1)])
+def test_labels_that_do_not_interact_are_binary_svms_on_any_number_of_threads(
+    loss, labels_per_slack, threads, reproducible
+):
+    task = MultilabelTask(X, Y, 3, labels_per_slack=labels_per_slack)
+    choice = task.choose(Circumstances(loss, threads, reproducible))
+    assert choice.algorithm == "label-dcd"
+    assert find_algorithm(choice.algorithm).engine.gives_same_bits(threads)
+
+
+@pytest.mark.parametrize("options", [{"pairs": "tree"}, {"pairs": "full"}, {}])
+def test_labels_that_share_what_couples_them_are_learnt_as_other_tasks_are(options):
+    task = MultilabelTask(X, Y, 3, **options)
+    assert task.choose(Circumstances("squared_hinge", 1)).algorithm == "dcd-ssvm"
+
+
+def test_more_decisions_than_memory_is_meant_for_are_learnt_as_other_tasks_are(monkeypatch):
+    monkeypatch.setattr(task_module, "MOST_DECISIONS", 89)
+    assert MultilabelTask(X, Y, 3).choose(Circumstances("hinge", 1)).algorithm == "dcd-ssvm"
+
+
+@pytest.mark.parametrize("loss", [None, "hinge"])
+def test_the_classifier_says_what_was_chosen(loss):
+    classifier = MultilabelClassifier(loss=loss).fit(X, Y)
+    assert classifier.algorithm_ == "label-dcd"
+    assert classifier.model_.settings["auto"] == "labels that do not interact"
+    assert MultilabelClassifier(loss=loss, interactions="tree").fit(X, Y).algorithm_ == "dcd-ssvm"
