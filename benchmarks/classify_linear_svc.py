@@ -63,9 +63,9 @@ def compared(data: Classes, arguments: argparse.Namespace) -> list[str]:
     certificate = runs[0][1][1]
     return [
         f"{peer:.2f}",
-        f"{runs[0][0][1]:.2f}",
+        f"{runs[0][0][1]:,.6g}",
         f"{own:.2f}",
-        f"{certificate.primal:.2f}",
+        f"{certificate.primal:,.6g}",
         f"{100 * certificate.gap:.2g} %",
         f"{peer / own:.1f}",
     ]
