@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from marginloom.errors import InputError
 
@@ -129,6 +130,17 @@ def checked(name: str, value: Any, kind: str) -> Any:
     if not KINDS[kind].accepts(value):
         raise InputError(f"{name} must be {KINDS[kind].wanted}, not {value!r}")
     return KINDS[kind].convert(value)
+
+
+def check_costs(name: str, costs: ArrayLike | None) -> None:
+    """Raise `InputError` if costs of wrong outputs are all 0.
+
+    Examples
+    --------
+    >>> check_costs("label_costs", [0.0, 2.0])
+    """
+    if costs is not None and np.size(costs) > 1 and not np.any(costs):
+        raise InputError(f"{name} is 0 everywhere: nothing would be wrong, and nothing learnt; give a cost above 0")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from marginloom.errors import InputError
 from marginloom.io.model import Tensors
 from marginloom.labels.label_set import UNSEEN, LabelSet
-from marginloom.parameters import checked
+from marginloom.parameters import check_costs, checked
 from marginloom.tasks.base.dense import require_costs
 from marginloom.tasks.base.model import LEAST_INFERENCES, Evaluator, Model, Prepared, Problem
 from marginloom.tasks.multiclass.features import LabelledRows
@@ -157,6 +157,7 @@ class MulticlassProblem(Problem[MulticlassModel]):
         factors = _class_factors(labels, gold, self.class_weight)
         weights = _instance_weights(factors, gold, spec.sample_weight)
         costs = _costs(labels, self.cost_matrix)
+        check_costs("cost_matrix", costs)
         task = MulticlassTask(self.training.X, gold, len(labels.names), cost_matrix=costs, bias=self.bias)
         n_features = int(np.shape(self.training.X)[1])
         model = MulticlassModel(labels=labels, n_features=n_features, bias=self.bias, costs=costs)

@@ -16,7 +16,7 @@ from marginloom.errors import InputError
 from marginloom.io.model import Tensors
 from marginloom.labels.label_set import LabelSet
 from marginloom.learners import DCD
-from marginloom.parameters import checked
+from marginloom.parameters import check_costs, checked
 from marginloom.tasks.base.dense import require_coefficients, require_scores
 from marginloom.tasks.base.model import LEAST_INFERENCES, Evaluator, Model, Prepared, Problem
 from marginloom.tasks.multilabel.features import LabelledRows, encode_labels, learn_labels
@@ -204,6 +204,7 @@ class MultilabelProblem(Problem[MultilabelModel]):
         loss = check_loss(DCD() if algorithm is None else algorithm.learner, spec.loss)
         labels, gold = learn_labels(self.training.labels)
         costs = _costs(labels, self.label_costs)
+        check_costs("label_costs", costs)
         pairs = _pairs(labels, self.interactions)
         task = MultilabelTask(
             self.training.X,

@@ -17,7 +17,7 @@ from marginloom.features import STORED, Encoded, FeatureSet
 from marginloom.io.model import Tensors
 from marginloom.labels.label_set import LabelSet
 from marginloom.labels.numbered import NumberedLabels
-from marginloom.parameters import checked
+from marginloom.parameters import check_costs, checked
 from marginloom.tasks.base.model import Evaluator, Model, Prepared, Problem, strongest_places
 from marginloom.tasks.sequence.constraints import BOUNDARY, Pair, named_pairs
 from marginloom.tasks.sequence.features import LabelledSentences
@@ -200,6 +200,7 @@ class SequenceProblem(Problem[SequenceModel]):
         gold = fitting_gold(given, encoded, constraints, self.invalid_gold, training.source)
         labels, forbidden = gold.labels, gold.forbidden
         costs = _label_costs(labels, self.label_costs)
+        check_costs("label_costs", costs)
         model = SequenceModel(features=features, labels=labels, start_end=self.start_end, forbidden=forbidden)
         model.settings = {
             "label_costs": [[label, cost] for label, cost in zip(labels.names, costs, strict=False) if cost != 1],
