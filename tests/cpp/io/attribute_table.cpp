@@ -112,11 +112,11 @@ TEST("attribute_table: numbers as people write them") {
 TEST("attribute_table: what is no number is an error that names file, line, attribute and remedy") {
   CHECK_THROWS(std::invalid_argument, table_of("X\ta\n\nY\tw=12:x\n"),
                "train.crfsuite, line 3: attribute 'w=12:x': found 'x' after the colon, expected a number");
-  for (const char* value : {"", " 1", "1 ", "1:2", "0x10", "1,5", "--1", "+-1", "+", "1e", "\\:"}) {
+  for (const char* value : {"1 2", "1:2", "0x10", "1,5", "--1", "+-1", "+", "1e", "\\:"}) {
     const std::string field = "a:" + std::string(value);
     CHECK_THROWS(std::invalid_argument, table_of("X\t" + field + "\tb\n"), "line 1: attribute '" + field + "': found");
   }
-  CHECK_THROWS(std::invalid_argument, table_of("X\ta:\n"), "a colon that belongs to the name is written \\:");
+  CHECK_THROWS(std::invalid_argument, table_of("X\ta:b\n"), "a colon that belongs to the name is written \\:");
   CHECK_THROWS(std::invalid_argument, AttributeTable("X\ta:b\n", "part", 101), "part, line 101:");
 }
 
