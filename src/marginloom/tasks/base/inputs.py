@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from marginloom import _core
 from marginloom.errors import InputError
 from marginloom.memory import check_weight_count
+from marginloom.parameters import checked
 from marginloom.sparse_matrices import checked_csr
 from marginloom.tasks.base.task import Task
 
@@ -157,6 +158,18 @@ def _by_precision(
     values: NDArray[np.float32] | NDArray[np.float64],
 ) -> tuple[NDArray[np.float32] | None, NDArray[np.float64] | None]:
     return (values, None) if values.dtype == np.float32 else (None, values)  # type: ignore[return-value]
+
+
+def bias_of(fit_intercept: bool, intercept_scaling: float) -> float:
+    """Return the value of the feature for intercepts, 0 for none; `InputError` if it is not positive.
+
+    Examples
+    --------
+    >>> bias_of(True, 2.0), bias_of(False, 2.0)
+    (2.0, 0.0)
+    """
+    scaling: float = checked("intercept_scaling", intercept_scaling, "positive")
+    return scaling if fit_intercept else 0.0
 
 
 class RowTask(Task):

@@ -14,7 +14,6 @@ from marginloom.errors import InputError
 from marginloom.io.libsvm import LibsvmRows, beyond_text, read_rows, stream_rows
 from marginloom.labels.written import whole_number
 from marginloom.memory import require_memory
-from marginloom.parameters import checked
 from marginloom.tasks.base.commands import PredictOptions, streams
 
 FitInterceptOption = Annotated[
@@ -31,18 +30,6 @@ InterceptScalingOption = Annotated[
 
 _COUNT_BYTES = 8 + 1  # of a feature, and whether it is rare
 _DENSE_FROM = 0.5  # share of entries that are not 0 from which a plain array is smaller and faster
-
-
-def bias_of(fit_intercept: bool, intercept_scaling: float) -> float:
-    """Return the value of the feature for intercepts, 0 for none; `InputError` if it is not positive.
-
-    Examples
-    --------
-    >>> bias_of(True, 2.0), bias_of(False, 2.0)
-    (2.0, 0.0)
-    """
-    scaling: float = checked("intercept_scaling", intercept_scaling, "positive")
-    return scaling if fit_intercept else 0.0
 
 
 @dataclasses.dataclass(frozen=True)

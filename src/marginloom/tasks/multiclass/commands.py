@@ -15,11 +15,11 @@ from marginloom.io.files import decode_utf8, read_bytes
 from marginloom.labels.numbered import NumberedLabels
 from marginloom.parameters import checked
 from marginloom.tasks.base.commands import EvaluateOptions, KBestOptions, TaskCommands
+from marginloom.tasks.base.inputs import bias_of
 from marginloom.tasks.base.rows import (
     FitInterceptOption,
     InterceptScalingOption,
     TrainingRows,
-    bias_of,
     describe_features,
     predict_rows,
 )

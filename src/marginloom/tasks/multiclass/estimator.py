@@ -19,8 +19,8 @@ from marginloom.labels.arrays import label_array
 from marginloom.labels.label_set import LabelSet
 from marginloom.labels.numbered import NumberedLabels
 from marginloom.parameters import checked
-from marginloom.tasks.base.estimator import Estimator
 from marginloom.tasks.base.model import Model
+from marginloom.tasks.base.row_estimator import RowEstimator
 from marginloom.tasks.base.validation import validated_rows
 from marginloom.tasks.multiclass.features import LabelledRows, as_label_array, one_type, stored_labels
 from marginloom.tasks.multiclass.model import ClassWeight, CostMatrix, MulticlassModel, MulticlassProblem
@@ -29,7 +29,7 @@ from marginloom.training.checkpoint import Checkpoint
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
-class MulticlassClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
+class MulticlassClassifier(ClassifierMixin, RowEstimator):  # type: ignore[misc]
     """Assigns one of several classes to every example: the multiclass SVM of Crammer and Singer.
 
     Parameters
@@ -68,8 +68,6 @@ class MulticlassClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
     ['a', 'b']
     """
 
-    fit_intercept: bool = True
-    intercept_scaling: float = 1.0
     class_weight: ClassWeight = None
     cost_matrix: CostMatrix = None
 
@@ -117,7 +115,7 @@ class MulticlassClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
             evaluation_sets["dev"] = self._known(self._labelled(*eval_set), LabelSet(names.tolist()))
         problem = MulticlassProblem(
             training=LabelledRows(X, NumberedLabels(names, numbers.astype(np.uint32))),
-            bias=checked("intercept_scaling", self.intercept_scaling, "positive") if self.fit_intercept else 0.0,
+            bias=self._bias,
             class_weight=self.class_weight,
             cost_matrix=self.cost_matrix,
         )
@@ -135,18 +133,6 @@ class MulticlassClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         super()._adopt(model)
         self.classes_ = label_array(self.model_.labels.names)
         self.n_features_in_: int = self.model_.n_features
-
-    @property
-    def coef_(self) -> NDArray[np.float64]:
-        """The weights, classes by features."""
-        coef: NDArray[np.float64] = self.model_.coefficients()[0]
-        return coef
-
-    @property
-    def intercept_(self) -> NDArray[np.float64]:
-        """The intercepts of the classes."""
-        intercept: NDArray[np.float64] = self.model_.intercepts()
-        return intercept
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the scores of all classes, a row per example; with two classes, by how much the second is ahead."""
@@ -206,8 +192,7 @@ class MulticlassClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
     def _own_parameters(cls, model: MulticlassModel) -> dict[str, Any]:
         class_weight = model.settings.get("class_weight")
         return {
-            "fit_intercept": model.bias != 0,
-            "intercept_scaling": model.bias or 1.0,
+            **cls._intercept_parameters(model.bias),
             "class_weight": dict(class_weight) if isinstance(class_weight, list) else class_weight,
             "cost_matrix": model.costs,
         }

@@ -157,8 +157,8 @@ class MulticlassProblem(Problem[MulticlassModel]):
         factors = _class_factors(labels, gold, self.class_weight)
         weights = _instance_weights(factors, gold, spec.sample_weight)
         costs = _costs(labels, self.cost_matrix)
-        check_costs("cost_matrix", costs)
         task = MulticlassTask(self.training.X, gold, len(labels.names), cost_matrix=costs, bias=self.bias)
+        check_costs("cost_matrix", costs)
         n_features = int(np.shape(self.training.X)[1])
         model = MulticlassModel(labels=labels, n_features=n_features, bias=self.bias, costs=costs)
         model.settings = {"class_weight": _stored_class_weight(labels, factors, self.class_weight)}

@@ -12,11 +12,11 @@ from marginloom.cli.training import MinCountOption, TrainingData, TrainingOption
 from marginloom.labels.numbered import NumberedSets
 from marginloom.parameters import checked
 from marginloom.tasks.base.commands import EvaluateOptions, KBestOptions, TaskCommands
+from marginloom.tasks.base.inputs import bias_of
 from marginloom.tasks.base.rows import (
     FitInterceptOption,
     InterceptScalingOption,
     TrainingRows,
-    bias_of,
     describe_features,
     predict_rows,
 )

@@ -14,8 +14,8 @@ from marginloom.errors import InputError
 from marginloom.io.files import StrPath
 from marginloom.labels.arrays import plain_labels
 from marginloom.parameters import checked
-from marginloom.tasks.base.estimator import Estimator
 from marginloom.tasks.base.model import Model
+from marginloom.tasks.base.row_estimator import RowEstimator
 from marginloom.tasks.base.validation import validated_rows
 from marginloom.tasks.multilabel.features import LabelledRows, as_labels, is_matrix
 from marginloom.tasks.multilabel.model import (
@@ -33,7 +33,7 @@ _LISTS, _ARRAY, _SPARSE = "lists", "array", "sparse"
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
-class MultilabelClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
+class MultilabelClassifier(ClassifierMixin, RowEstimator):  # type: ignore[misc]
     """Assigns a set of labels, which may be empty, to every row of a matrix.
 
     Each label has a linear score; pairs of labels may have weights of their own. Without interactions the objective is
@@ -78,8 +78,6 @@ class MultilabelClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
     [['red', 'round'], []]
     """
 
-    fit_intercept: bool = True
-    intercept_scaling: float = 1.0
     label_costs: LabelCosts = DEFAULT_COSTS
     interactions: Interactions = None
     labels_per_slack: int | None = None
@@ -122,7 +120,7 @@ class MultilabelClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         rows = validated_rows(self, X, reset=True)
         problem = MultilabelProblem(
             training=LabelledRows(rows, y),
-            bias=checked("intercept_scaling", self.intercept_scaling, "positive") if self.fit_intercept else 0.0,
+            bias=self._bias,
             label_costs=self.label_costs,
             interactions=self.interactions,
             labels_per_slack=self.labels_per_slack,
@@ -144,18 +142,6 @@ class MultilabelClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         self.classes_ = plain_labels(names)
         self.pairs_ = [(names[a], names[b]) for a, b in model.pairs]
         self.n_features_in_: int = model.n_features
-
-    @property
-    def coef_(self) -> NDArray[np.float64]:
-        """The weights, labels by features."""
-        coef: NDArray[np.float64] = self.model_.coefficients()[0]
-        return coef
-
-    @property
-    def intercept_(self) -> NDArray[np.float64]:
-        """The intercepts of the labels."""
-        intercept: NDArray[np.float64] = self.model_.intercepts()
-        return intercept
 
     @property
     def pair_weights_(self) -> NDArray[np.float64]:
@@ -216,8 +202,7 @@ class MultilabelClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
             costs = next(iter(costs.values()))
         interactions = model.settings.get("interactions")
         return {
-            "fit_intercept": model.bias != 0,
-            "intercept_scaling": model.bias or 1.0,
+            **cls._intercept_parameters(model.bias),
             "label_costs": costs or None,
             "labels_per_slack": model.settings.get("labels_per_slack"),
             "interactions": [tuple(pair) for pair in interactions] if isinstance(interactions, list) else interactions,
