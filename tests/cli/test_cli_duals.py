@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from support.pairs import GENERAL
 from support.program import json_lines, last_json, refuses, run
 
 from marginloom.algorithms import ALGORITHMS
@@ -23,7 +24,7 @@ def train(path, model, *options):
     return run("train", "tag", path, "--model", model, "--features", "words", "--json", "--quiet", *options)
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("algorithm", GENERAL)
 def test_every_algorithm_ends_with_a_sensible_report(small, tmp_path, algorithm):
     summary = last_json(train(small, tmp_path / "m", "--algorithm", algorithm, "--max-iter", "4", "--threads", "2"))
     learner = ALGORITHMS[algorithm].learner

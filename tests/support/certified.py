@@ -67,6 +67,8 @@ LEARNERS = [
     Case(algorithm, engine, loss, learner)
     for algorithm, engine, learner in [*_PLAIN, *_VARIANTS]
     for loss in ALGORITHMS[algorithm].learner.losses
+    # Of squared slacks every label must have its own, and here rows have one: tests/engines/test_columns.py.
+    if (engine, loss) != ("columns", "squared_hinge")
 ]
 
 
@@ -120,7 +122,7 @@ def bounds(name, change, costs, loss):
         problem = Listed(problem.oracle)
     size = len(problem.oracle.X)
     found = Enumeration(problem, costs.C * costs.weights(size), loss)
-    options = {"tol": 1e-6, "max_iter": 2000, "keep_state": True, "learner": {"delta": 1e-4}}
+    options = {"algorithm": "dcd-ssvm", "tol": 1e-6, "max_iter": 2000, "keep_state": True, "learner": {"delta": 1e-4}}
     solved = train(problem.task(), loss=loss, **costs.options(size), **options)
     highest = found.primal(problem.weights(solved.weights))
     lowest = found.dual(found.point(solved.state.arrays))[0]
