@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 #include <stdexcept>
+#include <string>
 
 #include "core/common.hpp"
 #include "core/prefetch.hpp"
@@ -176,6 +177,10 @@ void DecisionDuals::clip() {
         const bool yes = ((right(g, r) >> c) & 1) != 0;
         const bool used = g * group_size + c < form_.weights.columns;
         double& dual = of(g, r)[c];
+        if (dual != 0 && cost(r) == 0) {
+          const std::string example = std::to_string(r * form_.examples_per_row);
+          throw std::invalid_argument("example " + example + " has duals in the state but a weight of 0 here");
+        }
         dual = used ? std::clamp(dual, yes ? 0.0 : -budget, yes ? budget : 0.0) : 0.0;
       }
     }

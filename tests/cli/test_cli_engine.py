@@ -97,7 +97,9 @@ def test_algorithms_and_help_show_which_options_an_engine_honours():
     assert "here 15, but the engine decoupled takes --rest 0 only" in shown
     assert "takes" not in run("algorithms", "shrinking-dcd").stdout
     assert "honoured   every option by serial, master-worker\n" in run("algorithms", "bcfw").stdout
-    assert "[dcd; not on master-worker and decoupled]" in " ".join(run("train", "tag", "--help-all").stdout.split())
+    assert "[dcd; not on master-worker and decoupled and columns]" in " ".join(
+        run("train", "tag", "--help-all").stdout.split()
+    )
 
 
 def test_several_learners_and_shared_weights_by_their_options(corpus, tmp_path):

@@ -45,9 +45,9 @@ class Case:
         return needs <= set(task.core.capabilities)
 
     def with_other_loss(self):
-        """Return the case with the other loss, or itself if its learner has but one."""
+        """Return the case with the other loss, or itself if it can have but one."""
         others = [loss for loss in ALGORITHMS[self.algorithm].learner.losses if loss != self.loss]
-        return dataclasses.replace(self, loss=others[0]) if others else self
+        return dataclasses.replace(self, loss=others[0]) if others and self.engine != "columns" else self
 
     def __str__(self):
         return " ".join([self.algorithm, self.engine, self.loss, *(f"{name}={value}" for name, value in self.learner)])
