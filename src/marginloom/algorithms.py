@@ -211,7 +211,7 @@ def engines_that_lose(learner: Learner | type[Learner], parameter: str) -> list[
     Examples
     --------
     >>> engines_that_lose(DCD, "rest")
-    ['master-worker', 'decoupled']
+    ['master-worker', 'decoupled', 'columns']
     """
     return [name for name in learner.engines if parameter in (lost.name for lost in ENGINES[name].loses(learner))]
 
