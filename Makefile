@@ -84,9 +84,9 @@ build/tests-%/libmarginloom_core.a: $(CORE_SOURCES) | $(VENV)/.tools-test
 	$(BIN)/cmake -S . -B build/tests-$* -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DMARGINLOOM_TESTS=ON \
 		-DCMAKE_BUILD_TYPE=$(if $(filter plain,$*),Release,Debug) -DMARGINLOOM_SANITIZE=$(filter-out plain,$*) \
 		--log-level=WARNING
-	$(BIN)/cmake --build build/tests-$* --target marginloom_core -- --quiet
+	env -u MAKEFLAGS $(BIN)/cmake --build build/tests-$* --target marginloom_core -- --quiet
 	touch $@
 
 build/tests-%/core_tests: build/tests-%/libmarginloom_core.a $(shell find tests/cpp -type f)
-	$(BIN)/cmake --build build/tests-$* -- --quiet
+	env -u MAKEFLAGS $(BIN)/cmake --build build/tests-$* -- --quiet
 	touch $@
