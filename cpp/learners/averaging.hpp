@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "core/state.hpp"
+#include "core/sum_vector.hpp"
 #include "core/task.hpp"
-#include "core/zeroed_array.hpp"
 
 namespace marginloom {
 
@@ -28,7 +28,12 @@ class Averaging {
 
   // Tells that v is changed by step * difference before the next tick.
   void note(const Task& task, const Candidate& candidate, double step) {
-    if (!late_.empty() && scales_ > 0) add_difference(task, candidate, step * scales_, {late_.values().data()});
+    if (late_.empty() || scales_ == 0) return;
+    if (candidate.implicit) {
+      add_difference(task, candidate, step * scales_, {late_.array().data()});
+    } else {
+      for (const Entry& entry : candidate.difference) late_.add(entry.index, step * scales_ * entry.value);
+    }
   }
 
   // Counts the weights as they are now, scale * v.
@@ -40,7 +45,7 @@ class Averaging {
   // To be called before a lazy learner multiplies all of v by a number. It ends the sums S and u, whose
   // difference would lose digits if S went on while v grew.
   void rebase(std::span<const double> v) {
-    const auto late = late_.values();
+    const auto late = late_.array();
     for (std::size_t k = 0; k < late.size(); ++k) late[k] -= scales_ * v[k];
     scales_ = 0;
   }
@@ -48,7 +53,7 @@ class Averaging {
   // What an engine needs that puts one average together from several (with s_t = 1): u, empty if nothing is averaged,
   // and T, which both can be set.
   [[nodiscard]] bool on() const { return !late_.empty(); }
-  [[nodiscard]] std::span<double> late() { return late_.values(); }
+  [[nodiscard]] std::span<double> late() { return late_.array(); }
   [[nodiscard]] std::uint64_t ticks() const { return ticks_; }
   void set_ticks(std::uint64_t ticks) {
     ticks_ = ticks;
@@ -62,12 +67,13 @@ class Averaging {
       return;
     }
     const auto ticks = static_cast<double>(ticks_);
-    const auto late = late_.values();
-    for (std::size_t k = 0; k < v.size(); ++k) result[k] = (scales_ * v[k] - late[k]) / ticks;
+    std::ranges::transform(v, result.begin(), [this](double value) { return scales_ * value; });
+    late_.subtract_from(result);
+    for (double& value : result) value /= ticks;
   }
 
   [[nodiscard]] StateArrays export_state() const {
-    return {{"average_late", std::vector<double>(late_.values().begin(), late_.values().end())},
+    return {{"average_late", late_.copy()},
             {"average_scales", std::vector<double>{scales_}},
             {"average_ticks", std::vector<std::uint64_t>{ticks_}}};
   }
@@ -85,13 +91,16 @@ class Averaging {
     if (!all_finite(late) || !std::isfinite(scales[0]) || scales[0] < 0) {
       throw std::invalid_argument("'average_late' of the state has NaN or infinite values");
     }
-    std::ranges::copy(late, late_.values().begin());
+    late_ = SumVector(late.size());
+    for (std::size_t k = 0; k < late.size(); ++k) {
+      if (late[k] != 0) late_.add(static_cast<WeightIndex>(k), late[k]);
+    }
     scales_ = scales[0];
     ticks_ = ticks[0];
   }
 
  private:
-  ZeroedArray late_;         // u, empty if nothing is averaged
+  SumVector late_;           // u, empty if nothing is averaged
   double scales_ = 0;        // S
   std::uint64_t ticks_ = 0;  // T
 };

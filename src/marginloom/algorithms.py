@@ -51,6 +51,17 @@ class Algorithm:
     learner: Learner
     engine: Engine
 
+    def uses(self, name: str) -> bool:
+        """Tell whether its learner has a parameter that its engine has use for.
+
+        Examples
+        --------
+        >>> ALGORITHMS["dcd-ssvm"].uses("k_best"), ALGORITHMS["perceptron"].uses("k_best")
+        (True, False)
+        """
+        known = {parameter.name for parameter in self.learner.parameters()}
+        return name in known - self.engine.ignores
+
 
 ALGORITHMS: dict[str, Algorithm] = {
     preset.name: preset

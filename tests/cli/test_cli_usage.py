@@ -116,6 +116,18 @@ def test_k_best_is_a_common_option_and_ignored_where_it_means_nothing(corpus, tm
     assert "ignored" not in run(*arguments).stderr
 
 
+def test_auto_ignores_k_best_where_its_choice_has_none(tmp_path):
+    (tmp_path / "few.svm").write_text("1 1:1 2:2\n2 1:2 2:1\n1 1:0.5 2:2\n2 1:3 2:1\n")
+    arguments = ("train", "classify", tmp_path / "few.svm", "--model", tmp_path / "m", "--k-best", "2")
+    assert "newton has no k_best: --k-best is ignored" in run(*arguments).stderr
+
+
+def test_parts_of_speech_that_no_feature_uses_are_said_to_be_unused(corpus, tmp_path):
+    arguments = ("train", "tag", corpus / "train.conll", "--model", tmp_path / "m", "--max-iter", "1")
+    done = run(*arguments, "--features", "words", "--pos-column", "1")
+    assert "the features words have no template with pos[...]: pos_column is not used" in done.stderr
+
+
 def test_commands_start_without_heavy_imports():
     heavy = ("scipy", "sklearn", "matplotlib")
     code = f"import sys, marginloom.cli.train; print([name for name in {heavy} if name in sys.modules])"

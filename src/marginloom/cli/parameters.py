@@ -92,8 +92,8 @@ def choose(name: str, specific: dict[str, Any], ignored: Callable[[str], None], 
     )
 
 
-def by_owner(specific: dict[str, Any], engine: str | None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the parameters of learners, and those of engines with the name of one if it is given, all checked."""
+def by_owner(specific: dict[str, Any], engine: str | None) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Return parameters of learners, of engines with the name of one if it is given, and common ones, all checked."""
     declared = _declared()
     for name, value in specific.items():
         kinds = [parameter.kind for _, parameter in declared[name]]
@@ -101,9 +101,10 @@ def by_owner(specific: dict[str, Any], engine: str | None) -> tuple[dict[str, An
     if engine is not None:
         check_engine(engine)
     of_learners = {name for name in specific if any(issubclass(owner, Learner) for owner, _ in declared[name])}
-    learner = {name: value for name, value in specific.items() if name in of_learners}
+    learner = {name: value for name, value in specific.items() if name in of_learners - COMMON}
     others = {name: value for name, value in specific.items() if name not in of_learners}
-    return learner, others | ({} if engine is None else {"name": engine})
+    common = {name: value for name, value in specific.items() if name in COMMON}
+    return learner, others | ({} if engine is None else {"name": engine}), common
 
 
 def _declared() -> dict[str, list[tuple[type[Configured], Parameter]]]:

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Annotated, Any
 
@@ -25,12 +25,14 @@ from marginloom.cli.common import (
 )
 from marginloom.cli.ending import interrupted_exit_code
 from marginloom.cli.outputs import Outputs, Saved
-from marginloom.cli.parameters import by_owner, choose, with_options
+from marginloom.cli.parameters import COMMON, by_owner, choose, with_options
 from marginloom.cli.standard_input import check_standard_input
 from marginloom.cli.streams import ReaderGone
+from marginloom.engines import Engine
 from marginloom.errors import InputError, OutputError, OutputWarning
 from marginloom.io.files import StrPath
 from marginloom.io.overwriting import named_files
+from marginloom.learners import Learner
 from marginloom.memory import MB, parse_size
 from marginloom.parameters import checked, option_name
 from marginloom.tasks.base.model import Model, Problem, fit_model
@@ -278,7 +280,13 @@ def _named_algorithm(options: TrainingOptions) -> Algorithm | None:
 
 
 def _spec(options: TrainingOptions, chosen: Algorithm | None, checkpoint: Checkpoint | None) -> RunSpec:
-    learner, engine = by_owner(options.specific, options.engine) if chosen is None else (chosen.learner, chosen.engine)
+    common: dict[str, Any] = {}
+    learner: Mapping[str, Any] | Learner
+    engine: Mapping[str, Any] | Engine
+    if chosen is not None:
+        learner, engine = chosen.learner, chosen.engine
+    else:
+        learner, engine, common = by_owner(options.specific, options.engine)
     return RunSpec(
         algorithm=options.algorithm,
         learner=learner,
@@ -292,6 +300,7 @@ def _spec(options: TrainingOptions, chosen: Algorithm | None, checkpoint: Checkp
         trace_path=options.trace,
         checkpoint=checkpoint,
         resume=options.resume,
+        common=common,
     )
 
 
@@ -344,7 +353,8 @@ class _ChoiceNote(Callback):
             return
         bits = "" if run.algorithm.engine.gives_same_bits(run.n_threads) else "; not the same bits every time"
         note(f"auto: {run.algorithm.name} ({run.choice.reason}{bits})")
-        for name in _unused(self._options, run.algorithm):
+        given = [name for name in self._options.specific if name in COMMON and not run.algorithm.uses(name)]
+        for name in _unused(self._options, run.algorithm) + given:
             note(_ignored(run.algorithm.name, name))
 
 

@@ -140,10 +140,15 @@ class ExtractedFeatures:
     @property
     def columns_read(self) -> set[int]:
         """Columns, from 1, that it reads beside the words."""
-        atoms = [atom for template in self._extractor(0).templates() for atom in template.split()]
-        named = {int(found[1]) for atom in atoms if (found := _COLUMN.fullmatch(atom))}
-        reads_pos = self.pos_column is not None and any(atom.startswith("pos[") for atom in atoms)
-        return named | ({self.pos_column} if reads_pos and self.pos_column is not None else set())
+        named = {int(found[1]) for atom in self._atoms() if (found := _COLUMN.fullmatch(atom))}
+        return named | ({self.pos_column} if self.pos_column is not None and self.uses("pos") else set())
+
+    def uses(self, atom: str) -> bool:
+        """Tell whether a template has an atom of this kind, such as ``pos``."""
+        return any(found.startswith(f"{atom}[") for found in self._atoms())
+
+    def _atoms(self) -> list[str]:
+        return [atom for template in self._extractor(0).templates() for atom in template.split()]
 
     @property
     def reads_columns(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -56,8 +56,8 @@ class Learner(Configured):
         """Return the reason to stop after the last of these rows of the trace, or None to go on."""
         return None
 
-    def weight_copies(self, capabilities: Collection[str]) -> int:
-        """Return how many vectors as large as the weights it takes beside them for a task that can do these things."""
+    def weight_copies(self, task: _core.Task) -> int:
+        """Return how many vectors as large as the weights it takes beside them for a task."""
         return 0
 
     def vector_bytes(self, entries: int) -> int:

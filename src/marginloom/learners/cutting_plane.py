@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection
 
 from marginloom import _core
 from marginloom.learners.base import Objective
@@ -77,7 +76,7 @@ class OneSlack(Dual):
     paper = "Chang and Yih 2013, section 4.3 (after Joachims, Finley and Yu 2009)"
     default_max_iter = 500
 
-    def weight_copies(self, capabilities: Collection[str]) -> int:
+    def weight_copies(self, task: _core.Task) -> int:
         """Return that in which a constraint is put together, and the first one, with its indices."""
         return 1 + 2
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection
 
 from marginloom import _core
 from marginloom.learners.base import Objective
@@ -66,7 +65,7 @@ class DCD(Dual):
     )
     paper = "Chang and Yih 2013, Algorithms 1 to 3"
 
-    def weight_copies(self, capabilities: Collection[str]) -> int:
+    def weight_copies(self, task: _core.Task) -> int:
         """Return those of the mean over inner passes: the sum, and itself."""
         return 2 if self.averaged else 0
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection
 
 from marginloom import _core
 from marginloom.learners.base import Objective
@@ -35,7 +34,7 @@ class FrankWolfe(Dual):
     paper = "Chang and Yih 2013, section 4.3 (after Lacoste-Julien et al. 2013)"
     default_max_iter = 500
 
-    def weight_copies(self, capabilities: Collection[str]) -> int:
+    def weight_copies(self, task: _core.Task) -> int:
         """Return that in which differences are added up, and those of the average."""
         return 1 + (2 if self.averaged else 0)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection
 
 from marginloom import _core
 from marginloom.learners.base import Objective
@@ -46,9 +45,9 @@ class MIRA(Online):
         """Return what it needs of a task with the parameters that it has."""
         return super().all_needs() | ({"loss-augmented"} if self.loss_augmented else set())
 
-    def weight_copies(self, capabilities: Collection[str]) -> int:
+    def weight_copies(self, task: _core.Task) -> int:
         """Return those of the average, and that in which implicit differences are multiplied."""
-        return super().weight_copies(capabilities) + ("implicit" in capabilities)
+        return super().weight_copies(task) + ("implicit" in task.capabilities)
 
     def build(self, task: _core.Task, objective: Objective) -> _core.Mira:
         """Make the native learner for a task."""

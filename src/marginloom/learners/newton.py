@@ -38,6 +38,10 @@ class Newton(Dual):
     #: A step factors a matrix of weights by weights: seconds for this many.
     most_weights: ClassVar[int] = 4096
 
+    def weight_copies(self, task: _core.Task) -> int:
+        """Return the rows of the matrix."""
+        return min(task.dimension, self.most_weights)
+
     def build(self, task: _core.Task, objective: Objective) -> _core.Newton:
         """Make the native learner for a task."""
         if task.dimension > self.most_weights:

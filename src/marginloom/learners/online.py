@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
+from marginloom import _core
 from marginloom.learners.base import Learner
 from marginloom.parameters import parameter
 from marginloom.training.trace import Row
@@ -33,7 +34,7 @@ class Online(Learner):
     kind = "online"
     default_max_iter = 10
 
-    def weight_copies(self, capabilities: Collection[str]) -> int:
+    def weight_copies(self, task: _core.Task) -> int:
         """Return those of the average: the sums of which it is made, and itself."""
         return 2 if self.averaged else 0
 

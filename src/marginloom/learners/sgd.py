@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection
 from typing import Any
 
 from marginloom import _core
@@ -38,7 +37,7 @@ class SGD(Online):
     update = "w <- (w + eta d) / (1 + eta / (C n)),  eta = eta0 / (1 + eta0 t / C)^0.75,  t = examples seen / n"
     paper = "Chang and Yih 2013, section 4.3 (after Bottou 2004)"
 
-    def weight_copies(self, capabilities: Collection[str]) -> int:
+    def weight_copies(self, task: _core.Task) -> int:
         """Return those of the average, or that without the factor which they share, and those of trials of steps."""
         trials = 0 if self.eta0 else 1 + self.averaged
         return max(2 if self.averaged else 1, self.averaged + trials)

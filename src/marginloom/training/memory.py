@@ -92,7 +92,7 @@ def plan_memory(
     384
     """
     learner, engine = algorithm.learner, algorithm.engine
-    copies = learner.weight_copies(task.core.capabilities) + engine.weight_copies(n_threads) + int(keeps_state)
+    copies = learner.weight_copies(task.core) + engine.weight_copies(n_threads) + int(keeps_state)
     plan = MemoryPlan(
         examples=task.memory,
         weights=WEIGHT * task.core.dimension * (1 + copies),
@@ -113,6 +113,6 @@ def _way_out(task: Task, algorithm: Algorithm, n_threads: int) -> str:
     copies_of_threads = algorithm.engine.weight_copies(n_threads)
     if n_threads > 1 and (copies_of_threads or task.buffer_bytes):
         ways.append(f"take fewer threads than {n_threads}")
-    if copies_of_threads or algorithm.learner.weight_copies(task.core.capabilities):
+    if copies_of_threads or algorithm.learner.weight_copies(task.core):
         ways.append(f"take an algorithm that keeps fewer copies of the weights than {algorithm.name}: dcd-ssvm has one")
     return ", or ".join(ways)

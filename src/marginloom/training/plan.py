@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marginloom.algorithms import AUTO, Algorithm, find_algorithm
+from marginloom.algorithms import AUTO, Algorithm, find_algorithm, find_preset
 from marginloom.learners import Objective
 from marginloom.parameters import checked
 from marginloom.tasks.base.choice import Choice, Circumstances
@@ -125,6 +125,8 @@ def chosen_algorithm(task: Task, spec: RunSpec) -> tuple[Algorithm, Choice | Non
     learner, engine = spec.learner, spec.engine
     if learner is None or isinstance(learner, Mapping):
         learner = {**choice.learner, **(learner or {})}
+        preset = find_preset(choice.algorithm, choice.engine)
+        learner |= {name: value for name, value in spec.common.items() if preset.uses(name)}
     if choice.engine is not None and (engine is None or isinstance(engine, Mapping)):
         engine = {"name": choice.engine, **(engine or {})}
     return find_algorithm(choice.algorithm, learner, engine), choice

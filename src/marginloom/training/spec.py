@@ -78,6 +78,8 @@ class RunSpec(RunParameters):
     trace_path: StrPath | None = None
     checkpoint: StrPath | Checkpoint | None = None
     resume: bool = False
+    #: Parameters of the learner that are for any algorithm: ``auto`` leaves them out if its choice has no use for them.
+    common: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def of(cls, parameters: RunParameters) -> RunSpec:

@@ -76,6 +76,8 @@ def train(task: Task, spec: RunSpec) -> Result:
     resume : bool
         Go on from the checkpoint, if there is one, which takes the place of `warm_start`. Everything but `tol`,
         `max_iter` and `n_threads` must be as it was.
+    common : mapping
+        Parameters of the learner for whichever ``auto`` chooses, which may have no use for them.
 
     Returns
     -------

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marginloom.errors import InputError
+from marginloom.errors import InputError, InputWarning
 from marginloom.features import ExtractedFeatures, FeatureSet, Lists, MatrixFeatures, NamedFeatures
 from marginloom.io.corpus import Corpus
 from marginloom.io.files import StrPath
@@ -65,7 +66,7 @@ def new_features(
             raise InputError(
                 f"with hash_bits no feature is counted, so min_count cannot be {min_count}: leave out one of them"
             )
-        return ExtractedFeatures(
+        extracted = ExtractedFeatures(
             chosen,
             min_count=min_count,
             hash_bits=hash_bits,
@@ -73,6 +74,8 @@ def new_features(
             lists=Lists.read(clusters, gazetteers),
             n_threads=resolve_threads(n_threads),
         )
+        _warn_of_unused(extracted, {"pos": pos_column, "cluster": clusters, "gazetteer": gazetteers or None})
+        return extracted
     is_rows = isinstance(source, (tuple, LibsvmCorpus)) or (
         isinstance(source, list) and source and is_matrix(source[0])
     )
@@ -83,6 +86,15 @@ def new_features(
         if value is not None:
             raise InputError(f"{name} is for features that are extracted from words, and these are ready: leave it out")
     return MatrixFeatures() if is_rows else NamedFeatures(min_count)
+
+
+def _warn_of_unused(features: ExtractedFeatures, given: Mapping[str, Any]) -> None:
+    """Warn of what was given for atoms that no template has."""
+    atoms = {"pos": "pos_column", "cluster": "clusters", "gazetteer": "gazetteers"}
+    for atom, value in given.items():
+        if value is not None and not features.uses(atom):
+            text = f"the features {features.name} have no template with {atom}[...]: {atoms[atom]} is not used"
+            warnings.warn(InputWarning(text), stacklevel=2)
 
 
 def kind_of_features(features: str | None, source: Any) -> str | None:

@@ -1,0 +1,98 @@
+// Sums by index, 0 until something is added: a list of those that differ from 0 while these are few, an array from then
+// on. Either way a sum is made of the same additions in the same order, so it has the same bits.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "core/types.hpp"
+#include "core/zeroed_array.hpp"
+
+namespace marginloom {
+
+class SumVector {
+ public:
+  explicit SumVector(std::size_t size) : size_(size), array_(0) {}
+
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+  void add(WeightIndex index, double change) {
+    if (!array_.empty()) {
+      array_[index] += change;
+    } else {
+      recent_.push_back({index, change});
+      if (recent_.size() > size_ / kRecentShare) settle();
+    }
+  }
+
+  // All of the sums, in an array from now on.
+  [[nodiscard]] std::span<double> array() {
+    if (array_.empty() && size_ > 0) {
+      array_ = ZeroedArray(size_);
+      for (const Sum& sum : sums_) array_[sum.index] = sum.value;
+      for (const Sum& sum : recent_) array_[sum.index] += sum.value;
+      sums_ = {};
+      recent_ = {};
+    }
+    return array_.values();
+  }
+
+  // values -= the sums.
+  void subtract_from(std::span<double> values) const {
+    if (!array_.empty()) {
+      for (std::size_t k = 0; k < size_; ++k) values[k] -= array_[k];
+    } else {
+      for (const Sum& sum : merged()) values[sum.index] -= sum.value;
+    }
+  }
+
+  [[nodiscard]] std::vector<double> copy() const {
+    if (!array_.empty()) return {array_.values().begin(), array_.values().end()};
+    std::vector<double> result(size_);
+    for (const Sum& sum : merged()) result[sum.index] = sum.value;
+    return result;
+  }
+
+ private:
+  struct Sum {
+    WeightIndex index;
+    double value;
+  };
+  // A sum in the list takes twice the room of one in the array, and one that is being merged as much again.
+  static constexpr std::size_t kRecentShare = 32, kListShare = 8;
+
+  // The list with what was added to it lately: each index once, in order.
+  [[nodiscard]] std::vector<Sum> merged() const {
+    auto later = recent_;
+    std::ranges::stable_sort(later, {}, &Sum::index);
+    std::vector<Sum> result;
+    result.reserve(sums_.size() + later.size());
+    auto earlier = sums_.begin();
+    for (const Sum& sum : later) {
+      while (earlier != sums_.end() && earlier->index <= sum.index) result.push_back(*earlier++);
+      if (!result.empty() && result.back().index == sum.index) {
+        result.back().value += sum.value;
+      } else {
+        result.push_back(sum);
+      }
+    }
+    result.insert(result.end(), earlier, sums_.end());
+    return result;
+  }
+
+  void settle() {
+    sums_ = merged();
+    recent_.clear();
+    if (sums_.size() > size_ / kListShare) static_cast<void>(array());
+  }
+
+  std::size_t size_;
+  std::vector<Sum> sums_;    // by index
+  std::vector<Sum> recent_;  // in the order in which they came
+  ZeroedArray array_;        // empty as long as there is a list
+};
+
+}  // namespace marginloom
