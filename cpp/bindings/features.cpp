@@ -1,11 +1,8 @@
 // Feature extraction by templates.
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
-
-#include <algorithm>
 #include <stdexcept>
 
 #include "bindings/bindings.hpp"
+#include "bindings/resources.hpp"
 #include "bindings/structs.hpp"
 #include "bindings/token_arrays.hpp"
 #include "features/extractor.hpp"
@@ -14,25 +11,11 @@
 namespace marginloom::python {
 namespace {
 
-std::size_t token_count(std::string_view phrase) {
-  return 1 + static_cast<std::size_t>(std::ranges::count(phrase, ' '));
-}
-
 void make_extractor(Extractor* self, const std::string& templates, std::size_t word_column,
                     std::optional<std::size_t> pos_column, const Vocabulary& cluster_words,
-                    std::vector<std::string> cluster_paths,
-                    const std::vector<std::pair<std::string, const Vocabulary*>>& gazetteers) {
-  Resources resources;
-  resources.cluster_words = cluster_words;
-  resources.cluster_paths = std::move(cluster_paths);
-  for (const auto& [name, phrases] : gazetteers) {
-    Resources::Gazetteer gazetteer{name, *phrases, 0};
-    for (std::size_t id = 0; id < phrases->size(); ++id) {
-      gazetteer.longest = std::max(gazetteer.longest, token_count(phrases->name(id)));
-    }
-    resources.gazetteers.push_back(std::move(gazetteer));
-  }
-  new (self) Extractor(parse_templates(templates), {word_column, pos_column}, std::move(resources));
+                    std::vector<std::string> cluster_paths, const NamedPhrases& gazetteers) {
+  new (self) Extractor(parse_templates(templates), {word_column, pos_column, std::nullopt},
+                       make_resources(cluster_words, std::move(cluster_paths), gazetteers));
 }
 
 // A token is a string, or a sequence of `columns` strings.

@@ -1,4 +1,4 @@
-// Sorting the entries of a difference by their indices.
+// Putting the entries of a difference into the order of their indices, each once.
 #pragma once
 
 #include <algorithm>
@@ -35,6 +35,19 @@ inline void sort_by_index(std::vector<Entry>& entries, std::vector<Entry>& spare
     for (const Entry& entry : entries) spare[places[digit(entry)]++] = entry;
     entries.swap(spare);
   }
+}
+
+// Sums entries of the same index and removes those that cancel out.
+inline void coalesce(std::vector<Entry>& entries, std::vector<Entry>& spare) {
+  sort_by_index(entries, spare);
+  std::size_t kept = 0;
+  for (std::size_t j = 0; j < entries.size();) {
+    const WeightIndex index = entries[j].index;
+    double sum = 0;
+    for (; j < entries.size() && entries[j].index == index; ++j) sum += entries[j].value;
+    if (sum != 0) entries[kept++] = {index, static_cast<float>(sum)};
+  }
+  entries.resize(kept);
 }
 
 }  // namespace marginloom

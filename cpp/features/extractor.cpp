@@ -7,15 +7,12 @@
 #include <utility>
 
 #include "core/parallel.hpp"
-#include "features/letters.hpp"
 
 namespace marginloom {
 namespace {
 
 constexpr char separator = '\x1F';
 constexpr std::uint32_t not_computed = Vocabulary::unknown - 1;
-constexpr std::string_view before_start = "<s>";
-constexpr std::string_view after_end = "</s>";
 
 // Numbers a key, or answers Vocabulary::unknown.
 using Numbering = std::function<std::uint32_t(std::string_view)>;
@@ -31,39 +28,22 @@ bool reads_one_cell(const Template& line) {
 class Extractor::Workspace {
  public:
   Workspace(const Extractor& extractor, const TokenColumns& table, Numbering numbering)
-      : extractor_(extractor), table_(table), numbering_(std::move(numbering)), cached_(extractor.templates_.size()) {
-    cells_.resize(table.columns());
-    numbers_.resize(table.columns());
-    used_.resize(table.columns());
-    for (const Template& line : extractor.templates_) {
-      for (const Atom& atom : line.atoms) {
-        if (atom.kind != Atom::Kind::bias) used_.at(column_of(atom)) = true;
-      }
-    }
-  }
+      : extractor_(extractor),
+        reader_(table, extractor.columns_, extractor.resources_, extractor.templates_),
+        numbering_(std::move(numbering)),
+        cached_(extractor.templates_.size()) {}
 
   void extract(std::size_t sentence, SparseRows& rows) {
-    first_ = table_.sentences()[sentence];
-    length_ = table_.sentences()[sentence + 1] - first_;
-    for (std::size_t column = 0; column < used_.size(); ++column) {
-      if (!used_[column]) continue;
-      numbers_[column].clear();
-      for (std::size_t t = 0; t < length_; ++t) {
-        numbers_[column].push_back(cells_[column].intern(table_.cell(first_ + t, column)));
-      }
-    }
-    if (!extractor_.resources_.gazetteers.empty()) match_gazetteers();
-    for (std::size_t t = 0; t < length_; ++t) {
+    reader_.load(sentence);
+    for (std::size_t t = 0; t < reader_.length(); ++t) {
       for (std::size_t line = 0; line < extractor_.templates_.size(); ++line) add_features(line, t, rows.features);
       rows.tokens.push_back(rows.features.size());
     }
   }
 
  private:
-  [[nodiscard]] std::size_t column_of(const Atom& atom) const {
-    if (atom.kind == Atom::Kind::column) return atom.argument;
-    if (atom.kind == Atom::Kind::pos) return *extractor_.columns_.pos;
-    return extractor_.columns_.word;
+  [[nodiscard]] bool is_inside(std::ptrdiff_t place) const {
+    return place >= 0 && place < static_cast<std::ptrdiff_t>(reader_.length());
   }
 
   void add_features(std::size_t line, std::size_t t, std::vector<std::uint32_t>& features) {
@@ -79,19 +59,19 @@ class Extractor::Workspace {
       return;
     }
     const auto place = static_cast<std::ptrdiff_t>(t) + gazetteer->offset;
-    if (place < 0 || place >= static_cast<std::ptrdiff_t>(length_) || extractor_.resources_.gazetteers.empty()) return;
-    for (const std::string& match : matches_[static_cast<std::size_t>(place)]) add_key(line, t, match, features);
+    if (!is_inside(place)) return;
+    for (const std::string& match : reader_.gazetteer_matches(static_cast<std::size_t>(place))) {
+      add_key(line, t, match, features);
+    }
   }
 
   std::uint32_t cached_number(std::size_t line, std::size_t t) {
     const Atom& atom = extractor_.templates_[line].atoms[0];
     const auto place = static_cast<std::ptrdiff_t>(t) + atom.offset;
-    const std::size_t column = column_of(atom);
     // Slots 0 and 1 are for the places beyond the two ends.
-    const std::size_t slot = place < 0 ? 0
-                             : place >= static_cast<std::ptrdiff_t>(length_)
-                                 ? 1
-                                 : 2 + numbers_[column][static_cast<std::size_t>(place)];
+    const std::size_t slot = is_inside(place) ? 2 + reader_.cell_number(atom, static_cast<std::size_t>(place))
+                             : place < 0      ? 0
+                                              : 1;
     std::vector<std::uint32_t>& cache = cached_[line];
     if (slot >= cache.size()) cache.resize(std::max(slot + 1, 2 * cache.size()), not_computed);
     if (cache[slot] == not_computed) cache[slot] = number_of_key(line, t, {});
@@ -123,96 +103,21 @@ class Extractor::Workspace {
       return true;
     }
     const auto place = static_cast<std::ptrdiff_t>(t) + atom.offset;
-    if (place < 0 || place >= static_cast<std::ptrdiff_t>(length_)) {
-      key_ += place < 0 ? before_start : after_end;
-      return true;
-    }
-    const std::size_t column = column_of(atom);
-    return append_cell_value(atom, cells_[column].name(numbers_[column][static_cast<std::size_t>(place)]));
-  }
-
-  bool append_cell_value(const Atom& atom, std::string_view cell) {
-    switch (atom.kind) {
-      case Atom::Kind::lower:
-        append_lower(cell, key_);
-        return true;
-      case Atom::Kind::prefix:
-      case Atom::Kind::suffix: {
-        const std::string_view part =
-            atom.kind == Atom::Kind::prefix ? first_letters(cell, atom.argument) : last_letters(cell, atom.argument);
-        key_ += part;
-        return !part.empty();
-      }
-      case Atom::Kind::shape:
-      case Atom::Kind::shortshape:
-        append_shape(cell, atom.kind == Atom::Kind::shortshape, key_);
-        return true;
-      case Atom::Kind::cluster: {
-        const std::uint32_t number = extractor_.resources_.cluster_words.find(cell);
-        if (number == Vocabulary::unknown) return false;
-        key_ += std::string_view(extractor_.resources_.cluster_paths[number]).substr(0, atom.argument);
-        return true;
-      }
-      default:
-        key_ += cell;
-        return true;
-    }
-  }
-
-  // For every token, the lists whose longest entry from some token on covers it.
-  void match_gazetteers() {
-    matches_.resize(std::max(matches_.size(), length_));
-    for (std::size_t t = 0; t < length_; ++t) matches_[t].clear();
-    const std::size_t column = extractor_.columns_.word;
-    for (const Resources::Gazetteer& gazetteer : extractor_.resources_.gazetteers) {
-      for (std::size_t t = 0; t < length_;) {
-        std::string phrase;
-        std::size_t matched = 0;
-        for (std::size_t n = 1; n <= gazetteer.longest && t + n <= length_; ++n) {
-          if (n > 1) phrase += ' ';
-          phrase += table_.cell(first_ + t + n - 1, column);
-          if (gazetteer.phrases.find(phrase) != Vocabulary::unknown) matched = n;
-        }
-        for (std::size_t n = 0; n < matched; ++n) matches_[t + n].push_back(gazetteer.name + (n == 0 ? "-B" : "-I"));
-        t += std::max<std::size_t>(matched, 1);
-      }
-    }
+    if (is_inside(place)) return reader_.append_value(atom, static_cast<std::size_t>(place), key_);
+    key_ += place < 0 ? before_start : after_end;
+    return true;
   }
 
   const Extractor& extractor_;
-  const TokenColumns& table_;
+  AtomReader reader_;
   Numbering numbering_;
-  std::vector<bool> used_;                           // columns
-  std::vector<Vocabulary> cells_;                    // per column, the cells met so far
-  std::vector<std::vector<std::uint32_t>> numbers_;  // per column, the sentence's cells
-  std::vector<std::vector<std::uint32_t>> cached_;   // per template that reads one cell, by the cell's number
-  std::vector<std::vector<std::string>> matches_;    // of gazetteers, per token
-  std::size_t first_ = 0;
-  std::size_t length_ = 0;
+  std::vector<std::vector<std::uint32_t>> cached_;  // per template that reads one cell, by the cell's number
   std::string key_;
 };
 
-Extractor::Extractor(std::vector<Template> templates, Columns columns, Resources resources)
+Extractor::Extractor(std::vector<Template> templates, AtomColumns columns, Resources resources)
     : templates_(std::move(templates)), columns_(columns), resources_(std::move(resources)) {
-  if (resources_.cluster_paths.size() != resources_.cluster_words.size()) {
-    throw std::invalid_argument("every word with a cluster needs a path");
-  }
-  if (columns_.pos) return;
-  for (const Template& line : templates_) {
-    if (std::ranges::find(line.atoms, Atom::Kind::pos, &Atom::kind) != line.atoms.end()) {
-      throw std::invalid_argument("the template '" + line.name + "' needs a column with parts of speech");
-    }
-  }
-}
-
-std::size_t Extractor::columns_needed() const {
-  std::size_t needed = std::max(columns_.word, columns_.pos.value_or(0)) + 1;
-  for (const Template& line : templates_) {
-    for (const Atom& atom : line.atoms) {
-      if (atom.kind == Atom::Kind::column) needed = std::max(needed, atom.argument + 1);
-    }
-  }
-  return needed;
+  columns_.check(templates_);
 }
 
 // Splits the sentences into one run per thread, so that the parts lie in order whatever the number of threads.

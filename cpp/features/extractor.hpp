@@ -2,38 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/parallel.hpp"
+#include "features/atom_reader.hpp"
 #include "features/templates.hpp"
 #include "features/vocabulary.hpp"
 
 namespace marginloom {
-
-// Sentences of tokens with columns, whatever they are read from.
-class TokenColumns {
- public:
-  virtual ~TokenColumns() = default;
-  [[nodiscard]] virtual std::size_t columns() const = 0;
-  [[nodiscard]] virtual const std::vector<std::uint64_t>& sentences() const = 0;  // offsets into tokens
-  [[nodiscard]] virtual std::string_view cell(std::size_t token, std::size_t column) const = 0;
-};
-
-// What atoms can look up besides the sentence.
-struct Resources {
-  Vocabulary cluster_words;
-  std::vector<std::string> cluster_paths;  // of the words, by number
-  struct Gazetteer {
-    std::string name;
-    Vocabulary phrases;       // tokens joined by spaces
-    std::size_t longest = 0;  // tokens
-  };
-  std::vector<Gazetteer> gazetteers;
-};
 
 // Sparse rows of indicators, one per token.
 struct SparseRows {
@@ -43,15 +20,10 @@ struct SparseRows {
 
 class Extractor {
  public:
-  struct Columns {
-    std::size_t word = 0;
-    std::optional<std::size_t> pos;
-  };
-
-  Extractor(std::vector<Template> templates, Columns columns, Resources resources);
+  Extractor(std::vector<Template> templates, AtomColumns columns, Resources resources);
 
   [[nodiscard]] const std::vector<Template>& templates() const { return templates_; }
-  [[nodiscard]] std::size_t columns_needed() const;  // a table must have at least so many
+  [[nodiscard]] std::size_t columns_needed() const { return columns_.needed(templates_); }
 
   // A feature's key is its template's number, a colon, and the values of its atoms, separated by the character 0x1F.
   // Features that the vocabulary does not have are left out.
@@ -73,7 +45,7 @@ class Extractor {
                                      StopRequest& stop) const;
 
   std::vector<Template> templates_;
-  Columns columns_;
+  AtomColumns columns_;
   Resources resources_;
 };
 

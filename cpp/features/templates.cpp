@@ -15,6 +15,10 @@ struct AtomForm {
   std::string_view name;
   Atom::Kind kind;
   int arguments;  // in brackets
+  bool for_tokens = true;
+  bool for_arcs = true;
+
+  [[nodiscard]] bool fits(Scope scope) const { return scope == Scope::tokens ? for_tokens : for_arcs; }
 };
 
 constexpr std::array forms{
@@ -26,10 +30,22 @@ constexpr std::array forms{
     AtomForm{"shape", Atom::Kind::shape, 1},
     AtomForm{"shortshape", Atom::Kind::shortshape, 1},
     AtomForm{"pos", Atom::Kind::pos, 1},
+    AtomForm{"xpos", Atom::Kind::xpos, 1, false},
     AtomForm{"column", Atom::Kind::column, 2},
     AtomForm{"cluster", Atom::Kind::cluster, 2},
     AtomForm{"gazetteer", Atom::Kind::gazetteer, 1},
+    AtomForm{"direction", Atom::Kind::direction, 0, false},
+    AtomForm{"distance", Atom::Kind::distance, 0, false},
+    AtomForm{"label", Atom::Kind::label, 0, false},
 };
+
+struct NamedPlace {
+  char name;
+  Atom::Place place;
+};
+
+constexpr std::array places{NamedPlace{'h', Atom::Place::head}, NamedPlace{'m', Atom::Place::modifier},
+                            NamedPlace{'b', Atom::Place::between}, NamedPlace{'s', Atom::Place::sibling}};
 
 constexpr int farthest = 1000;
 
@@ -52,14 +68,31 @@ bool take(std::string_view& text, char c) {
   return true;
 }
 
-Atom parse_atom(std::string_view written, std::size_t line) {
+// The position in brackets: a distance from the token, or one of an arc's words with a distance from it.
+bool take_position(std::string_view& text, Scope scope, Atom& atom) {
+  if (scope == Scope::arcs) {
+    const auto* named = text.empty() ? places.end() : std::ranges::find(places, text.front(), &NamedPlace::name);
+    if (named == places.end()) return false;
+    text.remove_prefix(1);
+    atom.place = named->place;
+    if (!text.starts_with('+') && !text.starts_with('-')) return true;
+    if (named->place == Atom::Place::between) return false;
+  }
+  const auto offset = take_number(text);
+  if (offset) atom.offset = *offset;
+  return offset.has_value();
+}
+
+Atom parse_atom(std::string_view written, std::size_t line, Scope scope) {
   std::string_view rest = written;
   const std::string_view name = rest.substr(0, std::min(rest.find('['), rest.size()));
   rest.remove_prefix(name.size());
   const auto* form = std::ranges::find(forms, name, &AtomForm::name);
-  if (form == forms.end()) {
+  if (form == forms.end() || !form->fits(scope)) {
     std::string names;
-    for (const AtomForm& known : forms) (names += names.empty() ? "" : ", ") += known.name;
+    for (const AtomForm& known : forms) {
+      if (known.fits(scope)) (names += names.empty() ? "" : ", ") += known.name;
+    }
     fail(line, written, "one of " + names);
   }
   Atom atom{form->kind};
@@ -67,11 +100,10 @@ Atom parse_atom(std::string_view written, std::size_t line) {
     if (!rest.empty()) fail(line, written, std::string(name) + " without brackets");
     return atom;
   }
-  const std::string usage = std::string(name) + (form->arguments == 1 ? "[-1]" : "[-1,3]");
+  const std::string position = scope == Scope::arcs ? "[m-1" : "[-1";
+  const std::string usage = std::string(name) + position + (form->arguments == 1 ? "]" : ",3]");
   if (!take(rest, '[')) fail(line, written, "something like " + usage);
-  const auto offset = take_number(rest);
-  if (!offset) fail(line, written, "something like " + usage);
-  atom.offset = *offset;
+  if (!take_position(rest, scope, atom)) fail(line, written, "something like " + usage);
   if (form->arguments == 2) {
     const auto argument = take(rest, ',') ? take_number(rest) : std::nullopt;
     if (!argument || *argument < 1) fail(line, written, "something like " + usage);
@@ -81,9 +113,20 @@ Atom parse_atom(std::string_view written, std::size_t line) {
   return atom;
 }
 
+// What an arc's template may not combine.
+void check_arc_template(const Template& line, std::size_t number) {
+  const auto about = [&](Atom::Place place) { return line.has(place); };
+  if (std::ranges::count(line.atoms, Atom::Place::between, &Atom::place) > 1) {
+    fail(number, line.name, "at most one atom at b on a line");
+  }
+  if (about(Atom::Place::between) + about(Atom::Place::sibling) + line.has(Atom::Kind::label) > 1) {
+    fail(number, line.name, "only one of b, s and label on a line");
+  }
+}
+
 }  // namespace
 
-std::vector<Template> parse_templates(std::string_view text) {
+std::vector<Template> parse_templates(std::string_view text, Scope scope) {
   std::vector<Template> templates;
   for (std::size_t line = 1; !text.empty(); ++line) {
     std::string_view rest = text.substr(0, std::min(text.find('\n'), text.size()));
@@ -95,11 +138,12 @@ std::vector<Template> parse_templates(std::string_view text) {
       if (rest.empty()) break;
       const std::string_view written = rest.substr(0, rest.find_first_of(" \t\r"));
       rest.remove_prefix(written.size());
-      result.atoms.push_back(parse_atom(written, line));
+      result.atoms.push_back(parse_atom(written, line, scope));
       (result.name += result.name.empty() ? "" : " ") += written;
     }
     if (result.atoms.empty()) continue;
-    if (std::ranges::count(result.atoms, Atom::Kind::gazetteer, &Atom::kind) > 1) {
+    if (scope == Scope::arcs) check_arc_template(result, line);
+    if (scope == Scope::tokens && std::ranges::count(result.atoms, Atom::Kind::gazetteer, &Atom::kind) > 1) {
       fail(line, result.name, "at most one gazetteer atom on a line");
     }
     if (std::ranges::find(templates, result.name, &Template::name) != templates.end()) {
@@ -107,7 +151,10 @@ std::vector<Template> parse_templates(std::string_view text) {
     }
     templates.push_back(std::move(result));
   }
-  if (templates.empty()) throw std::invalid_argument("found no template, expected one a line, such as word[0]");
+  if (templates.empty()) {
+    throw std::invalid_argument(std::string("found no template, expected one a line, such as word[") +
+                                (scope == Scope::arcs ? "m]" : "0]"));
+  }
   return templates;
 }
 

@@ -69,19 +69,6 @@ void check(const SequenceData& data, const SequenceOptions& options) {
           "label costs must be finite and not negative");
 }
 
-// Sums entries of the same index and removes those that cancel out.
-void coalesce(std::vector<Entry>& entries, std::vector<Entry>& spare) {
-  sort_by_index(entries, spare);
-  std::size_t kept = 0;
-  for (std::size_t j = 0; j < entries.size();) {
-    const WeightIndex index = entries[j].index;
-    double sum = 0;
-    for (; j < entries.size() && entries[j].index == index; ++j) sum += entries[j].value;
-    if (sum != 0) entries[kept++] = {index, static_cast<float>(sum)};
-  }
-  entries.resize(kept);
-}
-
 [[noreturn]] void no_labelling(std::size_t i) {
   throw std::domain_error("no labelling of sentence " + std::to_string(i) + " satisfies the constraints");
 }

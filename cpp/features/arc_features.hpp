@@ -1,0 +1,70 @@
+// All that a parser knows of features: templates of arcs, siblings and labels, and how their features are numbered.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/parallel.hpp"
+#include "features/arc_templates.hpp"
+#include "features/key_table.hpp"
+#include "features/vocabulary.hpp"
+
+namespace marginloom {
+
+// Features of arcs, siblings and labels, in this order.
+template <class T>
+using ByKind = std::array<T, 3>;
+
+// Templates, and what they look at.
+class ArcExtractor {
+ public:
+  // Templates of siblings are for trees of second order, those of labels for trees with labels.
+  ArcExtractor(std::vector<Template> templates, const AtomColumns& columns, Resources resources);
+
+  [[nodiscard]] const std::vector<Template>& templates() const { return templates_; }
+  [[nodiscard]] const ArcTemplates& of(ArcTemplates::Kind kind) const { return kinds_[static_cast<std::size_t>(kind)]; }
+  [[nodiscard]] std::size_t views() const { return views_.size(); }
+
+  [[nodiscard]] std::vector<std::uint64_t> values(const TokenColumns& table, int threads, StopRequest stop = {}) const;
+
+  // Adds the features of gold arcs (of heads, one a word) that occur at least `min_count` times to the vocabularies,
+  // numbered as they are first seen.
+  [[nodiscard]] ByKind<Vocabulary> learn(const TokenColumns& table, std::span<const std::uint16_t> heads,
+                                         std::size_t min_count, StopRequest stop = {}) const;
+
+ private:
+  std::vector<Template> templates_;
+  AtomColumns columns_;
+  Resources resources_;
+  std::vector<Atom> views_;
+  std::vector<ArcTemplates> kinds_;
+};
+
+// The nearest sibling of a modifier on the way to its head, 0 if there is none. heads[0] is not a word's.
+[[nodiscard]] std::size_t nearest_sibling(std::span<const std::uint16_t> heads, std::size_t modifier);
+
+class ArcFeatures {
+ public:
+  // By the vocabularies that learn() made; throws std::invalid_argument if a name is no feature of these templates.
+  ArcFeatures(const ArcExtractor& extractor, const ByKind<Vocabulary>& vocabularies);
+  // By hashing; as many kinds of features as rows of `stride` labels have about as many weights.
+  ArcFeatures(const ArcExtractor& extractor, int hash_bits, std::size_t label_stride);
+
+  [[nodiscard]] const ArcTemplates& templates(ArcTemplates::Kind kind) const {
+    return kinds_[static_cast<std::size_t>(kind)];
+  }
+  [[nodiscard]] const FeatureNumbers& numbers(ArcTemplates::Kind kind) const {
+    return numbers_[static_cast<std::size_t>(kind)];
+  }
+  [[nodiscard]] std::size_t views() const { return views_; }
+
+ private:
+  std::vector<ArcTemplates> kinds_;
+  std::size_t views_;
+  ByKind<FeatureNumbers> numbers_;
+};
+
+}  // namespace marginloom

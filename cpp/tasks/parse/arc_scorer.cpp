@@ -1,0 +1,206 @@
+#include "tasks/parse/arc_scorer.hpp"
+
+#include <algorithm>
+
+#include "core/kernels.hpp"
+
+namespace marginloom {
+namespace {
+
+using Kind = ArcTemplates::Kind;
+
+}  // namespace
+
+ParseWeights::ParseWeights(const ArcFeatures& features, std::size_t label_count) {
+  siblings = features.numbers(Kind::arc).size();
+  stride = padded(label_count);
+  labels = padded(siblings + features.numbers(Kind::sibling).size());
+  size = labels + features.numbers(Kind::label).size() * stride;
+}
+
+void ArcScorer::load(const WordValues& words, bool siblings, bool labels) {
+  features_.templates(Kind::arc).compute_parts(words, parts_[0]);
+  if (siblings) features_.templates(Kind::sibling).compute_parts(words, parts_[1]);
+  if (labels) features_.templates(Kind::label).compute_parts(words, parts_[2]);
+  compute_shapes(words.length());
+}
+
+void ArcScorer::compute_shapes(std::size_t length) {
+  if (length <= farthest_ && !shapes_.empty()) return;
+  const ArcTemplates& templates = features_.templates(Kind::arc);
+  farthest_ = std::max<std::size_t>(2 * length, 64);
+  const std::size_t width = 2 * farthest_ + 1;
+  shapes_.resize(templates.size() * width);
+  for (std::size_t line = 0; line < templates.size(); ++line) {
+    for (std::size_t place = 0; place < width; ++place) {
+      shapes_[line * width + place] = templates.shape(line, farthest_, place);
+    }
+  }
+}
+
+void ArcScorer::score_arcs(WeightView w, ArcScores& scores) {
+  const ArcTemplates& templates = features_.templates(Kind::arc);
+  features_.numbers(Kind::arc).with_numbers([&](auto number) {
+    for (std::size_t line = 0; line < templates.size(); ++line) {
+      if (templates.has_between(line)) {
+        add_between(line, w, number, scores);
+      } else {
+        add_plain(line, w, number, scores);
+      }
+    }
+  });
+}
+
+namespace {
+
+template <class Number>
+double weight_of(WeightView w, Number number, FeatureKey key) {
+  const std::uint32_t place = number(key);
+  return place == KeyTable::unknown ? 0 : w[place];
+}
+
+}  // namespace
+
+template <class Number>
+void ArcScorer::add_plain(std::size_t line, WeightView w, Number number, ArcScores& scores) const {
+  const std::size_t length = scores.length();
+  const FeatureKey* const heads = parts_[0].head(line);
+  const FeatureKey* const modifiers = parts_[0].modifier(line);
+  const FeatureKey* const middle = shapes_.data() + line * (2 * farthest_ + 1) + farthest_;
+  for (std::size_t h = 0; h <= length; ++h) {
+    const FeatureKey first = heads[h];
+    if (first == 0) continue;
+    const FeatureKey* const shape = middle - h;
+    double* const row = scores.row(h);
+    for (std::size_t m = 1; m <= length; ++m) {
+      if (modifiers[m] != 0) row[m] += weight_of(w, number, first + modifiers[m] + shape[m]);
+    }
+  }
+}
+
+// For each head outwards, so that what lies between grows by a word at a time.
+template <class Number>
+void ArcScorer::add_between(std::size_t line, WeightView w, Number number, ArcScores& scores) {
+  const std::size_t length = scores.length();
+  const FeatureKey* const heads = parts_[0].head(line);
+  const FeatureKey* const modifiers = parts_[0].modifier(line);
+  const FeatureKey* const others = parts_[0].other(line);
+  const FeatureKey* const middle = shapes_.data() + line * (2 * farthest_ + 1) + farthest_;
+  for (std::size_t h = 0; h <= length; ++h) {
+    if (heads[h] == 0) continue;
+    double* const row = scores.row(h);
+    const auto add = [&](std::size_t m) {
+      if (modifiers[m] != 0) {
+        const FeatureKey sum = heads[h] + modifiers[m] + middle[static_cast<std::ptrdiff_t>(m - h)];
+        for (const FeatureKey other : seen_) row[m] += weight_of(w, number, sum + other);
+      }
+      if (others[m] != 0 && std::ranges::find(seen_, others[m]) == seen_.end()) seen_.push_back(others[m]);
+    };
+    seen_.clear();
+    for (std::size_t m = h + 1; m <= length; ++m) add(m);
+    seen_.clear();
+    for (std::size_t m = h; m-- > 1;) add(m);
+  }
+}
+
+void ArcScorer::score_arcs(const KeptArcs& kept, WeightView w, ArcScores& scores) {
+  const std::size_t length = scores.length();
+  const std::uint32_t* number = kept.numbers.data();
+  std::size_t arc = 0;
+  for (std::size_t h = 0; h <= length; ++h) {
+    for (std::size_t m = 1; m <= length; ++m, ++arc) {
+      double sum = 0;
+      for (const std::uint32_t* const end = kept.numbers.data() + kept.ends[arc]; number != end; ++number) {
+        sum += w[*number];
+      }
+      scores.at(h, m) = sum;
+    }
+  }
+}
+
+KeptArcs ArcScorer::keep(std::size_t length) const {
+  KeptArcs kept;
+  const FeatureNumbers& numbers = features_.numbers(Kind::arc);
+  for (std::size_t h = 0; h <= length; ++h) {
+    for (std::size_t m = 1; m <= length; ++m) {
+      if (m != h) {
+        features_.templates(Kind::arc).visit_arc(parts_[0], h, m, [&](std::size_t, FeatureKey key, std::size_t) {
+          const std::uint32_t number = numbers.find(key);
+          if (number != KeyTable::unknown) kept.numbers.push_back(number);
+        });
+      }
+      kept.ends.push_back(static_cast<std::uint32_t>(kept.numbers.size()));
+    }
+  }
+  kept.numbers.shrink_to_fit();
+  kept.ends.shrink_to_fit();
+  return kept;
+}
+
+double ArcScorer::score_sibling(WeightView w, std::size_t head, std::size_t sibling, std::size_t modifier) const {
+  double sum = 0;
+  const FeatureNumbers& numbers = features_.numbers(Kind::sibling);
+  features_.templates(Kind::sibling)
+      .visit_sibling(parts_[1], head, sibling, modifier, [&](std::size_t, FeatureKey key, std::size_t) {
+        const std::uint32_t number = numbers.find(key);
+        if (number != KeyTable::unknown) sum += w[layout_.siblings + number];
+      });
+  return sum;
+}
+
+void ArcScorer::sort_label_lines() {
+  const ArcTemplates& templates = features_.templates(Kind::label);
+  if (pair_lines_.size() + word_lines_.size() == templates.size()) return;
+  for (std::size_t line = 0; line < templates.size(); ++line) {
+    const bool both = templates.reads_head(line) && templates.reads_modifier(line);
+    (both || templates.has_distance(line) ? pair_lines_ : word_lines_).push_back(line);
+  }
+}
+
+// What one word of an arc and its direction say of labels, once for all of its arcs.
+void ArcScorer::score_words(WeightView w, std::size_t length) {
+  sort_label_lines();
+  const ArcTemplates& templates = features_.templates(Kind::label);
+  const FeatureNumbers& numbers = features_.numbers(Kind::label);
+  const KeyParts& parts = parts_[2];
+  word_scores_.assign(4 * (length + 1) * layout_.stride, 0.0);
+  label_scores_.resize(layout_.stride);
+  for (std::size_t place = 0; place < 4 * (length + 1); ++place) {
+    const std::size_t word = place / 4;
+    const bool is_modifier = place % 2 == 1;
+    const bool to_right = place % 4 >= 2;
+    rows_.clear();
+    for (const std::size_t line : word_lines_) {
+      if (templates.reads_modifier(line) != is_modifier) continue;
+      const FeatureKey own = is_modifier ? parts.modifier(line)[word] : parts.head(line)[word];
+      if (own == 0) continue;
+      const FeatureKey rest = is_modifier ? parts.head(line)[0] : parts.modifier(line)[0];
+      const std::uint32_t row = numbers.find(own + rest + templates.shape(line, !to_right, to_right));
+      if (row != KeyTable::unknown) rows_.push_back(row);
+    }
+    kernels().add_rows(w.data() + layout_.labels, rows_.data(), rows_.size(), layout_.stride,
+                       word_scores_.data() + place * layout_.stride);
+  }
+}
+
+void ArcScorer::score_pair(WeightView w, std::size_t head, std::size_t modifier) {
+  const ArcTemplates& templates = features_.templates(Kind::label);
+  const FeatureNumbers& numbers = features_.numbers(Kind::label);
+  const KeyParts& parts = parts_[2];
+  const std::size_t direction = modifier > head ? 2 : 0;
+  const double* const of_head = word_scores_.data() + (4 * head + direction) * layout_.stride;
+  const double* const of_modifier = word_scores_.data() + (4 * modifier + direction + 1) * layout_.stride;
+  for (std::size_t label = 0; label < layout_.stride; ++label)
+    label_scores_[label] = of_head[label] + of_modifier[label];
+  rows_.clear();
+  for (const std::size_t line : pair_lines_) {
+    const FeatureKey first = parts.head(line)[head];
+    const FeatureKey second = parts.modifier(line)[modifier];
+    if (first == 0 || second == 0) continue;
+    const std::uint32_t row = numbers.find(first + second + templates.shape(line, head, modifier));
+    if (row != KeyTable::unknown) rows_.push_back(row);
+  }
+  kernels().add_rows(w.data() + layout_.labels, rows_.data(), rows_.size(), layout_.stride, label_scores_.data());
+}
+
+}  // namespace marginloom

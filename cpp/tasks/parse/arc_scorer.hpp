@@ -1,0 +1,91 @@
+// Scores of all arcs of one sentence from the weights of their features.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/aligned_vector.hpp"
+#include "core/types.hpp"
+#include "features/arc_features.hpp"
+#include "tasks/parse/trees.hpp"
+
+namespace marginloom {
+
+// Where the weights of each kind of features begin; those of labels are rows of `stride`, a column a label.
+struct ParseWeights {
+  std::size_t siblings = 0;
+  std::size_t labels = 0;
+  std::size_t stride = 0;
+  std::size_t size = 0;
+
+  ParseWeights() = default;
+  ParseWeights(const ArcFeatures& features, std::size_t label_count);
+};
+
+// Labels that arcs may have: those from the root, and the others.
+struct LabelMasks {
+  std::vector<std::uint16_t> at_root, elsewhere;
+
+  [[nodiscard]] const std::vector<std::uint16_t>& of(std::size_t head) const { return head == 0 ? at_root : elsewhere; }
+};
+
+// Numbers of the features of all arcs of a sentence, of head 0 first; none if they are not kept.
+struct KeptArcs {
+  std::vector<std::uint32_t> ends;
+  std::vector<std::uint32_t> numbers;
+};
+
+// Memory of one thread. After load() of a sentence it scores its arcs with some weights, which it does not keep.
+class ArcScorer {
+ public:
+  ArcScorer(const ArcFeatures& features, const ParseWeights& layout) : features_(features), layout_(layout) {}
+
+  void load(const WordValues& words, bool siblings, bool labels);
+  [[nodiscard]] const KeyParts& parts(ArcTemplates::Kind kind) const { return parts_[static_cast<std::size_t>(kind)]; }
+
+  void score_arcs(WeightView w, ArcScores& scores);
+  static void score_arcs(const KeptArcs& kept, WeightView w, ArcScores& scores);
+  [[nodiscard]] KeptArcs keep(std::size_t length) const;
+
+  [[nodiscard]] double score_sibling(WeightView w, std::size_t head, std::size_t sibling, std::size_t modifier) const;
+
+  // For every arc, the scores of all labels in turn: call(head, modifier, scores).
+  template <class Call>
+  void score_labels(WeightView w, std::size_t length, Call call);
+
+ private:
+  template <class Number>
+  void add_plain(std::size_t line, WeightView w, Number number, ArcScores& scores) const;
+  template <class Number>
+  void add_between(std::size_t line, WeightView w, Number number, ArcScores& scores);
+  void compute_shapes(std::size_t length);
+  void sort_label_lines();
+  void score_words(WeightView w, std::size_t length);
+  void score_pair(WeightView w, std::size_t head, std::size_t modifier);
+
+  const ArcFeatures& features_;
+  const ParseWeights& layout_;
+  ByKind<KeyParts> parts_;
+  std::vector<FeatureKey> shapes_;  // of lines of arcs, by the distance from the head
+  std::size_t farthest_ = 0;
+  std::vector<FeatureKey> seen_;
+  std::vector<std::size_t> pair_lines_, word_lines_;  // of labels: those that read both words of an arc, and the others
+  AlignedVector<double> word_scores_;                 // a row of labels for each direction, role and word
+  AlignedVector<double> label_scores_;
+  std::vector<std::uint32_t> rows_;
+};
+
+template <class Call>
+void ArcScorer::score_labels(WeightView w, std::size_t length, Call call) {
+  score_words(w, length);
+  for (std::size_t h = 0; h <= length; ++h) {
+    for (std::size_t m = 1; m <= length; ++m) {
+      if (m == h) continue;
+      score_pair(w, h, m);
+      call(h, m, label_scores_.data());
+    }
+  }
+}
+
+}  // namespace marginloom

@@ -1,0 +1,132 @@
+// The task of finding dependency trees, and features of their arcs, for Python.
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+
+#include <utility>
+
+#include "bindings/bindings.hpp"
+#include "bindings/inputs.hpp"
+#include "bindings/resources.hpp"
+#include "bindings/structs.hpp"
+#include "core/kernels.hpp"
+#include "tasks/parse/parse.hpp"
+
+namespace marginloom::python {
+namespace {
+
+using Kind = ArcTemplates::Kind;
+
+void make_arc_extractor(ArcExtractor* self, const std::string& templates, std::size_t word_column,
+                        std::optional<std::size_t> pos_column, std::optional<std::size_t> xpos_column,
+                        const Vocabulary& cluster_words, std::vector<std::string> cluster_paths,
+                        const NamedPhrases& gazetteers) {
+  new (self) ArcExtractor(parse_templates(templates, Scope::arcs), {word_column, pos_column, xpos_column},
+                          make_resources(cluster_words, std::move(cluster_paths), gazetteers));
+}
+
+nb::object word_values_of(const ArcExtractor& self, const TokenColumns& table, int threads) {
+  auto values = [&](StopRequest& stop) { return self.values(table, threads, stop); };
+  return nb::cast(to_numpy(interruptible(values)));
+}
+
+ByKind<Vocabulary> learn(const ArcExtractor& self, const TokenColumns& table, const InputArray<std::uint16_t>& heads,
+                         std::size_t min_count) {
+  auto learn = [&](StopRequest& stop) { return self.learn(table, view(heads), min_count, stop); };
+  return interruptible(learn);
+}
+
+std::vector<std::string> template_names(const ArcExtractor& self) {
+  std::vector<std::string> names;
+  for (const Template& line : self.templates()) names.push_back(line.name);
+  return names;
+}
+
+ByKind<std::size_t> feature_counts(const ArcFeatures& self) {
+  return {self.numbers(Kind::arc).size(), self.numbers(Kind::sibling).size(), self.numbers(Kind::label).size()};
+}
+
+// ParseData as arrays, which it keeps.
+struct ParseArrays {
+  InputArray<std::uint64_t> sentences = {};
+  InputArray<std::uint64_t> values = {};
+  OptionalArray<Head> heads = {};
+  OptionalArray<std::uint16_t> labels = {};
+
+  [[nodiscard]] ParseData data() const {
+    return {view(sentences), view(values), view_or_empty(heads), view_or_empty(labels)};
+  }
+};
+
+struct ParseChoices {
+  bool projective = true;
+  bool siblings = false;
+  bool one_root = true;
+  std::size_t label_count = 0;
+  std::vector<std::uint16_t> root_labels = {};
+  std::vector<std::uint16_t> other_labels = {};
+  std::size_t memory = 0;
+
+  [[nodiscard]] ParseOptions options() const {
+    return {projective, siblings, one_root, label_count, {root_labels, other_labels}, memory};
+  }
+};
+
+void make_task(ParseTask* self, const ParseArrays& data, const ParseChoices& options,
+               std::shared_ptr<const ArcFeatures> features, int threads) {
+  const nb::gil_scoped_release release;
+  new (self) ParseTask(data.data(), options.options(), std::move(features), threads);
+}
+
+void bind(nb::module_& module) {
+  nb::class_<ArcExtractor>(module, "ArcExtractor")
+      .def("__init__", &make_arc_extractor, nb::arg("templates"), nb::arg("word_column"), nb::arg("pos_column").none(),
+           nb::arg("xpos_column").none(), nb::arg("cluster_words"), nb::arg("cluster_paths"), nb::arg("gazetteers"))
+      .def("templates", &template_names)
+      .def("values", &word_values_of, nb::arg("table"), nb::arg("threads"))
+      .def("learn", &learn, nb::arg("table"), nb::arg("heads"), nb::arg("min_count"))
+      .def("described", [](const ArcExtractor& self, std::size_t kind, const std::string& name) {
+        if (kind > 2) throw std::invalid_argument("there are three kinds of features");
+        return self.of(static_cast<Kind>(kind)).described(name);
+      });
+  nb::class_<ArcFeatures>(module, "ArcFeatures")
+      .def_static(
+          "by_vocabularies",
+          [](const ArcExtractor& extractor, const Vocabulary& arcs, const Vocabulary& siblings,
+             const Vocabulary& labels) {
+            return std::make_shared<ArcFeatures>(extractor, ByKind<Vocabulary>{arcs, siblings, labels});
+          },
+          nb::arg("extractor"), nb::arg("arcs"), nb::arg("siblings"), nb::arg("labels"))
+      .def_static(
+          "by_hashing",
+          [](const ArcExtractor& extractor, int hash_bits, std::size_t label_count) {
+            return std::make_shared<ArcFeatures>(extractor, hash_bits, padded(label_count));
+          },
+          nb::arg("extractor"), nb::arg("hash_bits"), nb::arg("label_count"))
+      .def_prop_ro("counts", &feature_counts);
+  bind_options(module, "ParseData", Field{"sentences", &ParseArrays::sentences}, Field{"values", &ParseArrays::values},
+               Field{"heads", &ParseArrays::heads}, Field{"labels", &ParseArrays::labels});
+  using Choices = ParseChoices;
+  bind_options(module, "ParseOptions", Field{"projective", &Choices::projective}, Field{"siblings", &Choices::siblings},
+               Field{"one_root", &Choices::one_root}, Field{"label_count", &Choices::label_count},
+               Field{"root_labels", &Choices::root_labels}, Field{"other_labels", &Choices::other_labels},
+               Field{"memory", &Choices::memory});
+  nb::class_<ParseTask, Task>(module, "ParseTask")
+      .def("__init__", &make_task, nb::arg("data"), nb::arg("options"), nb::arg("features"), nb::arg("threads"),
+           nb::keep_alive<1, 2>())
+      .def_static(
+          "weight_count",
+          [](const ArcFeatures& features, std::size_t label_count) { return ParseWeights(features, label_count).size; },
+          nb::arg("features"), nb::arg("label_count"))
+      .def_prop_ro("first_sibling", [](const ParseTask& self) { return self.layout().siblings; })
+      .def_prop_ro("first_label_row", [](const ParseTask& self) { return self.layout().labels; })
+      .def_prop_ro("stride", [](const ParseTask& self) { return self.layout().stride; })
+      .def_prop_ro("bytes_per_label", &ParseTask::bytes_per_label)
+      .def_prop_ro("kept_bytes", &ParseTask::kept_bytes);
+}
+
+const TaskBinding binding(bind);
+
+}  // namespace
+}  // namespace marginloom::python
