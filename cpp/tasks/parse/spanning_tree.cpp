@@ -46,14 +46,14 @@ void SpanningTree::start(const ArcScores& scores, bool one_root) {
   tops_.resize(side_);
   state_.assign(2 * side_, unseen);
   state_[0] = done;
-  const auto forbidden = static_cast<std::int64_t>(side_);  // no tree has so many arcs from the root
+  const auto from_root = one_root ? static_cast<std::int64_t>(side_) : 0;  // no tree has so many arcs
   for (std::size_t m = 0; m < side_; ++m) {
     nodes_[m].row = m;
     tops_[m] = m;
     for (std::size_t h = 0; h < side_ && m > 0; ++h) {
       const double score = scores.at(h, m);
       const bool allowed = score > -std::numeric_limits<double>::infinity();
-      const std::int64_t faults = (allowed ? 0 : forbidden) + (one_root && h == 0 ? 1 : 0);
+      const std::int64_t faults = (allowed ? 0 : 1) + (h == 0 ? from_root : 0);
       worths_[m * side_ + h] = {faults, allowed ? score : 0};
       modifiers_[m * side_ + h] = static_cast<Head>(m);
     }

@@ -4,9 +4,9 @@
 // replaces.
 //
 // The algorithm works for scores from any ordered group. Here a score is a pair, compared by its first part first:
-// counts of what a tree must not have (forbidden arcs, and arcs from the root where there is to be one), then the sum.
-// A tree with a single arc from the root always exists, so the best tree by pairs is the best of those: exactly, and
-// without a penalty that would have to be large enough and yet not swallow the digits of scores.
+// how often there is what should not be (arcs from the root where there is to be one, then forbidden arcs), then the
+// sum. A tree with a single arc from the root always exists, so the best tree by pairs is the best of those: exactly,
+// and without a penalty that would have to be large enough and yet not swallow the digits of scores.
 #pragma once
 
 #include <cstdint>

@@ -60,7 +60,7 @@ TEST("interruption: encoding ends between tokens and sentences") {
     (void)attributes.encode_attributes(vocabulary, true, stop);
   });
   const ColumnTable columns(repeated("a X\n\n"), ColumnFormat::conll, "f", 1);
-  const Extractor extractor(marginloom::parse_templates("word[0]"), {0, {}}, {});
+  const Extractor extractor(marginloom::parse_templates("word[0]"), {0, {}, {}}, {});
   Vocabulary vocabulary;
   check_ends([&](StopRequest stop) { (void)extractor.learn(columns, vocabulary, 1, stop); });
   check_ends([&](StopRequest stop) { (void)extractor.encode(columns, vocabulary, 1, stop); });

@@ -1,0 +1,232 @@
+// Searches for trees against all trees there are.
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "all_trees.hpp"
+#include "core/random.hpp"
+#include "features/arc_features.hpp"
+#include "problems.hpp"
+#include "tasks/parse/eisner.hpp"
+#include "tasks/parse/k_best_trees.hpp"
+#include "tasks/parse/rearrange.hpp"
+#include "tasks/parse/sibling_eisner.hpp"
+#include "tasks/parse/spanning_tree.hpp"
+#include "test.hpp"
+
+using marginloom::ArcScores;
+using marginloom::Eisner;
+using marginloom::Heads;
+using marginloom::nearest_sibling;
+using marginloom::Random;
+using marginloom::SiblingEisner;
+using marginloom::SpanningTree;
+
+namespace {
+
+constexpr double never = -std::numeric_limits<double>::infinity();
+
+ArcScores random_scores(std::size_t length, Random& random) {
+  ArcScores scores;
+  scores.resize(length);
+  for (std::size_t h = 0; h <= length; ++h) {
+    for (std::size_t m = 1; m <= length; ++m) scores.at(h, m) = problems::eighths(random);
+  }
+  return scores;
+}
+
+// Scores of siblings that are drawn once each.
+class RandomSiblings {
+ public:
+  explicit RandomSiblings(Random& random) : random_(random) {}
+  double operator()(std::size_t head, std::size_t sibling, std::size_t modifier) {
+    const auto [place, is_new] = known_.try_emplace({head, sibling, modifier}, 0.0);
+    if (is_new) place->second = problems::eighths(random_);
+    return place->second;
+  }
+  double sum(const Heads& heads) {
+    double sum = 0;
+    for (std::size_t m = 1; m < heads.size(); ++m) sum += (*this)(heads[m], nearest_sibling(heads, m), m);
+    return sum;
+  }
+
+ private:
+  Random& random_;
+  std::map<std::tuple<std::size_t, std::size_t, std::size_t>, double> known_;
+};
+
+template <class Score>
+double best_of(const std::vector<Heads>& trees, Score score) {
+  double best = never;
+  for (const Heads& tree : trees) best = std::max(best, score(tree));
+  return best;
+}
+
+template <class Search>
+void check_first_order(bool projective, std::size_t longest, Search search) {
+  Random random(7);
+  for (std::size_t length = 0; length <= longest; ++length) {
+    for (const bool one_root : {true, false}) {
+      const auto trees = all_trees::of(length, projective, one_root);
+      for (int turn = 0; turn < 60; ++turn) {
+        const ArcScores scores = random_scores(length, random);
+        Heads heads;
+        const double found = search(scores, one_root, heads);
+        CHECK(found == best_of(trees, [&](const Heads& tree) { return sum_of_arcs(scores, tree); }));
+        CHECK(std::ranges::find(trees, heads) != trees.end());
+        CHECK(sum_of_arcs(scores, heads) == found);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST("trees: what is a tree and what is projective agrees with the definitions") {
+  for (std::size_t length = 0; length <= 4; ++length) {
+    const auto any = all_trees::of(length, false, false);
+    for (const Heads& tree : any) {
+      CHECK(marginloom::is_tree(tree, false));
+      CHECK(marginloom::is_projective(tree) == all_trees::has_no_gap(tree));
+      const bool one = length == 0 || std::count(tree.begin() + 1, tree.end(), 0) == 1;
+      CHECK(marginloom::is_tree(tree, true) == one);
+    }
+  }
+  CHECK(!marginloom::is_tree(Heads{0, 2, 1, 0}, false));
+  CHECK(!marginloom::is_tree(Heads{0, 1}, false));
+  CHECK(!marginloom::is_tree(Heads{0, 3}, false));
+}
+
+TEST("trees: numbers of trees are the known ones") {
+  CHECK(all_trees::of(4, false, false).size() == 125);  // 5^3
+  CHECK(all_trees::of(4, false, true).size() == 64);    // 4^3
+  CHECK(all_trees::of(4, true, false).size() == 55);
+  CHECK(all_trees::of(4, true, true).size() == 30);
+}
+
+TEST("eisner: finds the best projective tree") {
+  Eisner eisner;
+  check_first_order(true, 5, [&](const ArcScores& scores, bool one_root, Heads& heads) {
+    return eisner.best_tree(scores, one_root, heads);
+  });
+}
+
+TEST("spanning tree: finds the best tree") {
+  SpanningTree search;
+  check_first_order(false, 5, [&](const ArcScores& scores, bool one_root, Heads& heads) {
+    return search.best_tree(scores, one_root, heads);
+  });
+}
+
+TEST("spanning tree: one root is exact whatever the size of scores") {
+  SpanningTree search;
+  ArcScores scores;
+  scores.resize(3);
+  const double huge = 1e12;
+  for (std::size_t m = 1; m <= 3; ++m) scores.at(0, m) = huge;
+  scores.at(1, 2) = 0.25;
+  scores.at(3, 2) = 0.5;
+  scores.at(1, 3) = 0.125;
+  scores.at(3, 1) = 0.25;
+  Heads heads;
+  CHECK(search.best_tree(scores, true, heads) == huge + 0.75);
+  CHECK(heads == (Heads{0, 3, 3, 0}));
+}
+
+TEST("spanning tree: long sentences end as trees that no single arc improves") {
+  Random random(8);
+  SpanningTree search;
+  for (const std::size_t length : {40, 300}) {
+    ArcScores scores = random_scores(length, random);
+    Heads heads;
+    for (const bool one_root : {true, false}) {
+      const double found = search.best_tree(scores, one_root, heads);
+      CHECK(marginloom::is_tree(heads, one_root));
+      for (std::size_t m = 1; m <= length; m += 7) {
+        for (std::size_t h = 1; h <= length; ++h) {
+          Heads other = heads;
+          other[m] = static_cast<marginloom::Head>(h);
+          if (marginloom::is_tree(other, one_root)) CHECK(sum_of_arcs(scores, other) <= found);
+        }
+      }
+    }
+  }
+}
+
+TEST("sibling eisner: finds the best projective tree of second order") {
+  Random random(9);
+  SiblingEisner search;
+  for (std::size_t length = 0; length <= 5; ++length) {
+    for (const bool one_root : {true, false}) {
+      const auto trees = all_trees::of(length, true, one_root);
+      for (int turn = 0; turn < 60; ++turn) {
+        const ArcScores scores = random_scores(length, random);
+        RandomSiblings siblings(random);
+        const auto score = [&](const Heads& tree) { return sum_of_arcs(scores, tree) + siblings.sum(tree); };
+        Heads heads;
+        const double found = search.best_tree(scores, one_root, std::ref(siblings), heads);
+        CHECK(found == best_of(trees, score));
+        CHECK(score(heads) == found);
+        CHECK(std::ranges::find(trees, heads) != trees.end());
+      }
+    }
+  }
+}
+
+TEST("rearrangement: never worse than its start, a tree, and what it gains is true") {
+  Random random(10);
+  SiblingEisner search;
+  marginloom::Rearrangement rearrangement;
+  std::size_t raised = 0;
+  for (std::size_t length = 1; length <= 6; ++length) {
+    for (const bool one_root : {true, false}) {
+      for (int turn = 0; turn < 60; ++turn) {
+        const ArcScores scores = random_scores(length, random);
+        RandomSiblings siblings(random);
+        Heads heads;
+        const double start = search.best_tree(scores, one_root, std::ref(siblings), heads);
+        const double gained = rearrangement.improve(scores, one_root, std::ref(siblings), heads);
+        CHECK(gained >= 0);
+        raised += gained > 0 ? 1 : 0;
+        CHECK(marginloom::is_tree(heads, one_root));
+        CHECK_NEAR(sum_of_arcs(scores, heads) + siblings.sum(heads), start + gained, 1e-9);
+      }
+    }
+  }
+  CHECK(raised > 50);
+}
+
+TEST("k best trees: the best ones in order, each once, for every exact search") {
+  Random random(11);
+  Eisner eisner;
+  SpanningTree spanning_tree;
+  marginloom::KBestTrees k_best;
+  for (const bool projective : {true, false}) {
+    for (std::size_t length = 1; length <= 4; ++length) {
+      for (const bool one_root : {true, false}) {
+        const ArcScores scores = random_scores(length, random);
+        const auto search = [&](const ArcScores& some, Heads& heads) {
+          return projective ? eisner.best_tree(some, one_root, heads) : spanning_tree.best_tree(some, one_root, heads);
+        };
+        auto trees = all_trees::of(length, projective, one_root);
+        std::vector<double> expected;
+        for (const Heads& tree : trees) expected.push_back(sum_of_arcs(scores, tree));
+        std::ranges::sort(expected, std::greater());
+        for (const std::size_t k : {std::size_t{1}, std::size_t{3}, trees.size() + 5}) {
+          std::vector<Heads> found;
+          std::vector<double> sums;
+          k_best.find(scores, k, search, [&](const Heads& heads, double score) {
+            found.push_back(heads);
+            sums.push_back(score);
+            return true;
+          });
+          CHECK(sums == std::vector<double>(expected.begin(), expected.begin() + std::min(k, expected.size())));
+          std::ranges::sort(found);
+          CHECK(std::ranges::adjacent_find(found) == found.end());
+        }
+      }
+    }
+  }
+}
