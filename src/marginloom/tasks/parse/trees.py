@@ -24,6 +24,8 @@ NO_ROOT = "no root"
 CYCLE = "cycle"
 ROOTS = "roots"
 
+_LONG = 1000  # words from which on it is worth asking how much memory there is
+
 
 @dataclasses.dataclass(frozen=True)
 class Fault:
@@ -205,11 +207,12 @@ class _Lifting:
 
     def __init__(self, heads: list[int]) -> None:
         n = len(heads)
-        require_memory(
-            f"finding the crossing arcs of a sentence of {n:,} words",
-            {"words below each word": n * n // 8},
-            "leave out this sentence, or split it",
-        )
+        if n > _LONG:
+            require_memory(
+                f"finding the crossing arcs of a sentence of {n:,} words",
+                {"words below each word": n * n // 8},
+                "leave out this sentence, or split it",
+            )
         self.heads = [0, *heads]
         self._children: list[list[int]] = [[] for _ in range(n + 1)]
         for word in range(1, n + 1):
