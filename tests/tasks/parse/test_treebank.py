@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from marginloom.errors import InputError, MarginloomError
 from marginloom.io.conll import parse, read_corpus
 from marginloom.io.formats import TREEBANKS
-from marginloom.tasks.parse.treebank import Treebank, read_conllu
+from marginloom.tasks.parse.files import read_conllu
+from marginloom.tasks.parse.treebank import Treebank
 
 TEXT = """\
 # text = al mar, ya

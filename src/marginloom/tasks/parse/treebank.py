@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
-import os
 import re
 from typing import Any
 
@@ -12,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom.errors import InputError
-from marginloom.io.conll import ColumnCorpus, read_corpus
-from marginloom.io.files import StrPath
-from marginloom.io.formats import TREEBANKS
+from marginloom.io.conll import ColumnCorpus
 from marginloom.labels.numbered import NumberedLabels
 from marginloom.tasks.parse.sentences import checked_sentences, checked_trees, offsets_of, place_in_lists
 
@@ -171,47 +167,3 @@ def _check_order(corpus: ColumnCorpus, sentences: NDArray[np.uint64]) -> None:
             f"{_place(corpus, sentences, token)}: found the ID {found[:80]!r}, expected {expected[token]}; number the "
             "words of each sentence from 1 on, as heads refer to these numbers"
         )
-
-
-def read_conllu(
-    path: StrPath, format: str | None = None
-) -> tuple[list[list[tuple[str, str, str]]], list[list[tuple[int, str]]]]:
-    r"""Read sentences and their trees from a file.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file, plain, .gz or .xz.
-    format : {"conllu", "conlluplus", "conllx"}, optional
-        By default as the name says: ``.conllup`` is CoNLL-U Plus, ``.conll`` CoNLL-X, everything else CoNLL-U.
-
-    Returns
-    -------
-    X : list of list of (form, upos, xpos)
-        The words of each sentence. In CoNLL-X the last two are CPOSTAG and POSTAG.
-    y : list of list of (head, label)
-        Their trees; the head of roots is 0.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, a column is missing or a head is none; the message names file and line.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "example.conllu")
-    ...     size = path.write_text("1\tGo\tgo\tVERB\tVB\t_\t0\troot\t_\t_\n")
-    ...     read_conllu(path)
-    ([[('Go', 'VERB', 'VB')]], [[(0, 'root')]])
-    """
-    corpus = read_corpus([os.fspath(path)], format, known=TREEBANKS)
-    columns = [corpus.labels(corpus.column(name)).values().tolist() for name in ("FORM", "UPOS", "XPOS")]
-    bank = Treebank.from_corpus(corpus)
-    assert bank.labels is not None
-    words = list(zip(*columns, strict=True))
-    nodes = list(zip(bank.heads.tolist(), bank.labels.values().tolist(), strict=True))
-    bounds = bank.sentences.tolist()
-    parts = [slice(start, end) for start, end in itertools.pairwise(bounds)]
-    return [words[part] for part in parts], [nodes[part] for part in parts]
