@@ -55,15 +55,40 @@ nb::object encode_column(Vocabulary& vocabulary, const ColumnTable& table, std::
   return nb::cast(to_numpy(std::move(numbers)));
 }
 
-nb::object with_labels(const ColumnTable& table, const Vocabulary& labels, const InputArray<std::uint16_t>& numbers,
-                       std::size_t column, std::size_t k) {
-  const std::vector<std::string_view> names = label_names(labels, numbers, table.tokens() * k);
+nb::object with_cells(const ColumnTable& table, const std::vector<std::string_view>& cells,
+                      const std::vector<std::size_t>& columns) {
   std::string text;
   {
     const nb::gil_scoped_release release;
-    text = table.with_labels(names, column, k);
+    text = table.with_cells(cells, columns);
   }
   return nb::bytes(text.data(), text.size());
+}
+
+nb::object with_labels(const ColumnTable& table, const Vocabulary& labels, const InputArray<std::uint16_t>& numbers,
+                       std::size_t column, std::size_t k) {
+  return with_cells(table, label_names(labels, numbers, table.tokens() * k), std::vector<std::size_t>(k, column));
+}
+
+// What a column is to hold: the names of the numbers of all tokens.
+using NewColumn = std::tuple<std::size_t, const Vocabulary*, InputArray<std::uint32_t>>;
+
+nb::object with_columns(const ColumnTable& table, const std::vector<NewColumn>& columns) {
+  const std::size_t k = columns.size();
+  std::vector<std::size_t> places;
+  std::vector<std::string_view> cells(table.tokens() * k);
+  for (std::size_t i = 0; i < k; ++i) {
+    const auto& [place, names, numbers] = columns[i];
+    if (table.tokens() > 0 && place >= table.columns()) throw std::invalid_argument("there is no such column");
+    if (numbers.size() != table.tokens()) throw std::invalid_argument("there are too few or too many cells");
+    for (std::size_t t = 0; t < numbers.size(); ++t) {
+      const std::uint32_t number = numbers.data()[t];
+      if (number >= names->size()) throw std::invalid_argument("a cell is beyond the vocabulary");
+      cells[t * k + i] = names->name(number);
+    }
+    places.push_back(place);
+  }
+  return with_cells(table, cells, places);
 }
 
 }  // namespace
@@ -122,17 +147,18 @@ void bind_text(nb::module_& module) {
   nb::class_<ColumnTable, TokenColumns>(module, "ColumnTable")
       .def(
           "__init__",
-          [](ColumnTable* self, const nb::bytes& text, bool conllu, const std::string& name, std::size_t first_line,
-             std::size_t columns, std::optional<std::size_t> id_column) {
+          [](ColumnTable* self, const nb::bytes& text, bool tabs_only, const std::string& name, std::size_t first_line,
+             std::size_t columns, std::optional<std::size_t> id_column, bool comments) {
             std::string owned = as_string(text);
-            ColumnFormat format = conllu ? ColumnFormat::conllu : ColumnFormat::conll;
-            if (conllu) format.id = id_column;
+            ColumnFormat format = ColumnFormat::conll;
+            if (tabs_only) format = comments ? ColumnFormat::conllu : ColumnFormat::conllx;
+            if (tabs_only && comments) format.id = id_column;
             interruptible([&](StopRequest& stop) {
               new (self) ColumnTable(std::move(owned), format, name, first_line, columns, stop);
             });
           },
-          nb::arg("text"), nb::arg("conllu"), nb::arg("name"), nb::arg("first_line"), nb::arg("columns"),
-          nb::arg("id_column").none() = 0)
+          nb::arg("text"), nb::arg("tabs_only"), nb::arg("name"), nb::arg("first_line"), nb::arg("columns"),
+          nb::arg("id_column").none() = 0, nb::arg("comments") = true)
       .def_prop_ro("name", &ColumnTable::name)
       .def_prop_ro("columns", &ColumnTable::columns)
       .def_prop_ro("tokens", &ColumnTable::tokens)
@@ -148,7 +174,8 @@ void bind_text(nb::module_& module) {
              return self.line_number(token);
            })
       .def_prop_ro("line_with_spaces", &ColumnTable::line_with_spaces)
-      .def("with_labels", &with_labels, nb::arg("labels"), nb::arg("numbers"), nb::arg("column"), nb::arg("k") = 1);
+      .def("with_labels", &with_labels, nb::arg("labels"), nb::arg("numbers"), nb::arg("column"), nb::arg("k") = 1)
+      .def("with_columns", &with_columns, nb::arg("columns"));
 }
 
 }  // namespace marginloom::python

@@ -73,7 +73,9 @@ void ColumnTable::check_count(std::size_t cells, std::size_t number, bool has_sp
   if (cells == columns_) return;
   std::string problem = "found " + std::to_string(cells) + (cells == 1 ? " column, expected " : " columns, expected ") +
                         std::to_string(columns_);
-  if (format_.tabs_only) {
+  if (format_.tabs_only && !format_.comments) {
+    problem += " separated by tabs, as CoNLL-X has";
+  } else if (format_.tabs_only) {
     problem += columns_ == ColumnFormat::conllu.columns ? " separated by tabs, as CoNLL-U has"
                                                         : " separated by tabs, as # global.columns says";
   } else {
@@ -101,7 +103,7 @@ ColumnTable::Line ColumnTable::classify(std::string_view line) const {
   if (std::ranges::all_of(line, is_space)) return Line::blank;
   std::string_view rest = line;
   if (format_.tabs_only) {
-    if (line.front() == '#') return Line::other;
+    if (format_.comments && line.front() == '#') return Line::other;
     if (!format_.id) return Line::token;
     for (std::size_t column = 0; column < *format_.id; ++column) take_cell(rest, true);
     return take_cell(rest, true).find_first_of("-.") == std::string_view::npos ? Line::token : Line::other;
@@ -128,31 +130,39 @@ std::size_t ColumnTable::line_number(std::size_t token) const {
                            std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(lines_[token]), '\n'));
 }
 
-std::string ColumnTable::with_labels(const std::vector<std::string_view>& labels, std::size_t column,
-                                     std::size_t k) const {
+// The line with cells[places[c]] for the cell of column c; columns whose place is beyond the cells stay.
+void ColumnTable::append_replaced(std::string& text, std::string_view line, const std::vector<std::size_t>& places,
+                                  Cells cells) const {
+  for (std::size_t c = 0; c < columns_; ++c) {
+    const std::string_view old = take_cell(line, true);
+    text.append(places[c] < cells.size() ? cells[places[c]] : old);
+    if (c + 1 < columns_) text.push_back('\t');
+  }
+}
+
+std::string ColumnTable::with_cells(const std::vector<std::string_view>& cells,
+                                    const std::vector<std::size_t>& columns) const {
+  const std::size_t k = columns.size();
+  std::vector<std::size_t> places(columns_, k);
+  for (std::size_t i = 0; i < k; ++i) {
+    if (columns[i] < columns_) places[columns[i]] = i;
+  }
   std::string result;
-  result.reserve(text_.size() + 8 * labels.size());
+  result.reserve(text_.size() + 8 * cells.size());
   std::size_t token = 0;
   for (std::size_t position = 0; position < text_.size();) {
-    std::string_view line = line_at(position);
+    const std::string_view line = line_at(position);
     const char* end = line.data() + line.size();
     const bool has_carriage_return = end < text_.data() + text_.size() && *end == '\r';
     const Line kind = classify(line);
+    const Cells own = kind == Line::token ? Cells(cells).subspan(token++ * k, k) : Cells();
     if (kind == Line::token && format_.tabs_only) {
-      for (std::size_t c = 0; c < columns_; ++c) {
-        const std::string_view old = take_cell(line, true);
-        result.append(c == column ? labels[token] : old);
-        if (c + 1 < columns_) result.push_back('\t');
-      }
-      ++token;
+      append_replaced(result, line, places, own);
     } else {
       result.append(line);
       const char separator = line.find('\t') == std::string_view::npos ? ' ' : '\t';
-      for (std::size_t rank = 0; rank < k; ++rank) {
-        if (kind == Line::token) (result += separator) += labels[token * k + rank];
-        if (kind == Line::document_start) (result += separator) += 'O';
-      }
-      token += kind == Line::token;
+      for (const std::string_view cell : own) (result += separator) += cell;
+      for (std::size_t i = 0; i < k && kind == Line::document_start; ++i) (result += separator) += 'O';
     }
     if (has_carriage_return) result.push_back('\r');
     result.push_back('\n');

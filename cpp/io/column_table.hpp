@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,18 +14,21 @@
 namespace marginloom {
 
 struct ColumnFormat {
-  // Tabs alone separate columns, and lines that begin with '#' are comments; else spaces separate too, -DOCSTART- lines
-  // are not tokens, and '#' is an ordinary word.
+  // Tabs alone separate columns; else spaces separate too, and -DOCSTART- lines are not tokens.
   bool tabs_only = false;
+  bool comments = false;          // lines that begin with '#' are comments; else '#' is an ordinary word
   std::optional<std::size_t> id;  // column of numbers: multiword ranges (1-2) and empty nodes (1.1) are not tokens
   std::size_t columns = 0;        // how many there must be; 0 for as many as the first line has
 
   static const ColumnFormat conll;
   static const ColumnFormat conllu;
+  static const ColumnFormat conllx;
 };
 
 inline constexpr ColumnFormat ColumnFormat::conll{};
-inline constexpr ColumnFormat ColumnFormat::conllu{.tabs_only = true, .id = 0, .columns = 10};
+inline constexpr ColumnFormat ColumnFormat::conllu{.tabs_only = true, .comments = true, .id = 0, .columns = 10};
+inline constexpr ColumnFormat ColumnFormat::conllx{
+    .tabs_only = true, .comments = false, .id = std::nullopt, .columns = 10};
 
 class ColumnTable final : public TokenColumns {
  public:
@@ -46,18 +50,21 @@ class ColumnTable final : public TokenColumns {
   // The first line that has tabs, and spaces within what these separate, which were taken for further columns.
   [[nodiscard]] std::optional<std::size_t> line_with_spaces() const { return line_with_spaces_; }
 
-  // The text with more cells a token: labels[token * k] to labels[token * k + k - 1], in new last columns (conll) or
-  // instead of `column` (conllu, k = 1). Everything that is not a token stays as it is; -DOCSTART- lines get "O", to
-  // keep columns even.
-  [[nodiscard]] std::string with_labels(const std::vector<std::string_view>& labels, std::size_t column,
-                                        std::size_t k = 1) const;
+  // The text with k = columns.size() other cells a token: cells[token * k + i] instead of what is in columns[i], where
+  // tabs alone separate columns, and else in the i-th new last column. Everything that is not a token stays as it is;
+  // -DOCSTART- lines get "O", to keep columns even.
+  [[nodiscard]] std::string with_cells(const std::vector<std::string_view>& cells,
+                                       const std::vector<std::size_t>& columns) const;
 
  private:
   enum class Line { blank, other, document_start, token };
+  using Cells = std::span<const std::string_view>;
 
   [[nodiscard]] std::string_view line_at(std::size_t& position) const;
   [[nodiscard]] Line classify(std::string_view line) const;
   [[nodiscard]] std::size_t count_cells(std::string_view line) const;
+  void append_replaced(std::string& text, std::string_view line, const std::vector<std::size_t>& places,
+                       Cells cells) const;
   void check_count(std::size_t cells, std::size_t number, bool has_spaces) const;
   [[noreturn]] void refuse(std::size_t number, const std::string& problem) const;
 

@@ -70,11 +70,12 @@ class ColumnTable(TokenColumns):
     def __init__(
         self,
         text: builtins.bytes,
-        conllu: bool,
+        tabs_only: bool,
         name: str,
         first_line: int,
         columns: int,
         id_column: int | None = ...,
+        comments: bool = ...,
     ) -> None: ...
     @property
     def name(self) -> str: ...
@@ -89,6 +90,7 @@ class ColumnTable(TokenColumns):
     @property
     def line_with_spaces(self) -> int | None: ...
     def with_labels(self, labels: Vocabulary, numbers: UInt16, column: int, k: int = ...) -> builtins.bytes: ...
+    def with_columns(self, columns: Sequence[tuple[int, Vocabulary, UInt32]]) -> builtins.bytes: ...
 
 class AttributeTable:
     def __init__(self, text: builtins.bytes, name: str, first_line: int) -> None: ...

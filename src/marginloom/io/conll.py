@@ -1,4 +1,4 @@
-"""Sentences in CoNLL columns, in CoNLL-U and in CoNLL-U Plus: whole files, and streams in pieces."""
+"""Sentences in CoNLL columns, in CoNLL-U, CoNLL-U Plus and CoNLL-X: whole files, and streams in pieces."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import dataclasses
 import os
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO, Self
 
 import numpy as np
@@ -15,12 +15,19 @@ from numpy.typing import NDArray
 from marginloom import _core
 from marginloom.errors import InputError, InputWarning
 from marginloom.io.files import StrPath, decode_utf8, read_bytes, stream_pieces
-from marginloom.io.formats import CONLL, CONLLU, CONLLU_PLUS, common_format
-from marginloom.labels.numbered import NumberedLabels
+from marginloom.io.formats import CONLL, CONLLU, CONLLU_PLUS, CONLLX, LABELLED, KnownFormats, common_format
+from marginloom.labels.numbered import NumberedLabels, add_strings
 from marginloom.labels.written import written_labels
 
 _HEADER = re.compile(r"# ?global\.columns ?=(.*)")
 _SENTENCE_END = re.compile(rb"\n[ \t]*\r?\n")
+_NAMES = {
+    CONLLU: ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC"),
+    CONLLX: ("ID", "FORM", "LEMMA", "CPOSTAG", "POSTAG", "FEATS", "HEAD", "DEPREL", "PHEAD", "PDEPREL"),
+}
+_SAME_IN_CONLLX = {"UPOS": "CPOSTAG", "XPOS": "POSTAG"}
+#: Columns on trees that are not predicted: beside new heads they would be wrong.
+_OTHER_TREES = ("DEPS", "PHEAD", "PDEPREL")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,7 +37,7 @@ class Layout:
     Attributes
     ----------
     format : str
-        ``conll``, ``conllu`` or ``conlluplus``.
+        ``conll``, ``conllu``, ``conlluplus`` or ``conllx``.
     names : tuple of str
         What the columns are called; none in ``conll``, where there may be any.
     """
@@ -49,8 +56,8 @@ class Layout:
         """
         if format == CONLL:
             return cls(format)
-        if format == CONLLU:
-            return cls(format, ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC"))
+        if format in _NAMES:
+            return cls(format, _NAMES[format])
         line = text.partition("\n")[0].rstrip("\r")
         matched = _HEADER.fullmatch(line)
         names = tuple(matched[1].split()) if matched else ()
@@ -71,12 +78,29 @@ class Layout:
         """Column, from 1, in which labels are by default; None for the last one."""
         return self.names.index("UPOS") + 1 if "UPOS" in self.names else None
 
+    def column(self, name: str) -> int | None:
+        """Return the index of a column by what it is called in CoNLL-U; None if there is none.
+
+        Examples
+        --------
+        >>> Layout.of("conllx", "", "f").column("UPOS"), Layout.of("conll", "", "f").column("UPOS")
+        (3, None)
+        """
+        if self.format == CONLLX:
+            name = _SAME_IN_CONLLX.get(name, name)
+        return self.names.index(name) if name in self.names else None
+
     def parse(self, text: bytes, name: str, first_line: int, columns: int) -> _core.ColumnTable:
         """Parse text, of which every line must have as many columns as `columns` or else the layout says."""
-        id_column = self.names.index("ID") if "ID" in self.names else None
         try:
             return _core.ColumnTable(
-                text, self.format != CONLL, name, first_line, len(self.names) or columns, id_column
+                text,
+                self.format != CONLL,
+                name,
+                first_line,
+                len(self.names) or columns,
+                self.column("ID"),
+                comments=self.format != CONLLX,
             )
         except ValueError as error:
             raise InputError(str(error)) from error
@@ -157,6 +181,50 @@ class ColumnCorpus:
             column = self.label_column(column) + 1
         return table.with_labels(labels, numbers, (column or 1) - 1, k)
 
+    def column(self, name: str) -> int:
+        """Return the index of a column by what it is called in CoNLL-U; `InputError` if there is none."""
+        found = self.layout.column(name)
+        if found is not None:
+            return found
+        there = f"found the columns {' '.join(self.layout.names)}" if self.layout.names else "found plain columns"
+        advice = (
+            "name it in that line, after '# global.columns =', and give every token one more cell"
+            if self.format == CONLLU_PLUS
+            else "give CoNLL-U or CoNLL-X, and say so with --format"
+        )
+        raise InputError(f"{self.tables[0].name}, line 1: {there}, expected {name} among them; {advice}")
+
+    def with_trees(
+        self,
+        heads: NDArray[np.integer],
+        labels: _core.Vocabulary | None = None,
+        numbers: NDArray[np.integer] | None = None,
+    ) -> bytes:
+        """Return the text of one file with trees in HEAD and DEPREL, and ``_`` in other columns on trees.
+
+        Everything else stays as it is, byte for byte.
+
+        Parameters
+        ----------
+        heads : array of int
+            The head of every word, from 1; 0 for roots.
+        labels : Vocabulary, optional
+            The labels that there are. Without it the label is ``root`` where the head is 0, and ``dep`` elsewhere.
+        numbers : array of int, optional
+            The number of each word's label.
+        """
+        (table,) = self.tables
+        if labels is None or numbers is None:
+            labels, numbers = _vocabulary(["root", "dep"]), heads != 0
+        places = _vocabulary(map(str, range(int(heads.max(initial=0)) + 1)))
+        columns = [
+            (self.column("HEAD"), places, heads.astype(np.uint32)),
+            (self.column("DEPREL"), labels, numbers.astype(np.uint32)),
+        ]
+        nothing, zeros = _vocabulary(["_"]), np.zeros(heads.size, dtype=np.uint32)
+        others = (self.layout.column(name) for name in _OTHER_TREES)
+        return table.with_columns([*columns, *((column, nothing, zeros) for column in others if column is not None)])
+
     @staticmethod
     def _check_column(table: _core.ColumnTable, column: int) -> None:
         if table.tokens and column >= table.columns:
@@ -164,6 +232,12 @@ class ColumnCorpus:
                 f"{table.name}, line {table.line_number(0)}: found {table.columns} columns, and column {column + 1} "
                 "was asked for; name another with --column"
             )
+
+
+def _vocabulary(names: Iterable[str]) -> _core.Vocabulary:
+    found = _core.Vocabulary()
+    add_strings(found, names)
+    return found
 
 
 def parse(data: bytes, format: str, name: str) -> ColumnCorpus:
@@ -188,7 +262,9 @@ def parse(data: bytes, format: str, name: str) -> ColumnCorpus:
     return ColumnCorpus(layout, [table])
 
 
-def read_corpus(paths: Sequence[StrPath], format: str | None = None) -> ColumnCorpus:
+def read_corpus(
+    paths: Sequence[StrPath], format: str | None = None, trained: str | None = None, known: KnownFormats = LABELLED
+) -> ColumnCorpus:
     """Read column files, which must be of one format and have a sentence between them.
 
     Parameters
@@ -196,15 +272,19 @@ def read_corpus(paths: Sequence[StrPath], format: str | None = None) -> ColumnCo
     paths : sequence of paths
         The files, plain, .gz or .xz.
     format : str, optional
-        ``conll``, ``conllu`` or ``conlluplus``; by default as the names say.
+        ``conll``, ``conllu``, ``conlluplus`` or ``conllx``, of those that are known; by default as the names say.
+    trained : str, optional
+        The format of the files that the model was trained on.
+    known : KnownFormats
+        The formats that the task reads, and what ends of names mean to it.
 
     Returns
     -------
     ColumnCorpus
         Their sentences.
     """
-    chosen = common_format(paths, format)
-    if chosen not in (CONLL, CONLLU, CONLLU_PLUS):
+    chosen = common_format(paths, format, trained, known)
+    if chosen not in (CONLL, CONLLU, CONLLU_PLUS, CONLLX):
         raise InputError(f"{os.fspath(paths[0])}: the format is {chosen}, which has no columns")
     files = [parse(read_bytes(path, copies=4), chosen, os.fspath(path)) for path in paths]
     for file in files:

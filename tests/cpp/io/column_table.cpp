@@ -17,6 +17,9 @@ using Labels = std::vector<std::string_view>;
 ColumnTable conll(std::string text) {
   return {std::move(text), ColumnFormat::conll, "train.conll", 1};
 }
+ColumnTable conllx(std::string text) {
+  return {std::move(text), ColumnFormat::conllx, "train.conll", 1};
+}
 ColumnTable conllu(std::string text) {
   return {std::move(text), ColumnFormat::conllu, "train.conllu", 1};
 }
@@ -55,14 +58,14 @@ TEST("column_table: the last line needs no newline") {
   const ColumnTable table = conll("a X\n\nb Y");
   CHECK(table.sentences() == Offsets{0, 1, 2});
   CHECK(table.cell(1, 1) == "Y");
-  CHECK(table.with_labels({"P", "Q"}, 0) == "a X P\n\nb Y Q\n");
+  CHECK(table.with_cells({"P", "Q"}, {0}) == "a X P\n\nb Y Q\n");
 }
 
 TEST("column_table: carriage returns are no part of cells or blank lines") {
   const ColumnTable table = conll("a X\r\n\r\nb Y\r\n");
   CHECK(table.sentences() == Offsets{0, 1, 2});
   CHECK(table.cell(0, 1) == "X");
-  CHECK(table.with_labels({"P", "Q"}, 0) == "a X P\r\n\r\nb Y Q\r\n");
+  CHECK(table.with_cells({"P", "Q"}, {0}) == "a X P\r\n\r\nb Y Q\r\n");
   const ColumnTable units = conllu("# text\r\n1\ta\tb\tc\td\te\tf\tg\th\ti\r\n\r\n");
   CHECK(units.tokens() == 1);
   CHECK(units.cell(0, 9) == "i");
@@ -79,7 +82,7 @@ TEST("column_table: a document mark ends a sentence and is no token") {
   const ColumnTable table = conll("-DOCSTART- -X- O O\na X\n-DOCSTART-\nb Y\n");
   CHECK(table.columns() == 2);
   CHECK(table.sentences() == Offsets{0, 1, 2});
-  CHECK(table.with_labels({"P", "Q"}, 0) == "-DOCSTART- -X- O O O\na X P\n-DOCSTART- O\nb Y Q\n");
+  CHECK(table.with_cells({"P", "Q"}, {0}) == "-DOCSTART- -X- O O O\na X P\n-DOCSTART- O\nb Y Q\n");
 }
 
 TEST("column_table: in conll a hash is a word") {
@@ -129,8 +132,8 @@ TEST("column_table: line numbers start where the caller says") {
 
 TEST("column_table: conll labels make a new last column, with the line's own separator") {
   const ColumnTable table = conll("a\tX\n\nb Y\n\n\n");
-  CHECK(table.with_labels({"P", "Q"}, 0) == "a\tX\tP\n\nb Y Q\n\n\n");
-  const ColumnTable again = conll(table.with_labels({"P", "Q"}, 0));
+  CHECK(table.with_cells({"P", "Q"}, {0}) == "a\tX\tP\n\nb Y Q\n\n\n");
+  const ColumnTable again = conll(table.with_cells({"P", "Q"}, {0}));
   CHECK(again.columns() == 3);
   CHECK(again.sentences() == table.sentences());
   CHECK(again.cell(1, 2) == "Q");
@@ -141,11 +144,38 @@ TEST("column_table: conllu labels replace one column and leave all else") {
     return "# text\n" + unit("1-2", "al", "_") + unit("1", "a", first) + unit("2", "el", second) + "\n";
   };
   const ColumnTable table = conllu(text("ADP", "DET"));
-  CHECK(table.with_labels({"X", "Y"}, 3) == text("X", "Y"));
-  const std::string last = table.with_labels({"X", "Y"}, 9);
+  CHECK(table.with_cells({"X", "Y"}, {3}) == text("X", "Y"));
+  const std::string last = table.with_cells({"X", "Y"}, {9});
   CHECK(conllu(last).cell(0, 9) == "X");
   CHECK(conllu(last).cell(1, 3) == "DET");
-  CHECK(conllu(table.with_labels({"X", "Y"}, 0)).cell(1, 0) == "Y");
+  CHECK(conllu(table.with_cells({"X", "Y"}, {0})).cell(1, 0) == "Y");
+}
+
+TEST("column_table: several columns are replaced at once, and everything else stays byte for byte") {
+  const auto text = [](const std::string& first, const std::string& second) {
+    return "# a\tb\r\n1-2\tal\t_\t_\t_\t_\t_\t_\t_\t_\r\n1\ta\t\t_\tx y\t_\t" + first + "\t_\n2\tel\t_\t_\t_\t_\t" +
+           second + "\t\r\n2.1\tnode\t_\t_\t_\t_\t_\t_\t2:x\t_\n\n \t\n\n";
+  };
+  const ColumnTable table = conllu(text("9\tnsubj\t9:nsubj", "\t\t"));
+  CHECK(table.with_cells({"2", "case", "_", "0", "root", "_"}, {6, 7, 8}) == text("2\tcase\t_", "0\troot\t_"));
+  CHECK(table.with_cells({"_", "2", "case", "_", "0", "root"}, {8, 6, 7}) == text("2\tcase\t_", "0\troot\t_"));
+  CHECK(table.with_cells({}, {}) == text("9\tnsubj\t9:nsubj", "\t\t"));
+}
+
+TEST("column_table: several labels make several new columns in conll") {
+  CHECK(conll("a X\n-DOCSTART-\nb Y\n").with_cells({"P", "Q", "R", "S"}, {0, 0}) ==
+        "a X P Q\n-DOCSTART- O O\nb Y R S\n");
+}
+
+TEST("column_table: conllx has no comments, ranges or empty nodes") {
+  const ColumnTable table = conllx(unit("#", "a b", "X") + unit("1-2", "c", "Y") + "\n" + unit("1.1", "d", "Z"));
+  CHECK(table.sentences() == Offsets{0, 2, 3});
+  CHECK(table.cell(0, 0) == "#");
+  CHECK(table.cell(0, 1) == "a b");
+  CHECK(table.with_cells({"P", "Q", "R"}, {3}) ==
+        unit("#", "a b", "P") + unit("1-2", "c", "Q") + "\n" + unit("1.1", "d", "R"));
+  CHECK_THROWS(std::invalid_argument, conllx("# text\n"),
+               "train.conll, line 1: found 1 column, expected 10 separated by tabs, as CoNLL-X has");
 }
 
 TEST("column_table: a column of numbers may be another one than the first, or none") {

@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 
 from marginloom.errors import InputError
+from marginloom.tasks.base import invented
 from marginloom.tasks.sequence import datasets
 from marginloom.tasks.sequence.datasets import main, make_tagging, write_conll
 
@@ -125,7 +126,7 @@ def test_share_of_ambiguous_tokens_is_moderate_and_grows(corpus):
 
 
 def test_full_ambiguity_makes_every_verb_and_adjective_a_noun():
-    words = datasets._open_words(1.0)
+    words = invented.open_words(1.0)
     assert set(words["verb"]) | set(words["adjective"]) < set(words["noun"])
     assert not set(words["verb"]) & set(words["adjective"])
 

@@ -10,21 +10,18 @@ import argparse
 import random
 import re
 import sys
-from bisect import bisect
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
 
 from marginloom.errors import InputError
 from marginloom.io.files import StrPath, atomic_write
+from marginloom.tasks.base.invented import lexicon, make_folder, parts_of, pick
 
 __all__ = ["main", "make_tagging", "write_conll"]
 
 # Weighted productions, a space between symbols. The first one of each symbol leads to words without
-# recursion and is the one taken below DEEPEST. Symbols that are no key here are terminals: those of CLOSED
-# and OPEN, and "number".
+# recursion and is the one taken below DEEPEST. Symbols that are no key here are terminals, of the lexicon.
 GRAMMAR: dict[str, list[tuple[float, str]]] = {
     "SENTENCE": [
         (50, "CLAUSE end"),
@@ -72,75 +69,6 @@ GRAMMAR: dict[str, list[tuple[float, str]]] = {
 DEEPEST = 6
 SHORTEST, LONGEST = 3, 40
 
-# Terminal: tag and words, most frequent first. Words that stand in several lists are the ambiguous ones.
-CLOSED: dict[str, tuple[str, str]] = {
-    "determiner": ("DET", "the a this that her some each any every all no both another his these many those"),
-    "pronoun": (
-        "PRON",
-        "it they this she he that we you some her these all them those many both everyone nobody",
-    ),
-    "relative": ("PRON", "that which who"),
-    "preposition": (
-        "ADP",
-        "of in after to for with since on before at by until from as under over through between",
-    ),
-    "subordinator": ("SCONJ", "after because if since before while as until for although unless"),
-    "complementizer": ("SCONJ", "that whether"),
-    "coordinator": ("CCONJ", "and or but"),
-    "modal": ("AUX", "will can may must should would could might"),
-    "be": ("AUX", "is was seems becomes"),
-    "comma": ("PUNCT", ","),
-    "end": ("PUNCT", ". ! ;"),
-    "question": ("PUNCT", "?"),
-}
-
-
-@dataclass(frozen=True)
-class _OpenClass:
-    """How the words of an open class are made; `shared` is the parity of the nouns that it shares, if any."""
-
-    tag: str
-    size: int
-    suffixes: tuple[str, ...]
-    bare: float
-    shared: int | None = None
-    capital: bool = False
-
-
-# Nouns come first, for verbs and adjectives borrow theirs from them.
-OPEN: dict[str, _OpenClass] = {
-    "noun": _OpenClass("NOUN", 3000, ("ness", "ion", "ment", "ity", "ism"), 0.8),
-    "verb": _OpenClass("VERB", 1100, ("ize", "ate", "ify", "en"), 0.6, shared=0),
-    "adjective": _OpenClass("ADJ", 900, ("ous", "ful", "ish", "ive", "al", "able"), 0.4, shared=1),
-    "adverb": _OpenClass("ADV", 300, ("ly", "ward", "wise"), 0.15),
-    "name": _OpenClass("PROPN", 700, ("son", "ia", "berg", "ton"), 0.5, capital=True),
-}
-NUMBER_WORDS = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "twenty", "hundred"]
-# The language is the same for every seed, so that sets of different seeds can be train and test of one task.
-LANGUAGE_SEED = 20240229
-GOLDEN_RATIO = (5**0.5 - 1) / 2
-
-ONSETS: list[str] = [
-    *"bdghklmrstvz",
-    "bl",
-    "br",
-    "dr",
-    "fl",
-    "gl",
-    "gr",
-    "kl",
-    "kr",
-    "sk",
-    "sm",
-    "sn",
-    "th",
-    "tr",
-]
-VOWELS: list[str] = [*"aeiou", "ai", "oa", "ee"]
-CODAS: list[str] = [*"lmnrs", "lm", "nd", "rn", "st"]
-
-_Draw = Callable[[random.Random], str]
-
 
 def make_tagging(
     n_sentences: int = 1000, *, seed: int = 0, ambiguity: float = 0.2
@@ -183,14 +111,14 @@ def make_tagging(
         raise InputError(f"n_sentences is {n_sentences}; it must be 0 or more")
     if not 0 <= ambiguity <= 1:
         raise InputError(f"ambiguity is {ambiguity}; it must be between 0 and 1")
-    lexicon = _lexicon(float(ambiguity))
+    words_of = lexicon(float(ambiguity))
     rng = random.Random(int(seed))
     words: list[list[str]] = []
     tags: list[list[str]] = []
     for _ in range(n_sentences):
         sentence = _sentence(rng)
-        words.append([lexicon[terminal][1](rng) for terminal in sentence])
-        tags.append([lexicon[terminal][0] for terminal in sentence])
+        words.append([words_of[terminal][1](rng) for terminal in sentence])
+        tags.append([words_of[terminal][0] for terminal in sentence])
     return words, tags
 
 
@@ -268,15 +196,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _write_parts(folder: Path, n_sentences: int, seed: int, ambiguity: float) -> None:
     words, tags = make_tagging(n_sentences, seed=seed, ambiguity=ambiguity)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"cannot create the folder {str(folder)!r}: the system says {error.strerror!r}; choose another path"
-        ) from error
-    ends = [0, n_sentences * 8 // 10, n_sentences * 9 // 10, n_sentences]
-    for name, start, end in zip(("train", "dev", "test"), ends, ends[1:], strict=False):
-        write_conll(folder / f"{name}.conll", words[start:end], tags[start:end])
+    make_folder(folder)
+    for name, part in parts_of(n_sentences).items():
+        write_conll(folder / f"{name}.conll", words[part], tags[part])
 
 
 def _check_columns(columns: Sequence[Sequence[Sequence[str]]]) -> None:
@@ -314,94 +236,15 @@ def _expand(symbol: str, depth: int, rng: random.Random) -> Iterator[str]:
         yield symbol
         return
     choices, bounds = productions
-    choice = 0 if depth > DEEPEST else _pick(bounds, rng)
+    choice = 0 if depth > DEEPEST else pick(bounds, rng)
     for part in choices[choice]:
         yield from _expand(part, depth + 1, rng)
-
-
-def _pick(bounds: Sequence[float], rng: random.Random) -> int:
-    """Draw an index, given the cumulative weights."""
-    return bisect(bounds, rng.random() * bounds[-1], hi=len(bounds) - 1)
 
 
 _PRODUCTIONS: dict[str, tuple[list[list[str]], list[float]]] = {
     symbol: ([right.split() for _, right in rules], list(accumulate(weight for weight, _ in rules)))
     for symbol, rules in GRAMMAR.items()
 }
-
-
-@lru_cache(maxsize=8)
-def _lexicon(ambiguity: float) -> dict[str, tuple[str, _Draw]]:
-    """Give for each terminal its tag and a function that draws a word."""
-    closed = {terminal: (tag, text.split()) for terminal, (tag, text) in CLOSED.items()}
-    if ambiguity == 0:
-        closed = _without_ambiguity(closed)
-    lexicon: dict[str, tuple[str, _Draw]] = {
-        terminal: (tag, _zipf_draw(words)) for terminal, (tag, words) in closed.items()
-    }
-    for terminal, words in _open_words(ambiguity).items():
-        lexicon[terminal] = (OPEN[terminal].tag, _zipf_draw(words))
-    lexicon["number"] = ("NUM", _draw_number)
-    return lexicon
-
-
-def _without_ambiguity(closed: dict[str, tuple[str, list[str]]]) -> dict[str, tuple[str, list[str]]]:
-    """Leave each word to the tag that lists it first."""
-    owner: dict[str, str] = {}
-    for tag, words in closed.values():
-        for word in words:
-            owner.setdefault(word, tag)
-    return {
-        terminal: (tag, [word for word in words if owner[word] == tag]) for terminal, (tag, words) in closed.items()
-    }
-
-
-def _open_words(ambiguity: float) -> dict[str, list[str]]:
-    """Make the words of the open classes, most frequent first."""
-    rng = random.Random(LANGUAGE_SEED)
-    used = {word for _, text in CLOSED.values() for word in text.split()} | set(NUMBER_WORDS)
-    made: dict[str, list[str]] = {}
-    bare_nouns: list[str] = []
-    for terminal, open_class in OPEN.items():
-        words = [_new_word(open_class, rank, rng, used) for rank in range(open_class.size)]
-        if open_class.tag == "NOUN":
-            bare_nouns = [word for word in words if not word.endswith(open_class.suffixes)]
-        if open_class.shared is not None:
-            words = _with_shared(words, bare_nouns[open_class.shared :: 2], ambiguity)
-        made[terminal] = words
-    return made
-
-
-def _with_shared(words: list[str], nouns: list[str], ambiguity: float) -> list[str]:
-    """Replace a share of the words by nouns of like rank; the golden ratio spreads them over all ranks."""
-    return [nouns[rank] if (rank * GOLDEN_RATIO) % 1 < ambiguity else word for rank, word in enumerate(words)]
-
-
-def _new_word(open_class: _OpenClass, rank: int, rng: random.Random, used: set[str]) -> str:
-    while True:
-        stem = _stem(rank, rng)
-        suffix = "" if rng.random() < open_class.bare else rng.choice(open_class.suffixes)
-        word = (stem + suffix).capitalize() if open_class.capital else stem + suffix
-        if word not in used:
-            used.add(word)
-            return word
-
-
-def _stem(rank: int, rng: random.Random) -> str:
-    """Draw a stem of two or three syllables: frequent words are short, as in natural languages."""
-    syllables = 2 if rank < 200 or rng.random() < 0.7 else 3
-    return "".join(rng.choice(ONSETS) + rng.choice(VOWELS) for _ in range(syllables)) + rng.choice(CODAS)
-
-
-def _zipf_draw(words: Sequence[str]) -> _Draw:
-    bounds = list(accumulate(1 / (rank + 2) for rank in range(len(words))))
-    return lambda rng: words[_pick(bounds, rng)]
-
-
-def _draw_number(rng: random.Random) -> str:
-    if rng.random() < 0.5:
-        return NUMBER_WORDS[int(rng.random() * len(NUMBER_WORDS))]
-    return str(int(10_000 * rng.random() * rng.random()))
 
 
 if __name__ == "__main__":

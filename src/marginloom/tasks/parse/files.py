@@ -1,0 +1,114 @@
+"""Sentences and trees in files, as Python users read and write them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from marginloom.errors import InputError
+from marginloom.io.conll import read_corpus
+from marginloom.io.files import StrPath, atomic_write
+from marginloom.io.formats import TREEBANKS
+from marginloom.tasks.parse.treebank import Treebank
+
+
+def read_conllu(
+    path: StrPath, format: str | None = None
+) -> tuple[list[list[tuple[str, str, str]]], list[list[tuple[int, str]]]]:
+    r"""Read sentences and their trees from a file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file, plain, .gz or .xz.
+    format : {"conllu", "conlluplus", "conllx"}, optional
+        By default as the name says: ``.conllup`` is CoNLL-U Plus, ``.conll`` CoNLL-X, everything else CoNLL-U.
+
+    Returns
+    -------
+    X : list of list of (form, upos, xpos)
+        The words of each sentence. In CoNLL-X the last two are CPOSTAG and POSTAG.
+    y : list of list of (head, label)
+        Their trees; the head of roots is 0.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, a column is missing or a head is none; the message names file and line.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "example.conllu")
+    ...     size = path.write_text("1\tGo\tgo\tVERB\tVB\t_\t0\troot\t_\t_\n")
+    ...     read_conllu(path)
+    ([[('Go', 'VERB', 'VB')]], [[(0, 'root')]])
+    """
+    corpus = read_corpus([os.fspath(path)], format, known=TREEBANKS)
+    columns = [corpus.labels(corpus.column(name)).values().tolist() for name in ("FORM", "UPOS", "XPOS")]
+    bank = Treebank.from_corpus(corpus)
+    assert bank.labels is not None
+    words = list(zip(*columns, strict=True))
+    nodes = list(zip(bank.heads.tolist(), bank.labels.values().tolist(), strict=True))
+    bounds = bank.sentences.tolist()
+    parts = [slice(start, end) for start, end in pairwise(bounds)]
+    return [words[part] for part in parts], [nodes[part] for part in parts]
+
+
+def write_conllu(path: StrPath, X: Any, y: Any) -> None:
+    r"""Write sentences with their trees in CoNLL-U.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file to write, in UTF-8; it is replaced in one step.
+    X : iterable of sentences
+        Each with a tuple (form, upos) or (form, upos, xpos) for every word.
+    y : iterable of trees
+        For each sentence the head of every word, from 1, or pairs (head, label). Without labels ``root`` is written
+        where the head is 0, and ``dep`` elsewhere.
+
+    Raises
+    ------
+    InputError
+        If they do not go together, a sentence is empty, a field is empty or has a tab or the end of a line in it, or
+        the file cannot be written.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "train.conllu")
+    ...     write_conllu(path, [[("Go", "VERB")]], [[(0, "root")]])
+    ...     path.read_text()
+    '1\tGo\t_\tVERB\t_\t_\t0\troot\t_\t_\n\n'
+    """
+    bank = Treebank.from_lists(X, y)
+    heads = bank.heads.tolist()
+    labels = ["dep" if head else "root" for head in heads] if bank.labels is None else bank.labels.values().tolist()
+    words = [word for sentence in bank.source for word in sentence]
+    _check_fields(bank, words, labels)
+    with atomic_write(path, "w") as file:
+        for start, end in pairwise(bank.sentences.tolist()):
+            for number, token in enumerate(range(start, end), 1):
+                form, upos, xpos = (*words[token], "_")[:3]
+                file.write(f"{number}\t{form}\t_\t{upos}\t{xpos}\t_\t{heads[token]}\t{labels[token]}\t_\t_\n")
+            file.write("\n")
+
+
+def _check_fields(bank: Treebank, words: Sequence[Sequence[str]], labels: Sequence[str]) -> None:
+    for i, sentence in enumerate(bank.source):
+        if not sentence:
+            raise InputError(f"sentence {i} (counted from 0) is empty, which CoNLL-U cannot hold; leave it out")
+    unfit = re.compile(r"[\t\n\r]|^$").search
+    for token, (word, label) in enumerate(zip(words, labels, strict=True)):
+        for field in (*word, label):
+            if unfit(field):
+                raise InputError(
+                    f"{bank.place(token)}: found the field {field[:80]!r}; CoNLL-U cannot hold empty fields, tabs or "
+                    "ends of lines, replace it"
+                )

@@ -1,0 +1,134 @@
+"""Sentences and trees as Python users give them: lists, checked word by word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marginloom.errors import InputError
+from marginloom.labels.numbered import NumberedLabels
+
+#: A word: its form, its part of speech, and perhaps a finer one.
+Word: TypeAlias = Sequence[str]
+
+
+def checked_sentences(X: Any) -> list[list[Word]]:
+    """Return sentences as lists of words; `InputError` if they are something else.
+
+    Parameters
+    ----------
+    X : iterable of sentences
+        Each with a tuple (form, upos) or (form, upos, xpos) of strings for every word, all of the same length.
+
+    Examples
+    --------
+    >>> checked_sentences([[("dogs", "NOUN"), ("bark", "VERB")], []])
+    [[('dogs', 'NOUN'), ('bark', 'VERB')], []]
+    """
+    sentences = [
+        _as_list(sentence, f"X[{i}] must be a list of words")
+        for i, sentence in enumerate(_as_list(X, "X must be a list of sentences"))
+    ]
+    first = next((word for sentence in sentences for word in sentence), None)
+    size = len(first) if isinstance(first, (tuple, list)) and len(first) in (2, 3) else 0
+    for i, sentence in enumerate(sentences):
+        for place, word in enumerate(sentence, 1):
+            if not _is_word(word, size):
+                raise InputError(f"{place_in_lists(i, place)}: found {_shown(word)}, expected {_expected(size)}")
+    return sentences
+
+
+def _is_word(word: Any, size: int) -> bool:
+    if not isinstance(word, (tuple, list)) or len(word) != size or not isinstance(word[0], str):
+        return False
+    return isinstance(word[1], str) and (size < 3 or isinstance(word[2], str))
+
+
+def _expected(size: int) -> str:
+    if not size:
+        return "a tuple (form, upos) or (form, upos, xpos) of strings"
+    return f"a tuple {('(form, upos)', '(form, upos, xpos)')[size - 2]} of strings, as for the first word"
+
+
+def place_in_lists(sentence: int, word: int) -> str:
+    """Name a place: sentences count from 0, as in X, and words from 1, as heads do.
+
+    Examples
+    --------
+    >>> place_in_lists(3, 2)
+    'sentence 3, word 2'
+    """
+    return f"sentence {sentence}, word {word}"
+
+
+def offsets_of(sentences: Sequence[Sequence[Any]]) -> NDArray[np.uint64]:
+    """Return where sentences begin and end, counted in words.
+
+    Examples
+    --------
+    >>> offsets_of([["a", "b"], [], ["c"]]).tolist()
+    [0, 2, 2, 3]
+    """
+    return np.cumsum([0, *map(len, sentences)]).astype(np.uint64)
+
+
+def checked_trees(y: Any, sentences: Sequence[Sequence[Any]]) -> tuple[NDArray[np.int64], NumberedLabels | None]:
+    """Return the heads of all words in a row, and their labels if there are some; `InputError` if y is something else.
+
+    Parameters
+    ----------
+    y : iterable of trees
+        For each sentence the head of every word, or a pair (head, label) for every word.
+    sentences : sequence of sentences
+        The words, of which there must be as many.
+
+    Examples
+    --------
+    >>> heads, labels = checked_trees([[(2, "nsubj"), (0, "root")]], [["dogs", "bark"]])
+    >>> heads.tolist(), labels.values().tolist()
+    ([2, 0], ['nsubj', 'root'])
+    """
+    trees = _as_list(y, "y must be a list with the tree of each sentence")
+    if len(trees) != len(sentences):
+        raise InputError(f"X has {len(sentences)} sentences, and y has {len(trees)} trees")
+    trees = [_as_list(tree, f"y[{i}] must be a list with the head of each word") for i, tree in enumerate(trees)]
+    for i, (sentence, tree) in enumerate(zip(sentences, trees, strict=True)):
+        if len(sentence) != len(tree):
+            raise InputError(f"sentence {i} has {len(sentence)} words and {len(tree)} heads")
+    first = next((node for tree in trees for node in tree), 0)
+    labelled = isinstance(first, (tuple, list))
+    for i, tree in enumerate(trees):
+        for place, node in enumerate(tree, 1):
+            if not _is_node(node, labelled):
+                raise InputError(
+                    f"{place_in_lists(i, place)}: found {_shown(node)}, expected {_expected_node(labelled)}"
+                )
+    nodes = [node for tree in trees for node in tree]
+    heads = np.array([node[0] for node in nodes] if labelled else nodes, dtype=np.int64)
+    return heads, NumberedLabels.of([node[1] for node in nodes]) if labelled else None
+
+
+def _is_node(node: Any, labelled: bool) -> bool:
+    if not labelled:
+        return isinstance(node, (int, np.integer)) and not isinstance(node, bool) and abs(int(node)) < 2**63
+    return isinstance(node, (tuple, list)) and len(node) == 2 and _is_node(node[0], False) and isinstance(node[1], str)
+
+
+def _expected_node(labelled: bool) -> str:
+    return "a pair (head, label) of a whole number and a string" if labelled else "the number of its head"
+
+
+def _as_list(items: Any, wanted: str) -> list[Any]:
+    if isinstance(items, np.ndarray) and items.ndim:
+        return list(items.tolist())
+    if isinstance(items, (str, bytes, Mapping, np.ndarray)) or not isinstance(items, Iterable):
+        raise InputError(f"{wanted}, not {_shown(items)}")
+    return list(items)
+
+
+def _shown(thing: Any) -> str:
+    text = repr(thing)
+    return text if len(text) <= 80 else f"{text[:80]}..."
