@@ -155,6 +155,7 @@ def test_empty_sentences_are_fine_in_python():
         (7, [], "X must be a list of sentences, not 7"),
         ([7], [], r"X\[0\] must be a list of words, not 7"),
         ([["dogs"]], [[0]], "sentence 0, word 1: found 'dogs', expected a tuple"),
+        ([[()]], [[0]], r"sentence 0, word 1: found \(\), expected a tuple"),
         ([[("a",)]], [[0]], r"found \('a',\), expected a tuple \(form, upos\) or"),
         ([[("a", "A", "B", "C")]], [[0]], "expected a tuple"),
         ([[("a", "A")], [("b", "B", "C")]], [[0], [0]], r"sentence 1, word 1: .* \(form, upos\) of strings, as for"),

@@ -42,9 +42,9 @@ def checked_sentences(X: Any) -> list[list[Word]]:
 
 
 def _is_word(word: Any, size: int) -> bool:
-    if not isinstance(word, (tuple, list)) or len(word) != size or not isinstance(word[0], str):
+    if not size or not isinstance(word, (tuple, list)) or len(word) != size:
         return False
-    return isinstance(word[1], str) and (size < 3 or isinstance(word[2], str))
+    return all(isinstance(field, str) for field in word)
 
 
 def _expected(size: int) -> str:
