@@ -30,12 +30,15 @@ class ArcExtractor {
 
   [[nodiscard]] std::vector<std::uint64_t> values(const TokenColumns& table, int threads, StopRequest stop = {}) const;
 
-  // Adds the features of gold arcs (of heads, one a word) that occur at least `min_count` times to the vocabularies,
-  // numbered as they are first seen.
-  [[nodiscard]] ByKind<Vocabulary> learn(const TokenColumns& table, std::span<const std::uint16_t> heads,
+  // The features of gold arcs that occur at least `min_count` times, numbered as they are first seen. Heads are those
+  // of all words of all tables in a row; sentences that are left out are marked, or there are no marks.
+  [[nodiscard]] ByKind<Vocabulary> learn(std::span<const TokenColumns* const> tables,
+                                         std::span<const std::uint16_t> heads, std::span<const std::uint8_t> left_out,
                                          std::size_t min_count, StopRequest stop = {}) const;
 
  private:
+  class Learning;
+
   std::vector<Template> templates_;
   AtomColumns columns_;
   Resources resources_;
@@ -60,10 +63,15 @@ class ArcFeatures {
     return numbers_[static_cast<std::size_t>(kind)];
   }
   [[nodiscard]] std::size_t views() const { return views_; }
+  // Another number if templates or the numbering of features differ.
+  [[nodiscard]] std::uint64_t identity() const { return identity_; }
 
  private:
+  void take(const ArcTemplates& templates, std::span<const FeatureKey> keys);
+
   std::vector<ArcTemplates> kinds_;
   std::size_t views_;
+  std::uint64_t identity_ = 1;
   ByKind<FeatureNumbers> numbers_;
 };
 

@@ -198,6 +198,80 @@ class SequenceTask(Task):
     @property
     def bytes_per_label(self) -> int: ...
 
+class ArcExtractor:
+    def __init__(
+        self,
+        templates: str,
+        word_column: int,
+        pos_column: int | None,
+        xpos_column: int | None,
+        cluster_words: Vocabulary,
+        cluster_paths: Sequence[str],
+        gazetteers: Sequence[tuple[str, Vocabulary]],
+    ) -> None: ...
+    def templates(self) -> list[str]: ...
+    @property
+    def views(self) -> int: ...
+    def values(self, table: TokenColumns, threads: int) -> UInt64: ...
+    def learn(
+        self,
+        tables: Sequence[TokenColumns],
+        heads: NDArray[np.uint16],
+        left_out: NDArray[np.uint8] | None,
+        min_count: int,
+    ) -> list[Vocabulary]: ...
+    def described(self, kind: int, name: str) -> str: ...
+
+class ArcFeatures:
+    @staticmethod
+    def by_vocabularies(
+        extractor: ArcExtractor, arcs: Vocabulary, siblings: Vocabulary, labels: Vocabulary
+    ) -> ArcFeatures: ...
+    @staticmethod
+    def by_hashing(extractor: ArcExtractor, hash_bits: int, label_count: int) -> ArcFeatures: ...
+    @property
+    def counts(self) -> list[int]: ...
+    @property
+    def identity(self) -> int: ...
+
+class ParseData:
+    def __init__(
+        self,
+        *,
+        sentences: UInt64,
+        values: UInt64,
+        heads: NDArray[np.uint16] | None,
+        labels: NDArray[np.uint16] | None,
+    ) -> None: ...
+
+class ParseOptions:
+    def __init__(
+        self,
+        *,
+        projective: bool,
+        siblings: bool,
+        one_root: bool,
+        label_count: int,
+        root_labels: Sequence[int],
+        other_labels: Sequence[int],
+        memory: int,
+    ) -> None: ...
+
+class ParseTask(Task):
+    def __init__(self, data: ParseData, options: ParseOptions, features: ArcFeatures, threads: int) -> None: ...
+    @staticmethod
+    def weight_count(features: ArcFeatures, label_count: int) -> int: ...
+    @property
+    def first_sibling(self) -> int: ...
+    @property
+    def first_label_row(self) -> int: ...
+    @property
+    def stride(self) -> int: ...
+    @property
+    def bytes_per_label(self) -> int: ...
+    @property
+    def kept_bytes(self) -> int: ...
+
 class InputRows:
     def __init__(
         self,

@@ -31,9 +31,12 @@ nb::object word_values_of(const ArcExtractor& self, const TokenColumns& table, i
   return nb::cast(to_numpy(interruptible(values)));
 }
 
-ByKind<Vocabulary> learn(const ArcExtractor& self, const TokenColumns& table, const InputArray<std::uint16_t>& heads,
+ByKind<Vocabulary> learn(const ArcExtractor& self, const std::vector<const TokenColumns*>& tables,
+                         const InputArray<std::uint16_t>& heads, const OptionalArray<std::uint8_t>& left_out,
                          std::size_t min_count) {
-  auto learn = [&](StopRequest& stop) { return self.learn(table, view(heads), min_count, stop); };
+  auto learn = [&](StopRequest& stop) {
+    return self.learn(tables, view(heads), view_or_empty(left_out), min_count, stop);
+  };
   return interruptible(learn);
 }
 
@@ -84,8 +87,9 @@ void bind(nb::module_& module) {
       .def("__init__", &make_arc_extractor, nb::arg("templates"), nb::arg("word_column"), nb::arg("pos_column").none(),
            nb::arg("xpos_column").none(), nb::arg("cluster_words"), nb::arg("cluster_paths"), nb::arg("gazetteers"))
       .def("templates", &template_names)
+      .def_prop_ro("views", &ArcExtractor::views)
       .def("values", &word_values_of, nb::arg("table"), nb::arg("threads"))
-      .def("learn", &learn, nb::arg("table"), nb::arg("heads"), nb::arg("min_count"))
+      .def("learn", &learn, nb::arg("tables"), nb::arg("heads"), nb::arg("left_out").none(), nb::arg("min_count"))
       .def("described", [](const ArcExtractor& self, std::size_t kind, const std::string& name) {
         if (kind > 2) throw std::invalid_argument("there are three kinds of features");
         return self.of(static_cast<Kind>(kind)).described(name);
@@ -104,7 +108,8 @@ void bind(nb::module_& module) {
             return std::make_shared<ArcFeatures>(extractor, hash_bits, padded(label_count));
           },
           nb::arg("extractor"), nb::arg("hash_bits"), nb::arg("label_count"))
-      .def_prop_ro("counts", &feature_counts);
+      .def_prop_ro("counts", &feature_counts)
+      .def_prop_ro("identity", &ArcFeatures::identity);
   bind_options(module, "ParseData", Field{"sentences", &ParseArrays::sentences}, Field{"values", &ParseArrays::values},
                Field{"heads", &ParseArrays::heads}, Field{"labels", &ParseArrays::labels});
   using Choices = ParseChoices;

@@ -13,7 +13,7 @@ import typer
 
 from marginloom.cli.ending import say
 from marginloom.errors import InputError
-from marginloom.io.formats import format_of
+from marginloom.io.formats import LABELLED, KnownFormats, format_of
 from marginloom.parameters import checked
 from marginloom.tasks.base.metrics import MEASURES
 from marginloom.threads import resolve_threads
@@ -87,13 +87,18 @@ ThreadsOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object as the last line.")]
+
+
+def format_option(known: KnownFormats, help: str) -> Any:
+    """Return the option by which users say what format a file has, of those that a task knows."""
+    check = _usage_check(lambda value: format_of("", value, known=known))
+    return typer.Option("--format", metavar="FORMAT", callback=check, help=help)
+
+
 FormatOption = Annotated[
     str | None,
-    typer.Option(
-        "--format",
-        metavar="FORMAT",
-        callback=_usage_check(lambda value: format_of("", value)),
-        help="conll, conllu, conlluplus, crfsuite or libsvm (ready features); by default as the file's name says.",
+    format_option(
+        LABELLED, "conll, conllu, conlluplus, crfsuite or libsvm (ready features); by default as the file's name says."
     ),
 ]
 ColumnOption = Annotated[
@@ -161,3 +166,14 @@ def score_lines(name: str, scores: dict[str, Any], most: int | None = None) -> l
 def _score_row(name: str, values: Sequence[float]) -> str:
     shown = "  ".join(f"{measure} {value:.4f}" for measure, value in zip(MEASURES, values, strict=True))
     return f"         {name:<12} {shown}"
+
+
+def gazetteer_files(given: list[str]) -> dict[str, str]:
+    """Return the files of ``--gazetteer NAME=FILE`` by name; `InputError` if one does not look like that."""
+    files = {}
+    for item in given:
+        name, equals, path = item.partition("=")
+        if not (name and equals and path) or name in files:
+            raise InputError(f"--gazetteer must look like NAME=FILE, every name once, not {item!r}")
+        files[name] = path
+    return files

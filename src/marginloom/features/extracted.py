@@ -248,13 +248,20 @@ def _checked_or_none(name: str, value: Any, kind: str) -> Any:
 
 def check_feature_set(name: str) -> None:
     """Raise `InputError` unless there is a feature set or a file of that name."""
-    if not isinstance(name, (str, os.PathLike)) or (name not in FEATURE_SETS and not _is_there(name)):
+    if not isinstance(name, (str, os.PathLike)) or (name not in FEATURE_SETS and not is_there(name)):
         raise InputError(
             f"there is no feature set {name!r}, nor a file of that name; the sets are: {', '.join(FEATURE_SETS)}"
         )
 
 
-def _is_there(path: StrPath) -> bool:
+def is_there(path: StrPath) -> bool:
+    """Tell whether there is a file of that name.
+
+    Examples
+    --------
+    >>> is_there("no/such/file")
+    False
+    """
     try:
         return Path(path).exists()
     except (OSError, ValueError):  # too long, or not a name at all

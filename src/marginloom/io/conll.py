@@ -303,8 +303,28 @@ def read_corpus(
 
 def stream_corpora(stream: BinaryIO, format: str, name: str) -> Iterator[ColumnCorpus]:
     """Yield a stream's sentences piece by piece, as soon as they are complete, in bounded memory."""
+    return _parsed_pieces(stream_pieces(stream, _SENTENCE_END), format, name)
+
+
+def stream_sentences(stream: BinaryIO, format: str, name: str) -> Iterator[ColumnCorpus]:
+    """Yield a stream's sentences one by one; a piece without a sentence is what is left at the end."""
+    pieces = stream_pieces(stream, _SENTENCE_END)
+    return _parsed_pieces((part for piece, line in pieces for part in _single_sentences(piece, line)), format, name)
+
+
+def _single_sentences(piece: bytes, line: int) -> Iterator[tuple[bytes, int]]:
+    """Cut a piece after each sentence; each part comes with the number of its first line."""
+    start = 0
+    for end in [*(found.end() for found in _SENTENCE_END.finditer(piece)), len(piece)]:
+        if end > start:
+            yield piece[start:end], line
+            line += piece.count(b"\n", start, end)
+            start = end
+
+
+def _parsed_pieces(pieces: Iterable[tuple[bytes, int]], format: str, name: str) -> Iterator[ColumnCorpus]:
     layout, columns = None, 0
-    for piece, line in stream_pieces(stream, _SENTENCE_END):
+    for piece, line in pieces:
         text = decode_utf8(piece, name, line)
         layout = layout or Layout.of(format, text, name)
         table = layout.parse(text.encode(), name, line, columns)

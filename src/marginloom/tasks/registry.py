@@ -62,6 +62,16 @@ class Registered:
 
 OWN = (
     Registered("marginloom.tasks.sequence", "tag", {"SequenceTagger": "estimator", "make_tagging": "datasets"}),
+    Registered(
+        "marginloom.tasks.parse",
+        "parse",
+        {
+            "DependencyParser": "estimator",
+            "make_treebank": "datasets",
+            "read_conllu": "files",
+            "write_conllu": "files",
+        },
+    ),
     Registered("marginloom.tasks.multiclass", "classify", {"MulticlassClassifier": "estimator"}),
     Registered(
         "marginloom.tasks.detection",
@@ -88,6 +98,10 @@ if TYPE_CHECKING:  # the same names, for type checkers
     from marginloom.tasks.detection.files import write_detections as write_detections
     from marginloom.tasks.multiclass.estimator import MulticlassClassifier as MulticlassClassifier
     from marginloom.tasks.multilabel.estimator import MultilabelClassifier as MultilabelClassifier
+    from marginloom.tasks.parse.datasets import make_treebank as make_treebank
+    from marginloom.tasks.parse.estimator import DependencyParser as DependencyParser
+    from marginloom.tasks.parse.files import read_conllu as read_conllu
+    from marginloom.tasks.parse.files import write_conllu as write_conllu
     from marginloom.tasks.sequence.datasets import make_tagging as make_tagging
     from marginloom.tasks.sequence.estimator import SequenceTagger as SequenceTagger
 

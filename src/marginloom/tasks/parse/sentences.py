@@ -75,6 +75,18 @@ def offsets_of(sentences: Sequence[Sequence[Any]]) -> NDArray[np.uint64]:
     return np.cumsum([0, *map(len, sentences)]).astype(np.uint64)
 
 
+def lengths_of(sentences: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return how many words sentences have that begin and end there.
+
+    Examples
+    --------
+    >>> lengths_of(np.array([0, 2, 2, 3], np.uint64)).tolist()
+    [2, 0, 1]
+    """
+    bounds = sentences.astype(np.int64)
+    return bounds[1:] - bounds[:-1]
+
+
 def checked_trees(y: Any, sentences: Sequence[Sequence[Any]]) -> tuple[NDArray[np.int64], NumberedLabels | None]:
     """Return the heads of all words in a row, and their labels if there are some; `InputError` if y is something else.
 

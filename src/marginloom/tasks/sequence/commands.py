@@ -9,7 +9,15 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from marginloom.cli.common import ColumnOption, FormatOption, numbers_of_labels, refuse, usage_error, usage_errors
+from marginloom.cli.common import (
+    ColumnOption,
+    FormatOption,
+    gazetteer_files,
+    numbers_of_labels,
+    refuse,
+    usage_error,
+    usage_errors,
+)
 from marginloom.cli.training import MinCountOption, TrainingData, TrainingOptions, run_training, training_command
 from marginloom.errors import InputError
 from marginloom.features import FeatureSet, check_feature_set
@@ -95,7 +103,7 @@ def train(
     with usage_errors():
         checked("min_count", min_count, "positive count")
         costs = numbers_of_labels("--label-cost", label_cost or [], "a finite cost")
-        gazetteers = _gazetteers(gazetteer or [])
+        gazetteers = gazetteer_files(gazetteer or [])
         formats = {format_of(path, format) for path in options.training}
         ready = bool(formats.intersection(READY_FORMATS))
         if ready:
@@ -296,16 +304,6 @@ def _files_of_features(features: str | None, clusters: str | None, gazetteers: d
         files.append(("--clusters", clusters))
     if features is not None and features not in FEATURE_SETS:
         files.append(("--features", features))
-    return files
-
-
-def _gazetteers(given: list[str]) -> dict[str, str]:
-    files = {}
-    for item in given:
-        name, equals, path = item.partition("=")
-        if not (name and equals and path) or name in files:
-            raise InputError(f"--gazetteer must look like NAME=FILE, every name once, not {item!r}")
-        files[name] = path
     return files
 
 

@@ -73,11 +73,15 @@ struct Treebank {
     if (options.hashed) {
       features = std::make_shared<ArcFeatures>(*extractor, 5, 8);
     } else {
-      features = std::make_shared<ArcFeatures>(*extractor, extractor->learn(table, heads, 1));
+      features = std::make_shared<ArcFeatures>(*extractor, learnt(1));
     }
     task = make(true);
   }
 
+  [[nodiscard]] ByKind<Vocabulary> learnt(std::size_t min_count) const {
+    const TokenColumns* const tables[] = {&table};
+    return extractor->learn(tables, heads, {}, min_count);
+  }
   [[nodiscard]] std::vector<Template> templates() const {
     auto all = parse_templates(lines, Scope::arcs);
     std::erase_if(all, [&](const Template& line) {
@@ -354,7 +358,7 @@ TEST("parse: rearranged trees are said not to be exact and never score less than
 
 TEST("parse: names of features lead to their keys, and damaged names are refused") {
   const Treebank bank({.siblings = true, .labelled = true}, 80);
-  const auto vocabularies = bank.extractor->learn(bank.table, bank.heads, 1);
+  const auto vocabularies = bank.learnt(1);
   for (const Kind kind : {Kind::arc, Kind::sibling, Kind::label}) {
     const Vocabulary& names = vocabularies[static_cast<std::size_t>(kind)];
     CHECK(names.size() > 0);
@@ -376,8 +380,8 @@ TEST("parse: names of features lead to their keys, and damaged names are refused
 
 TEST("parse: features below the least count are not learnt") {
   const Treebank bank({}, 90);
-  const auto all = bank.extractor->learn(bank.table, bank.heads, 1);
-  const auto some = bank.extractor->learn(bank.table, bank.heads, 2);
+  const auto all = bank.learnt(1);
+  const auto some = bank.learnt(2);
   CHECK(some[0].size() < all[0].size());
   CHECK(some[0].size() > 0);
 }

@@ -1,0 +1,210 @@
+"""What the command line knows of dependency parsers."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from marginloom.cli.common import format_option, gazetteer_files, usage_error, usage_errors
+from marginloom.cli.training import MinCountOption, TrainingData, TrainingOptions, run_training, training_command
+from marginloom.errors import InputError
+from marginloom.features import Lists
+from marginloom.io.conll import ColumnCorpus, read_corpus, stream_corpora, stream_sentences
+from marginloom.io.formats import CONLLX, TREEBANKS, format_of
+from marginloom.memory import parse_size
+from marginloom.parameters import checked
+from marginloom.tasks.base.commands import EvaluateOptions, KBestOptions, TaskCommands, streams
+from marginloom.tasks.parse.feature_sets import FEATURE_SETS
+from marginloom.tasks.parse.features import AUTO, ArcFeatureSet
+from marginloom.tasks.parse.gold import INVALID_GOLD
+from marginloom.tasks.parse.model import ROOTS, ParseModel, ParseProblem
+from marginloom.tasks.parse.treebank import Treebank
+from marginloom.threads import resolve_threads
+
+TreebankFormat = Annotated[
+    str | None, format_option(TREEBANKS, "conllu, conlluplus or conllx; by default as the file's name says.")
+]
+
+
+@training_command
+def train(
+    *,
+    options: TrainingOptions,
+    order: Annotated[
+        int, typer.Option("--order", metavar="N", min=1, max=2, help="2: arcs score together with siblings too.")
+    ] = 1,
+    projective: Annotated[
+        bool, typer.Option("--projective/--non-projective", help="Whether arcs must not cross.")
+    ] = True,
+    labelled: Annotated[bool, typer.Option("--labelled", help="Learn the labels of arcs too.")] = False,
+    roots: Annotated[
+        str, typer.Option("--roots", metavar="one|many", help="How many words of a sentence may have no head.")
+    ] = "one",
+    features: Annotated[str, typer.Option("--features", metavar="SET", help="arcs, or a file of templates.")] = "arcs",
+    pos_column: Annotated[
+        int | None,
+        typer.Option("--pos-column", metavar="N", min=1, help="Column of the parts of speech; by default UPOS."),
+    ] = None,
+    xpos: Annotated[bool, typer.Option("--xpos", help="Use the parts of speech in XPOS too.")] = False,
+    gazetteer: Annotated[
+        list[str] | None,
+        typer.Option("--gazetteer", metavar="NAME=FILE", help="A list of names, for templates; may be repeated."),
+    ] = None,
+    clusters: Annotated[
+        str | None, typer.Option("--clusters", metavar="FILE", help="Brown clusters: path, word and count a line.")
+    ] = None,
+    hash_bits: Annotated[
+        int | None,
+        typer.Option(
+            "--hash-bits",
+            metavar="N",
+            min=0,
+            max=31,
+            help="Bits of hashed features; 0 keeps a vocabulary. By default 22, or a vocabulary with --min-count.",
+        ),
+    ] = None,
+    min_count: MinCountOption = 1,
+    invalid_gold: Annotated[
+        str,
+        typer.Option(
+            "--invalid-gold",
+            metavar="WHAT",
+            help="What to do with trees whose arcs cross where they must not: repair, skip the sentence, or error.",
+        ),
+    ] = "repair",
+    feature_cache: Annotated[
+        str, typer.Option("--feature-cache", metavar="SIZE", help="Memory to keep features of arcs in, such as 1G.")
+    ] = "0",
+    format: TreebankFormat = None,
+) -> None:
+    """Train a dependency parser on trees in CoNLL-U, CoNLL-U Plus or CoNLL-X."""
+    with usage_errors():
+        checked("min_count", min_count, "positive count")
+        parse_size("feature_cache", feature_cache)
+        gazetteers = gazetteer_files(gazetteer or [])
+    for option, value, words in (("--roots", roots, ROOTS), ("--invalid-gold", invalid_gold, INVALID_GOLD)):
+        if value not in words:
+            raise usage_error(f"{option} must be one of {', '.join(words)}, not {value!r}")
+
+    def read() -> TrainingData:
+        corpus = read_corpus(options.training, format, known=TREEBANKS)
+        feature_set = ArcFeatureSet(
+            features,
+            order=order,
+            labelled=labelled,
+            hash_bits=AUTO if hash_bits is None else hash_bits or None,
+            min_count=min_count,
+            pos_column=pos_column,
+            xpos=xpos,
+            lists=Lists.read(clusters, gazetteers),
+            n_threads=resolve_threads(options.threads),
+        )
+        _refuse_trees_as_features(corpus, pos_column)
+        parts = {
+            name: read_corpus([path], format, corpus.format, TREEBANKS)
+            for name, path in options.evaluation_files.items()
+        }
+        problem = ParseProblem(
+            training=Treebank.from_corpus(corpus, labelled),
+            features=feature_set,
+            projective=projective,
+            roots=roots,
+            invalid_gold=invalid_gold,
+            feature_cache=parse_size("feature_cache", feature_cache),
+            settings={"format": corpus.format},
+        )
+        return TrainingData(problem, {name: Treebank.from_corpus(part, labelled) for name, part in parts.items()})
+
+    reads = [("--gazetteer", path) for path in gazetteers.values()]
+    reads += [("--clusters", clusters)] if clusters is not None else []
+    reads += [("--features", features)] if features not in FEATURE_SETS else []
+    run_training(options, ParseModel, read, reads)
+
+
+def _refuse_trees_as_features(corpus: ColumnCorpus, pos_column: int | None) -> None:
+    """Raise `InputError` if features would read the right trees, which prediction does not have."""
+    for name in ("HEAD", "DEPREL"):
+        if pos_column is not None and corpus.column(name) == pos_column - 1:
+            raise InputError(
+                f"--pos-column {pos_column} is {name}, which holds the trees to learn: name another column"
+            )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ParsePredictOptions(KBestOptions):
+    """Options of `marginloom predict` for trees."""
+
+    format: TreebankFormat = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ParseEvaluateOptions(EvaluateOptions):
+    """Options of `marginloom evaluate` for trees."""
+
+    format: TreebankFormat = None
+
+
+class ParseCommands(TaskCommands[ParseModel, ParsePredictOptions, ParseEvaluateOptions]):
+    """Predict, evaluate and inspect for parsers."""
+
+    train = staticmethod(train)
+    model_type = ParseModel
+    predict_options = ParsePredictOptions
+    evaluate_options = ParseEvaluateOptions
+    predict_help = (
+        "Trees: CoNLL-U, CoNLL-U Plus and CoNLL-X get heads and labels in their columns (root and dep from a parser "
+        "without labels), and everything else stays as it is. Of the K best trees each is a sentence of its own, with "
+        "its rank and score in a comment."
+    )
+
+    def predict(self, model: ParseModel, options: ParsePredictOptions) -> None:
+        """Write the sentences with their trees, in the format they come in."""
+        chosen = format_of(options.input, options.format, model.settings.get("format"), TREEBANKS)
+        if options.k_best > 1 and chosen == CONLLX:
+            raise usage_error("--k-best says in comments which trees are which, and CoNLL-X has no comments")
+        with streams(options) as (stream, out, advance):
+            if options.k_best > 1:
+                for corpus in stream_sentences(stream, chosen, options.input):
+                    out.writelines(_k_best(model, corpus, options))
+                    advance(corpus.byte_count)
+                return
+            for corpus in stream_corpora(stream, chosen, options.input):
+                _, trees = model.predict(corpus, options.threads)
+                names = None if model.labels is None else model.labels.vocabulary
+                out.write(corpus.with_trees(trees.heads, names, trees.labels))
+                out.flush()
+                advance(corpus.byte_count)
+
+    def read_labelled(self, model: ParseModel, options: ParseEvaluateOptions) -> Treebank:
+        """Read sentences with their right trees."""
+        corpus = read_corpus([options.input], options.format, model.settings.get("format"), TREEBANKS)
+        return Treebank.from_corpus(corpus, model.labels is not None)
+
+    def describe(self, model: ParseModel) -> list[tuple[str, str]]:
+        """Return the lines of `inspect` on trees, features and labels."""
+        kind = "projective" if model.options.projective else "non-projective"
+        counts = ", ".join(f"{count:,} {name}" for name, count in model.features.counts.items() if count)
+        lines = [
+            ("trees", f"{kind}, order {model.options.order}, {model.options.roots} root(s)"),
+            ("features", f"{model.features.name} ({counts})"),
+        ]
+        labels = model.labels
+        return lines if labels is None else [*lines, ("labels", f"{len(labels.names)}: {labels.summary()}")]
+
+
+def _k_best(model: ParseModel, corpus: ColumnCorpus, options: ParsePredictOptions) -> Iterator[bytes]:
+    """Yield the text of one sentence with each of its best trees."""
+    found: Any = model.predict_k_best(corpus, options.k_best, options.threads)
+    names = None if model.labels is None else model.labels.vocabulary
+    if not found.trees:
+        yield corpus.with_trees(np.zeros(0, np.uint16))
+    for rank, (tree, score) in enumerate(zip(found.trees, found.scores.tolist(), strict=True), 1):
+        yield f"# tree = {rank} of {len(found.trees)}\n# score = {score:.6g}\n".encode()
+        yield corpus.with_trees(tree.heads, names, tree.labels)
+
+
+COMMANDS = ParseCommands()

@@ -1,0 +1,209 @@
+"""The estimator for dependency trees."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from marginloom.errors import InputError
+from marginloom.features import Lists
+from marginloom.io.files import StrPath
+from marginloom.parameters import checked
+from marginloom.tasks.base.estimator import Estimator
+from marginloom.tasks.base.model import Model
+from marginloom.tasks.base.outputs import OutputList
+from marginloom.tasks.parse.features import AUTO, ArcFeatureSet
+from marginloom.tasks.parse.model import ParseModel, ParseProblem, trees_as_lists
+from marginloom.tasks.parse.sentences import offsets_of
+from marginloom.tasks.parse.treebank import Treebank
+from marginloom.threads import resolve_threads
+from marginloom.training.callbacks import Callback
+from marginloom.training.checkpoint import Checkpoint
+
+
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
+class DependencyParser(Estimator):
+    """Finds the head of every word of a sentence, and what the word is to it.
+
+    Parameters
+    ----------
+    {common parameters}
+    order : {1, 2}
+        Whether arcs score alone, or together with their nearest sibling too.
+    projective : bool
+        Whether no arcs cross. With order 2, other trees are not searched exactly.
+    labelled : bool
+        Whether arcs have labels.
+    roots : {"one", "many"}
+        How many words may have no head.
+    features : str
+        The feature set ``"arcs"``, or a file of templates.
+    hash_bits : int, "auto" or None
+        Number features by so many bits of a hash; None keeps a vocabulary of those of right arcs, which takes longer.
+        ``"auto"`` means 22 bits, unless `min_count` asks for a vocabulary.
+    min_count : int
+        Features of a vocabulary seen less often in training are left out.
+    xpos : bool
+        Whether features use the third part of words too.
+    clusters : path, optional
+        File of Brown clusters.
+    gazetteers : mapping, optional
+        From a name to a file with an entry a line, for templates.
+    invalid_gold : {"repair", "skip", "error"}
+        What to do with trees that are not projective where they must be: lift their shortest crossing arcs, leave such
+        sentences out, or refuse them. The first two are counted and said in an `InputWarning`.
+    feature_cache : int or str
+        Memory for features of all arcs, which are then made once instead of for every search: bytes, or a text such as
+        ``"1G"``. It changes the time and not the result.
+
+    Attributes
+    ----------
+    classes_ : list
+        The labels, none where arcs have none.
+    {common attributes}
+
+    Examples
+    --------
+    >>> X = [[("the", "DET"), ("dog", "NOUN"), ("barks", "VERB")], [("it", "PRON"), ("barks", "VERB")]]
+    >>> y = [[(2, "det"), (3, "nsubj"), (0, "root")], [(2, "nsubj"), (0, "root")]]
+    >>> parser = DependencyParser(labelled=True, hash_bits=12, C=1.0).fit(X, y)
+    >>> parser.predict([[("the", "DET"), ("bark", "NOUN")]])
+    [[(2, 'det'), (0, 'root')]]
+    """
+
+    order: int = 1
+    projective: bool = True
+    labelled: bool = False
+    roots: str = "one"
+    features: str = "arcs"
+    hash_bits: int | str | None = AUTO
+    min_count: int = 1
+    xpos: bool = False
+    clusters: StrPath | None = None
+    gazetteers: Mapping[str, StrPath] | None = None
+    invalid_gold: str = "repair"
+    feature_cache: int | str = 0
+
+    model_type = ParseModel
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: ArrayLike | None = None,
+        eval_set: Any = None,
+        callbacks: Sequence[Callback] = (),
+        checkpoint: StrPath | Checkpoint | None = None,
+        resume: bool = False,
+    ) -> DependencyParser:
+        """Train.
+
+        Parameters
+        ----------
+        X : list of sentences
+            For every word a tuple (form, upos) or (form, upos, xpos).
+        y : list of trees
+            For every word its head, from 1, 0 for the root; or a pair (head, label).
+        sample_weight : array, optional
+            Factor of C for every sentence; 0 drops it.
+        eval_set : tuple (X, y), optional
+            Scored after every iteration as ``dev``.
+        {common parameters of fit}
+
+        Returns
+        -------
+        DependencyParser
+            The estimator itself.
+        """
+        problem = ParseProblem(
+            training=Treebank.from_lists(X, y),
+            features=self._new_features(),
+            projective=self.projective,
+            roots=self.roots,
+            invalid_gold=self.invalid_gold,
+            feature_cache=self.feature_cache,
+        )
+        return self._fit(
+            problem,
+            sample_weight=sample_weight,
+            evaluation_sets={} if eval_set is None else {"dev": _evaluation_set(eval_set)},
+            callbacks=callbacks,
+            checkpoint=checkpoint,
+            resume=resume,
+        )
+
+    def _new_features(self) -> ArcFeatureSet:
+        if self.order not in (1, 2):
+            raise InputError(f"order must be 1 or 2, not {self.order!r}")
+        return ArcFeatureSet(
+            self.features,
+            order=self.order,
+            labelled=self.labelled,
+            hash_bits=self.hash_bits,
+            min_count=checked("min_count", self.min_count, "positive count"),
+            xpos=self.xpos,
+            lists=Lists.read(self.clusters, self.gazetteers),
+            n_threads=resolve_threads(self.n_threads),
+        )
+
+    def _adopt(self, model: Model) -> None:
+        super()._adopt(model)
+        self.classes_: list[Any] = [] if self.model_.labels is None else list(self.model_.labels.names)
+
+    def predict(self, X: Any) -> Any:
+        """Return the best trees: for every word its head, or a pair (head, label) where arcs have labels.
+
+        numpy takes the list for an array of one dimension, with a list for each sentence.
+        """
+        self._check_fitted()
+        sentences, trees = self.model_.predict(X, self.n_threads)
+        return OutputList(trees_as_lists(sentences, trees, self.model_.labels))
+
+    def predict_k_best(self, X: Any, k: int = 3) -> list[list[tuple[list[Any], float]]]:
+        """Return for every sentence its k best trees with their scores, best first (fewer if there are fewer)."""
+        self._check_fitted()
+        found = self.model_.predict_k_best(X, checked("k", k, "positive count"), self.n_threads)
+        trees = [trees_as_lists(offsets_of([tree.heads]), tree, self.model_.labels)[0] for tree in found.trees]
+        bounds = found.bounds.tolist()
+        scored = list(zip(trees, found.scores.tolist(), strict=True))
+        return [scored[start:end] for start, end in itertools.pairwise(bounds)]
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the share of words, without punctuation, that get the right head, and label if arcs have labels."""
+        scores = self.evaluate(X, y)
+        return float(scores["las" if self.model_.labels is not None else "uas"])
+
+    def evaluate(self, X: Any, y: Any) -> dict[str, Any]:
+        """Return all scores, see `marginloom.tasks.parse.metrics.parse_scores`."""
+        self._check_fitted()
+        evaluator = self.model_.evaluator(Treebank.from_lists(X, y), self.n_threads)
+        scores: dict[str, Any] = self.model_.report(evaluator)
+        return scores
+
+    @classmethod
+    def _own_parameters(cls, model: ParseModel) -> dict[str, Any]:
+        features, options = model.features, model.options
+        return {
+            "order": options.order,
+            "projective": options.projective,
+            "labelled": model.labels is not None,
+            "roots": options.roots,
+            **{name: getattr(features, name) for name in ("hash_bits", "xpos")},
+            "features": features.name,
+            **{
+                name: model.settings[name]
+                for name in ("invalid_gold", "min_count", "feature_cache")
+                if name in model.settings
+            },
+        }
+
+
+def _evaluation_set(given: Any) -> Treebank:
+    if not isinstance(given, (tuple, list)) or len(given) != 2:
+        raise InputError("eval_set must be a tuple (X, y)")
+    return Treebank.from_lists(*given)

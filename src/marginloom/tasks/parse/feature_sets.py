@@ -1,0 +1,128 @@
+"""The templates of the feature sets for arcs that have a name."""
+
+from __future__ import annotations
+
+_ARCS = """
+word[h] direction
+word[h] xpos[h] direction distance
+pos[h] direction distance
+xpos[h] direction distance
+word[m] direction
+word[m] xpos[m] direction distance
+pos[m] direction distance
+xpos[m] direction distance
+word[h] xpos[h] word[m] xpos[m] direction
+xpos[h] word[m] xpos[m] direction
+xpos[h] word[m] xpos[m] direction distance
+word[h] xpos[h] xpos[m] direction
+word[h] xpos[h] xpos[m] direction distance
+word[h] word[m] direction
+word[h] word[m] direction distance
+word[h] pos[m] direction
+pos[h] word[m] direction
+pos[h] pos[m]
+pos[h] pos[m] direction distance
+xpos[h] xpos[m]
+xpos[h] xpos[m] direction distance
+pos[h] pos[b] pos[m] direction
+xpos[h] xpos[b] xpos[m] direction
+pos[h] pos[h+1] pos[m-1] pos[m] direction
+pos[h-1] pos[h] pos[m-1] pos[m] direction
+pos[h] pos[h+1] pos[m] pos[m+1] direction
+pos[h-1] pos[h] pos[m] pos[m+1] direction
+xpos[h] xpos[h+1] xpos[m-1] xpos[m] direction
+xpos[h-1] xpos[h] xpos[m-1] xpos[m] direction
+xpos[h] xpos[h+1] xpos[m] xpos[m+1] direction
+xpos[h-1] xpos[h] xpos[m] xpos[m+1] direction
+xpos[h] xpos[h+1] xpos[m-1] xpos[m] direction distance
+xpos[h-1] xpos[h] xpos[m-1] xpos[m] direction distance
+xpos[h] xpos[h+1] xpos[m] xpos[m+1] direction distance
+xpos[h-1] xpos[h] xpos[m] xpos[m+1] direction distance
+xpos[h] xpos[m-1] xpos[m] direction
+xpos[h] xpos[m] xpos[m+1] direction
+xpos[h-1] xpos[h] xpos[m] direction
+xpos[h] xpos[h+1] xpos[m] direction
+xpos[h] xpos[m-1] xpos[m] direction distance
+xpos[h] xpos[m] xpos[m+1] direction distance
+xpos[h-1] xpos[h] xpos[m] direction distance
+xpos[h] xpos[h+1] xpos[m] direction distance
+pos[h] pos[m-2] pos[m-1] pos[m] direction
+pos[h] pos[m] pos[m+1] pos[m+2] direction
+pos[h-2] pos[h-1] pos[h] pos[m] direction
+pos[h] pos[h+1] pos[h+2] pos[m] direction
+lower[h] lower[m]
+lower[h] xpos[m] direction
+xpos[h] lower[m] direction
+suffix[h,3] suffix[m,3] direction
+suffix[h,3] xpos[m] direction
+xpos[h] suffix[m,3] direction
+word[m-1] xpos[m] xpos[h] direction
+word[m+1] xpos[m] xpos[h] direction
+word[h-1] xpos[m] xpos[h] direction
+word[h+1] xpos[m] xpos[h] direction
+cluster[h,6] cluster[m,6] direction
+cluster[h,6] xpos[m] direction
+xpos[h] cluster[m,6] direction
+"""
+
+_SIBLINGS = """
+pos[h] pos[s] pos[m] direction
+xpos[h] xpos[s] xpos[m] direction
+xpos[s] xpos[m] direction
+word[s] word[m] direction
+word[s] xpos[m] direction
+xpos[s] word[m] direction
+word[h] xpos[s] xpos[m] direction
+xpos[h] word[s] xpos[m] direction
+xpos[h] xpos[s] word[m] direction
+"""
+
+_LABELS = """
+label direction distance
+label word[m]
+label xpos[m] direction
+label pos[m] direction
+label suffix[m,3]
+label xpos[m-1] xpos[m] direction
+label xpos[m] xpos[m+1] direction
+label word[h] direction
+label xpos[h] direction
+label pos[h] direction
+label pos[h] pos[m] direction
+label xpos[h] xpos[m] direction
+label word[h] xpos[m] direction
+label xpos[h] word[m] direction
+"""
+
+FEATURE_SETS = {"arcs": _ARCS + _SIBLINGS + _LABELS}
+
+
+def fitting_templates(lines: str, *, order: int, labelled: bool) -> str:
+    r"""Leave out templates of siblings and of labels where there is no use for them.
+
+    Examples
+    --------
+    >>> fitting_templates("pos[m]\npos[s] pos[m]\nlabel pos[m]", order=1, labelled=False)
+    'pos[m]'
+    """
+
+    def fits(line: str) -> bool:
+        atoms = line.partition("#")[0].split()
+        about_sibling = any("[s" in atom for atom in atoms)
+        return (order == 2 or not about_sibling) and (labelled or "label" not in atoms)
+
+    return "\n".join(line for line in lines.splitlines() if fits(line))
+
+
+def templates_of(name: str, *, with_xpos: bool, with_clusters: bool) -> str:
+    r"""Return a named set's templates. Without a second part of speech the first one stands for it.
+
+    Examples
+    --------
+    >>> templates_of("arcs", with_xpos=False, with_clusters=False).count("xpos")
+    0
+    """
+    lines = [line for line in FEATURE_SETS[name].split("\n") if line and (with_clusters or "cluster[" not in line)]
+    if not with_xpos:
+        lines = [line.replace("xpos[", "pos[") for line in lines]
+    return "\n".join(dict.fromkeys(lines))

@@ -1,0 +1,256 @@
+"""From sentences to what templates of arcs see in their words, and how features of arcs are numbered."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marginloom import _core
+from marginloom.errors import InputError, InputWarning
+from marginloom.features import Lists
+from marginloom.features.base import load_vocabulary, vocabulary_tensors
+from marginloom.features.extracted import is_there
+from marginloom.io.conll import ColumnCorpus
+from marginloom.io.files import decode_utf8, read_bytes
+from marginloom.io.model import parse_json
+from marginloom.parameters import checked
+from marginloom.tasks.parse.feature_sets import FEATURE_SETS, fitting_templates, templates_of
+from marginloom.tasks.parse.gold import FittingTrees
+from marginloom.tasks.parse.sentences import lengths_of
+
+#: Stands for `HASH_BITS` where nothing is counted, and for a vocabulary where features are.
+AUTO = "auto"
+HASH_BITS = 22
+#: Kinds of features, as the native part numbers them.
+KINDS = ("arcs", "siblings", "labels")
+
+
+class ArcFeatureSet:
+    """Features of arcs by templates, see docs/parsing.md.
+
+    Parameters
+    ----------
+    name : str
+        The named set ``arcs``, or a file of templates.
+    order : int
+        2 for features of siblings too.
+    labelled : bool
+        Whether arcs have labels, and features for them.
+    hash_bits : int, "auto" or None
+        Number features by so many bits of a hash; None keeps a vocabulary of those of right arcs, which takes longer.
+        ``"auto"`` means 22 bits, unless `min_count` asks for a vocabulary.
+    min_count : int
+        Features of a vocabulary seen less often in training are left out.
+    pos_column : int, optional
+        Column of files, from 1, with the parts of speech; by default UPOS.
+    xpos : bool
+        Whether to use the other part of speech too: XPOS, or the third part of words from Python.
+    lists : Lists, optional
+        Word clusters and gazetteers that templates can look up.
+
+    Examples
+    --------
+    >>> features = ArcFeatureSet("arcs", order=1, hash_bits=8)
+    >>> features.values([[("dogs", "NOUN"), ("bark", "VERB")]]).shape[0]
+    2
+    """
+
+    def __init__(
+        self,
+        name: str = "arcs",
+        *,
+        order: int = 1,
+        labelled: bool = True,
+        hash_bits: int | str | None = AUTO,
+        min_count: int = 1,
+        pos_column: int | None = None,
+        xpos: bool = False,
+        lists: Lists | None = None,
+        n_threads: int = 1,
+    ) -> None:
+        if name not in FEATURE_SETS and not is_there(name):
+            raise InputError(
+                f"there is no feature set {name!r} for arcs, nor a file of that name; the sets are: "
+                f"{', '.join(FEATURE_SETS)}"
+            )
+        if hash_bits == AUTO:
+            hash_bits = HASH_BITS if min_count == 1 else None
+        elif hash_bits is not None and min_count > 1:
+            raise InputError(
+                f"with hash_bits no feature is counted, so min_count cannot be {min_count}: leave out one of them "
+                "(hash_bits=None, --hash-bits 0 keeps a vocabulary)"
+            )
+        self.name, self.order, self.min_count = name, order, min_count
+        self.hash_bits: int | None = None if hash_bits is None else checked("hash_bits", hash_bits, "hash bits")
+        self.labelled, self.pos_column, self.xpos, self.n_threads = labelled, pos_column, xpos, n_threads
+        self._lists = lists or Lists()
+        self._templates = self._find_templates()
+        self.label_count = 0
+        self._vocabularies: Sequence[_core.Vocabulary] = ()
+        self._core: _core.ArcFeatures | None = None
+        self._extractors: dict[tuple[int, ...], _core.ArcExtractor] = {}
+        self._extractor((0, 1, 2))
+
+    def _find_templates(self) -> str:
+        if self.name in FEATURE_SETS:
+            clusters = bool(self._lists.cluster_paths)
+            return templates_of(self.name, with_xpos=self.xpos, with_clusters=clusters)
+        return decode_utf8(read_bytes(self.name), self.name)
+
+    def _extractor(self, columns: tuple[int, ...]) -> _core.ArcExtractor:
+        """Return the native extractor for sources with words and parts of speech in these columns."""
+        if columns not in self._extractors:
+            word, pos, xpos = columns
+            templates = fitting_templates(self._templates, order=self.order, labelled=self.labelled)
+            try:
+                self._extractors[columns] = _core.ArcExtractor(
+                    templates,
+                    word,
+                    pos,
+                    xpos if self.xpos else None,
+                    self._lists.cluster_words,
+                    list(self._lists.cluster_paths),
+                    list(self._lists.gazetteers.items()),
+                )
+            except ValueError as error:
+                advice = "; ask for the other part of speech with xpos=True (--xpos)" if "xpos[" in str(error) else ""
+                raise InputError(f"{self.name}, {error}{advice}") from error
+        return self._extractors[columns]
+
+    def _columns(self, source: Any) -> tuple[int, ...]:
+        """Return the columns of words and of both parts of speech."""
+        if not isinstance(source, ColumnCorpus):
+            return 0, 1, 2
+        pos = source.column("UPOS") if self.pos_column is None else self.pos_column - 1
+        return source.word_column, pos, source.column("XPOS") if self.xpos else 0
+
+    def _tables(self, source: Any) -> tuple[Sequence[_core.TokenColumns], _core.ArcExtractor]:
+        extractor = self._extractor(self._columns(source))
+        if isinstance(source, ColumnCorpus):
+            return source.tables, extractor
+        if self.xpos and any(len(word) < 3 for sentence in source for word in sentence):
+            raise InputError("xpos asks for the third part of words, and X has words of two: (form, upos, xpos)")
+        return [_core.RowTable(source)], extractor
+
+    def values(self, source: Any) -> NDArray[np.uint64]:
+        """Return what templates see in every word, a row a word."""
+        tables, extractor = self._tables(source)
+        parts = []
+        for table in tables:
+            try:
+                parts.append(extractor.values(table, self.n_threads))
+            except ValueError as error:
+                raise InputError(f"{getattr(table, 'name', 'X')}: {error}") from error
+        return np.concatenate(parts).reshape(-1, extractor.views)
+
+    def fit(self, source: Any, trees: FittingTrees, label_count: int) -> None:
+        """Learn the features of right arcs, unless they are hashed; `trees` are those of the sentences kept."""
+        self.label_count = label_count
+        tables, extractor = self._tables(source)
+        self._warn_of_constants(source)
+        if self.hash_bits is None:
+            heads, left_out = trees.heads, None
+            if trees.kept is not None:
+                lengths = np.concatenate([lengths_of(table.sentences()) for table in tables])
+                heads = np.zeros(int(lengths.sum()), dtype=np.int64)
+                heads[np.repeat(trees.kept, lengths)] = trees.heads
+                left_out = (~trees.kept).astype(np.uint8)
+            self._vocabularies = extractor.learn(list(tables), heads.astype(np.uint16), left_out, self.min_count)
+            if len(self._vocabularies[0]) == 0:
+                raise InputError(f"min_count={self.min_count} leaves no feature; give a smaller one (--min-count)")
+        self._core = None
+
+    def _warn_of_constants(self, source: Any) -> None:
+        """Warn of parts of speech that are all the same, which say nothing."""
+        names = ["upos" if self.pos_column is None else f"column {self.pos_column}"] + (["xpos"] if self.xpos else [])
+        for name, column in zip(names, self._columns(source)[1:], strict=False):
+            found = _different(source, column)
+            if len(found) == 1:
+                warnings.warn(
+                    InputWarning(f"all words have the same {name}, {found[0]!r}, which says nothing of them"),
+                    stacklevel=3,
+                )
+
+    @property
+    def core(self) -> _core.ArcFeatures:
+        """The features as the native task knows them."""
+        if self._core is None:
+            extractor = self._extractor((0, 1, 2))
+            if self.hash_bits is not None:
+                self._core = _core.ArcFeatures.by_hashing(extractor, self.hash_bits, self.label_count)
+            else:
+                self._core = _core.ArcFeatures.by_vocabularies(extractor, *self._vocabularies)
+        return self._core
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of features of each kind."""
+        return dict(zip(KINDS, self.core.counts, strict=True))
+
+    def describe(self, kind: int, feature: int) -> str:
+        """Name a feature."""
+        if self.hash_bits is not None:
+            return f"{KINDS[kind]}: hash {feature}"
+        return self._extractor((0, 1, 2)).described(kind, self._vocabularies[kind].name(feature))
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Return everything that extraction needs as arrays."""
+        names = ("name", "order", "labelled", "hash_bits", "min_count", "pos_column", "xpos")
+        options = {
+            **{name: getattr(self, name) for name in names},
+            "templates": self._templates,
+            "labels": self.label_count,
+            "cluster_paths": list(self._lists.cluster_paths),
+            "gazetteers": list(self._lists.gazetteers),
+        }
+        tensors = {"features_options": np.frombuffer(json.dumps(options).encode(), dtype=np.uint8)}
+        for kind, vocabulary in zip(KINDS, self._vocabularies, strict=False):
+            tensors |= vocabulary_tensors(vocabulary, kind)
+        tensors |= vocabulary_tensors(self._lists.cluster_words, "clusters")
+        for number, phrases in enumerate(self._lists.gazetteers.values()):
+            tensors |= vocabulary_tensors(phrases, f"gazetteer{number}")
+        return tensors
+
+    @classmethod
+    def load(cls, tensors: dict[str, NDArray[Any]]) -> ArcFeatureSet:
+        """Make the feature set from its arrays."""
+        options = parse_json(tensors["features_options"].tobytes())
+        features = cls.__new__(cls)
+        features.name, features._templates = str(options["name"]), str(options["templates"])
+        features.order = checked("order", options["order"], "positive count")
+        features.min_count = checked("min_count", options["min_count"], "positive count")
+        features.xpos, features.labelled = bool(options["xpos"]), bool(options["labelled"])
+        for name, kind in (("hash_bits", "hash bits"), ("pos_column", "positive count")):
+            value = options[name]
+            setattr(features, name, None if value is None else checked(name, value, kind))
+        features.label_count = checked("labels", options["labels"], "count")
+        features.n_threads = 1
+        names = [str(name) for name in options["gazetteers"]]
+        features._lists = Lists(
+            load_vocabulary(tensors, "clusters"),
+            [str(path) for path in options["cluster_paths"]],
+            {name: load_vocabulary(tensors, f"gazetteer{number}") for number, name in enumerate(names)},
+        )
+        stored = features.hash_bits is None
+        features._vocabularies = [load_vocabulary(tensors, kind) for kind in KINDS] if stored else ()
+        features._core, features._extractors = None, {}
+        features._extractor((0, 1, 2))
+        return features
+
+
+def _different(source: Any, column: int) -> list[str]:
+    """Return the different cells of a column, two of them at most; none if there are no words."""
+    found: dict[str, None] = {}
+    if isinstance(source, ColumnCorpus):
+        found = dict.fromkeys(source.labels(column, strings=True).names.tolist())
+    else:
+        for sentence in source:
+            found |= dict.fromkeys(word[column] for word in sentence)
+            if len(found) > 1:
+                break
+    return list(found)[:2]

@@ -1,0 +1,304 @@
+"""A dependency parser as a whole: features, labels and weights; what the estimator and the command line share."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import itertools
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marginloom import _core
+from marginloom.errors import InputError
+from marginloom.io.conll import ColumnCorpus
+from marginloom.io.model import Tensors
+from marginloom.labels.label_set import LabelSet
+from marginloom.labels.numbered import NumberedLabels
+from marginloom.memory import parse_size
+from marginloom.parameters import checked
+from marginloom.tasks.base.model import Evaluator, Model, Prepared, Problem, strongest_places
+from marginloom.tasks.parse.features import ArcFeatureSet
+from marginloom.tasks.parse.gold import FittingTrees, fitting_trees
+from marginloom.tasks.parse.metrics import SHORT, ParseScorer
+from marginloom.tasks.parse.sentences import checked_sentences, lengths_of, offsets_of
+from marginloom.tasks.parse.task import KBestTrees, ParseTask, TreeOptions, Trees
+from marginloom.tasks.parse.treebank import Treebank
+from marginloom.threads import resolve_threads
+from marginloom.training.checks import checked_weights
+from marginloom.training.spec import RunSpec
+
+ROOTS = ("one", "many")
+
+
+@dataclasses.dataclass(kw_only=True)
+class ParseModel(Model):
+    """A trained parser.
+
+    Attributes
+    ----------
+    features : ArcFeatureSet
+        What arcs are scored by.
+    labels : LabelSet or None
+        What arcs can be called; None where they have no labels.
+    options : TreeOptions
+        Which trees there are.
+    """
+
+    features: ArcFeatureSet
+    labels: LabelSet | None
+    options: TreeOptions
+
+    def predict(self, source: Any, n_threads: int = 1) -> tuple[NDArray[np.uint64], Trees]:
+        """Return sentence offsets and the best trees."""
+        sentences, task = self._encoded(source)
+        return sentences, task.predict(self.weights, resolve_threads(n_threads))
+
+    def predict_k_best(self, source: Any, k: int, n_threads: int = 1) -> KBestTrees:
+        """Return the k best trees of every sentence; `InputError` where they cannot be found."""
+        _, task = self._encoded(source)
+        if k > 1 and "k-best" not in task.core.capabilities:
+            raise InputError(
+                "trees of second order that need not be projective are not searched exactly, so there is no list of "
+                "the best ones: ask for one"
+            )
+        return task.predict_k_best(self.weights, k, resolve_threads(n_threads))
+
+    def _encoded(self, source: Any) -> tuple[NDArray[np.uint64], ParseTask]:
+        if isinstance(source, ColumnCorpus):
+            return source.sentences, self.task_of(source, source.sentences)
+        sentences = checked_sentences(source)
+        return offsets_of(sentences), self.task_of(sentences, offsets_of(sentences))
+
+    def task_of(self, source: Any, sentences: NDArray[np.uint64]) -> ParseTask:
+        """Return the task of parsing sentences, files or lists that were checked."""
+        return ParseTask(sentences, self.features.values(source), self.features.core, self.options)
+
+    def evaluator(self, labelled: Treebank, n_threads: int = 1) -> ParseEvaluator:
+        """Return what scores weights of this parser on sentences with their right trees."""
+        return ParseEvaluator(self, labelled, n_threads)
+
+    def report(self, evaluator: Evaluator) -> dict[str, Any]:
+        """Return all scores, with those of every label."""
+        assert isinstance(evaluator, ParseEvaluator)
+        return evaluator.report(self.weights)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the name and number of the features, the labels, and which trees there are."""
+        return {
+            "features": self.features.name,
+            "feature_count": self.features.counts,
+            "labels": None if self.labels is None else self.labels.names,
+            "order": self.options.order,
+            "projective": self.options.projective,
+            "roots": self.options.roots,
+        }
+
+    def strongest(self, count: int) -> list[dict[str, Any]]:
+        """Return the weights that are largest in size, with what they score."""
+        layout = self._empty_task().core
+        arcs, rows = np.split(self.weights, [layout.first_label_row])
+        found = [self._described(layout, place) for place in strongest_places(arcs, count)]
+        if self.labels is not None:
+            places = strongest_places(rows, count, layout.stride, len(self.labels.names))
+            found += [self._described(layout, layout.first_label_row + place) for place in places]
+        return sorted(found, key=lambda entry: -abs(entry["weight"]))[:count]
+
+    def _described(self, layout: _core.ParseTask, place: int) -> dict[str, Any]:
+        if place < layout.first_sibling:
+            kind, feature, label = 0, place, "arc"
+        elif place < layout.first_label_row:
+            kind, feature, label = 1, place - layout.first_sibling, "siblings"
+        else:
+            assert self.labels is not None
+            feature, column = divmod(place - layout.first_label_row, layout.stride)
+            kind, label = 2, self.labels.names[column]
+        return {"weight": float(self.weights[place]), "feature": self.features.describe(kind, feature), "label": label}
+
+    @property
+    def dimension(self) -> int:
+        """Number of weights that features and labels ask for."""
+        return _core.ParseTask.weight_count(self.features.core, self.options.label_count)
+
+    def _empty_task(self) -> ParseTask:
+        return self.task_of([], np.zeros(1, np.uint64))
+
+    def own_parts(self) -> tuple[dict[str, Any], Tensors]:
+        """Return features, labels and options as a file has them."""
+        labels = {} if self.labels is None else self.labels.tensors()
+        return {"trees": dataclasses.asdict(self.options)}, {**self.features.tensors(), **labels}
+
+    @classmethod
+    def from_own_parts(cls, header: dict[str, Any], tensors: Tensors) -> ParseModel:
+        """Put together what `own_parts` returned."""
+        stored = header["trees"]
+        count = checked("label_count", stored["label_count"], "count")
+        labels = LabelSet.load(tensors) if count else None
+        if stored["order"] not in (1, 2) or not isinstance(stored["projective"], bool) or stored["roots"] not in ROOTS:
+            raise ValueError("it is not said which trees there are")
+        if labels is not None and len(labels.names) != count:
+            raise ValueError(f"there are {len(labels.names)} labels, and {count} were expected")
+        features = ArcFeatureSet.load(tensors)
+        if features.order != stored["order"] or features.labelled != (count > 0) or features.label_count != count:
+            raise ValueError("the features are those of other trees")
+        at_root, elsewhere = (
+            tuple(_label_number(number, count) for number in stored[name]) for name in ("root_labels", "other_labels")
+        )
+        options = TreeOptions(stored["order"], stored["projective"], stored["roots"], count, at_root, elsewhere)
+        return cls(features=features, labels=labels, options=options)
+
+
+def _label_number(stored: Any, count: int) -> int:
+    if type(stored) is not int or not 0 <= stored < count:
+        raise ValueError(f"{stored!r} is not the number of a label")
+    return stored
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ParseProblem(Problem[ParseModel]):
+    """Sentences with their trees, and what to make of them.
+
+    Attributes
+    ----------
+    training : Treebank
+        Sentences to learn from.
+    features : ArcFeatureSet
+        A new one, of the same order, with labels if arcs have some; it learns its vocabulary here.
+    projective : bool
+        Whether trees are projective.
+    roots : {"one", "many"}
+        How many words may have no head.
+    invalid_gold : {"repair", "skip", "error"}
+        What to do with trees that are not projective where they must be, see `fitting_trees`.
+    feature_cache : int or str
+        Memory for features of all arcs that are kept instead of made again for every search.
+    """
+
+    training: Treebank
+    features: ArcFeatureSet
+    projective: bool = True
+    roots: str = "one"
+    invalid_gold: str = "repair"
+    feature_cache: int | str = 0
+
+    def prepare(self, spec: RunSpec) -> Prepared[ParseModel]:
+        """Check the trees, number labels and learn features."""
+        if self.roots not in ROOTS:
+            raise InputError(f"roots must be one of {', '.join(ROOTS)}, not {self.roots!r}")
+        cache = parse_size("feature_cache", self.feature_cache) if self.feature_cache else 0
+        bank, features = self.training, self.features
+        if bank.heads.size == 0:
+            raise InputError("there is no word to learn from: give sentences with trees")
+        if features.labelled and bank.labels is None:
+            raise InputError("the heads have no labels, and labelled asks for them: give pairs (head, label)")
+        trees = fitting_trees(bank, self.projective, self.roots == "one", self.invalid_gold)
+        labels, gold = _numbered(trees, features.labelled)
+        options = _options(gold, labels, features.order, self.projective, self.roots)
+        features.fit(bank.source, trees, options.label_count)
+        model = ParseModel(features=features, labels=labels, options=options)
+        model.settings = {
+            "invalid_gold": self.invalid_gold,
+            "min_count": features.min_count,
+            "feature_cache": self.feature_cache,
+        }
+        sentences, values = _kept(bank, features.values(bank.source), trees)
+        task = ParseTask(
+            sentences, values, features.core, options, gold, cache=cache, n_threads=resolve_threads(spec.n_threads)
+        )
+        weights = spec.sample_weight
+        if weights is not None and trees.kept is not None:
+            weights = checked_weights(weights, trees.kept.size)[trees.kept]
+        return Prepared(model, task, dataclasses.replace(spec, sample_weight=weights))
+
+
+def _numbered(trees: FittingTrees, labelled: bool) -> tuple[LabelSet | None, Trees]:
+    heads = trees.heads.astype(np.uint16)
+    if not labelled or trees.labels is None:
+        return None, Trees(heads, None)
+    labels, numbers = LabelSet.learn(trees.labels)
+    return labels, Trees(heads, numbers)
+
+
+def _options(gold: Trees, labels: LabelSet | None, order: int, projective: bool, roots: str) -> TreeOptions:
+    """Let words without a head have the labels that such words have in training, and the others those of the others."""
+    if labels is None or gold.labels is None:
+        return TreeOptions(order, projective, roots)
+    at_root = np.unique(gold.labels[gold.heads == 0]).tolist()
+    elsewhere = np.unique(gold.labels[gold.heads != 0]).tolist()
+    return TreeOptions(order, projective, roots, len(labels.names), tuple(at_root), tuple(elsewhere or at_root))
+
+
+def _kept(
+    bank: Treebank, values: NDArray[np.uint64], trees: FittingTrees
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Return the offsets and values of the sentences that are learnt from."""
+    if trees.kept is None:
+        return bank.sentences, values
+    lengths = lengths_of(bank.sentences)
+    offsets = np.concatenate([[0], np.cumsum(lengths[trees.kept])]).astype(np.uint64)
+    return offsets, values[np.repeat(trees.kept, lengths)]
+
+
+class ParseEvaluator:
+    """Scores weights of a parser on sentences with their right trees, which are encoded once."""
+
+    def __init__(self, model: ParseModel, bank: Treebank, n_threads: int = 1) -> None:
+        self._n_threads = resolve_threads(n_threads)
+        self._labels = model.labels
+        gold = bank.labels if model.labels is not None else None
+        if model.labels is not None and gold is None:
+            raise InputError("the parser has labels, and the trees to score have none: give pairs (head, label)")
+        self._scorer = ParseScorer(bank.forms(), bank.sentences, bank.heads, gold)
+        self._task = model.task_of(bank.source, bank.sentences)
+        self._bank = bank
+        #: Labels that training did not see, with how often they occur.
+        self.unseen: dict[str, int] = {} if gold is None or model.labels is None else model.labels.count_unseen(gold)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of sentences and of words."""
+        return {"sentences": self._bank.sentences.size - 1, "tokens": int(self._bank.sentences[-1])}
+
+    @property
+    def fingerprint(self) -> str:
+        """Identify the sentences and their trees, for checkpoints."""
+        digest = hashlib.sha256(repr(self._task.fingerprints).encode())
+        digest.update(self._bank.heads.tobytes())
+        if self._bank.labels is not None:
+            digest.update(repr(self._bank.labels.values().tolist()).encode())
+        return digest.hexdigest()
+
+    def __call__(self, weights: NDArray[np.float64]) -> dict[str, Any]:
+        """Return the shares of words with the right head, and with the right head and label."""
+        scores = self._scores(weights)
+        return {name: scores[name] for name in SHORT if name in scores}
+
+    def report(self, weights: NDArray[np.float64]) -> dict[str, Any]:
+        """Return all scores, and warn where they mean nothing."""
+        self._scorer.warn_if_empty()
+        return self._scores(weights)
+
+    def _scores(self, weights: NDArray[np.float64]) -> dict[str, Any]:
+        found = self._task.predict(weights, self._n_threads)
+        if self._labels is None or found.labels is None:
+            return self._scorer.scores(found.heads)
+        names = np.array(self._labels.names, dtype=object)
+        return self._scorer.scores(found.heads, NumberedLabels(names, found.labels.astype(np.uint32)))
+
+
+def trees_as_lists(
+    sentences: NDArray[np.uint64], trees: Trees, labels: LabelSet | None
+) -> list[list[int]] | list[list[tuple[int, Any]]]:
+    """Return trees as users have them: heads, or pairs (head, label).
+
+    Examples
+    --------
+    >>> trees_as_lists(np.array([0, 2], np.uint64), Trees(np.array([2, 0], np.uint16), None), None)
+    [[2, 0]]
+    """
+    heads = trees.heads.tolist()
+    words: list[Any] = heads
+    if labels is not None and trees.labels is not None:
+        words = list(zip(heads, labels.decode(trees.labels).tolist(), strict=True))
+    return [words[start:end] for start, end in itertools.pairwise(sentences.tolist())]

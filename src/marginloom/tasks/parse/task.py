@@ -1,0 +1,194 @@
+"""Dependency trees: a head for every word, with or without a label; inference is in cpp/tasks/parse."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marginloom import _core
+from marginloom.errors import InputError
+from marginloom.memory import WEIGHT
+from marginloom.tasks.base.task import Task
+from marginloom.tasks.parse.sentences import lengths_of
+
+
+@dataclasses.dataclass(frozen=True)
+class TreeOptions:
+    """Which trees there are.
+
+    Attributes
+    ----------
+    order : {1, 2}
+        Whether arcs score alone, or together with their nearest sibling too.
+    projective : bool
+        Whether no arcs cross.
+    roots : {"one", "many"}
+        How many words may have no head.
+    label_count : int
+        Number of labels, 0 if arcs have none.
+    root_labels, other_labels : sequence of int
+        Labels that words without a head, and the others, may have.
+    """
+
+    order: int = 1
+    projective: bool = True
+    roots: str = "one"
+    label_count: int = 0
+    root_labels: Sequence[int] = ()
+    other_labels: Sequence[int] = ()
+
+
+class Trees(NamedTuple):
+    """Trees of all sentences in a row; `labels` is None where arcs have none."""
+
+    heads: NDArray[np.uint16]
+    labels: NDArray[np.uint16] | None
+
+
+class KBestTrees(NamedTuple):
+    """The k best trees: sentence i has those from the i-th of `bounds` to before the next, best first."""
+
+    trees: list[Trees]
+    scores: NDArray[np.float64]
+    bounds: NDArray[np.uint64]
+
+
+class ParseTask(Task):
+    """Sentences to be parsed, with or without their right trees.
+
+    Parameters
+    ----------
+    sentences : array of uint64
+        Where sentences begin and end, counted in words.
+    values : array of uint64
+        What templates see in every word, a row a word, as `ArcFeatureSet.values` has it.
+    features : _core.ArcFeatures
+        What to make of it.
+    options : TreeOptions
+        Which trees there are.
+    gold : Trees or None
+        The right ones.
+    cache : int
+        Bytes for features of all arcs that are kept instead of made again for every search.
+    n_threads : int
+        Threads to make those.
+
+    Examples
+    --------
+    >>> from marginloom.tasks.parse.features import ArcFeatureSet
+    >>> features = ArcFeatureSet(labelled=False, hash_bits=8)
+    >>> values = features.values([[("dogs", "NOUN"), ("bark", "VERB")]])
+    >>> gold = Trees(np.array([2, 0], np.uint16), None)
+    >>> ParseTask(np.array([0, 2], np.uint64), values, features.core, TreeOptions(), gold).core.size
+    1
+    """
+
+    def __init__(
+        self,
+        sentences: NDArray[np.uint64],
+        values: NDArray[np.uint64],
+        features: _core.ArcFeatures,
+        options: TreeOptions,
+        gold: Trees | None = None,
+        *,
+        cache: int = 0,
+        n_threads: int = 1,
+    ) -> None:
+        self._sentences, self._values, self._gold, self._options = sentences, values, gold, options
+        self._features = features
+        data = _core.ParseData(
+            sentences=sentences,
+            values=values.reshape(-1),
+            heads=None if gold is None else gold.heads,
+            labels=None if gold is None or options.label_count == 0 else gold.labels,
+        )
+        choices = _core.ParseOptions(
+            projective=options.projective,
+            siblings=options.order == 2,
+            one_root=options.roots == "one",
+            label_count=options.label_count,
+            root_labels=list(options.root_labels),
+            other_labels=list(options.other_labels),
+            memory=cache,
+        )
+        try:
+            self.core: _core.ParseTask = _core.ParseTask(data, choices, features, n_threads)
+        except ValueError as error:
+            raise InputError(str(error)) from error
+
+    @property
+    def fingerprint(self) -> str:
+        """Identify the sentences' lengths and trees; features may change between a state and its use."""
+        digest = hashlib.sha256(self._sentences.tobytes())
+        if self._gold is not None:
+            digest.update(self._gold.heads.tobytes())
+            digest.update(b"" if self._gold.labels is None else self._gold.labels.tobytes())
+        digest.update(str(self._options.label_count).encode())
+        return digest.hexdigest()
+
+    @property
+    def fingerprints(self) -> dict[str, str]:
+        """Identify the sentences, their trees, their features and the options."""
+        features = self._features
+        digest = hashlib.sha256(json.dumps([features.identity, *features.counts, self.core.dimension]).encode())
+        digest.update(self._values.tobytes())
+        options = {name: json.dumps(value) for name, value in dataclasses.asdict(self._options).items()}
+        return {"examples": self.fingerprint, **options, "features": digest.hexdigest()}
+
+    @property
+    def memory(self) -> int:
+        """Bytes of what templates see, of the right trees, and of features that are kept."""
+        gold = (None, None) if self._gold is None else self._gold
+        arrays = (self._sentences, self._values, *gold)
+        return sum(int(array.nbytes) for array in arrays if array is not None) + self.core.kept_bytes
+
+    @property
+    def buffer_bytes(self) -> int:
+        """Bytes of the chart and the scores of the longest sentence, and of labels for each of its words."""
+        side = int(lengths_of(self._sentences).max(initial=0)) + 1
+        tables = 8 if self._options.order == 2 else 6
+        return WEIGHT * side * (tables * side + 4 * self.core.stride)
+
+    def way_to_need_less(self) -> str:
+        """Say what a user can do to have fewer weights."""
+        return "take fewer bits for features, with hash_bits (--hash-bits), or train without labels"
+
+    def predict(self, weights: NDArray[np.float64], n_threads: int = 1) -> Trees:
+        """Return the best tree of every sentence, all in a row."""
+        found = self._predictions(weights, n_threads, 1)
+        lengths = lengths_of(self._sentences)
+        return self._decoded(found.outputs, lengths)
+
+    def predict_k_best(self, weights: NDArray[np.float64], k: int, n_threads: int = 1) -> KBestTrees:
+        """Return the k best trees of every sentence; one of each where the search is not exact."""
+        found = self._predictions(weights, n_threads, k)
+        counts = lengths_of(found.example_bounds)
+        lengths = np.repeat(lengths_of(self._sentences), counts)
+        whole = self._decoded(found.outputs, lengths)
+        ends = np.cumsum(lengths)[:-1]
+        labels = [None] * lengths.size if whole.labels is None else np.split(whole.labels, ends)
+        trees = [Trees(*tree) for tree in zip(np.split(whole.heads, ends), labels, strict=True)] if lengths.size else []
+        return KBestTrees(trees, found.scores, found.example_bounds)
+
+    def _decoded(self, outputs: NDArray[np.uint8], lengths: NDArray[np.int64]) -> Trees:
+        """Take outputs apart, in each of which heads come before labels."""
+        width = 2 + self.core.bytes_per_label
+        starts = np.repeat(width * (np.cumsum(lengths) - lengths), lengths)
+        place = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        heads = _numbers(outputs, starts + 2 * place, 2)
+        if width == 2:
+            return Trees(heads, None)
+        first = starts + 2 * np.repeat(lengths, lengths)
+        return Trees(heads, _numbers(outputs, first + (width - 2) * place, width - 2))
+
+
+def _numbers(outputs: NDArray[np.uint8], places: NDArray[np.int64], width: int) -> NDArray[np.uint16]:
+    """Return the numbers of one or two bytes that begin at places."""
+    low = outputs[places].astype(np.uint16)
+    return low if width == 1 else low + (outputs[places + 1].astype(np.uint16) << np.uint16(8))
