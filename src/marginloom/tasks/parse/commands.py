@@ -77,14 +77,15 @@ def train(
         ),
     ] = "repair",
     feature_cache: Annotated[
-        str, typer.Option("--feature-cache", metavar="SIZE", help="Memory to keep features of arcs in, such as 1G.")
-    ] = "0",
+        str | None,
+        typer.Option("--feature-cache", metavar="SIZE", help="Memory to keep features of arcs in, such as 1G."),
+    ] = None,
     format: TreebankFormat = None,
 ) -> None:
     """Train a dependency parser on trees in CoNLL-U, CoNLL-U Plus or CoNLL-X."""
     with usage_errors():
         checked("min_count", min_count, "positive count")
-        parse_size("feature_cache", feature_cache)
+        cache = None if feature_cache is None else parse_size("feature_cache", feature_cache)
         gazetteers = gazetteer_files(gazetteer or [])
     for option, value, words in (("--roots", roots, ROOTS), ("--invalid-gold", invalid_gold, INVALID_GOLD)):
         if value not in words:
@@ -114,7 +115,7 @@ def train(
             projective=projective,
             roots=roots,
             invalid_gold=invalid_gold,
-            feature_cache=parse_size("feature_cache", feature_cache),
+            feature_cache=cache,
             settings={"format": corpus.format},
         )
         return TrainingData(problem, {name: Treebank.from_corpus(part, labelled) for name, part in parts.items()})

@@ -56,7 +56,7 @@ class DependencyParser(Estimator):
     invalid_gold : {"repair", "skip", "error"}
         What to do with trees that are not projective where they must be: lift their shortest crossing arcs, leave such
         sentences out, or refuse them. The first two are counted and said in an `InputWarning`.
-    feature_cache : int or str
+    feature_cache : int or str, optional
         Memory for features of all arcs, which are then made once instead of for every search: bytes, or a text such as
         ``"1G"``. It changes the time and not the result.
 
@@ -86,7 +86,7 @@ class DependencyParser(Estimator):
     clusters: StrPath | None = None
     gazetteers: Mapping[str, StrPath] | None = None
     invalid_gold: str = "repair"
-    feature_cache: int | str = 0
+    feature_cache: int | str | None = None
 
     model_type = ParseModel
 

@@ -171,7 +171,7 @@ class ParseProblem(Problem[ParseModel]):
         How many words may have no head.
     invalid_gold : {"repair", "skip", "error"}
         What to do with trees that are not projective where they must be, see `fitting_trees`.
-    feature_cache : int or str
+    feature_cache : int or str, optional
         Memory for features of all arcs that are kept instead of made again for every search.
     """
 
@@ -180,13 +180,13 @@ class ParseProblem(Problem[ParseModel]):
     projective: bool = True
     roots: str = "one"
     invalid_gold: str = "repair"
-    feature_cache: int | str = 0
+    feature_cache: int | str | None = None
 
     def prepare(self, spec: RunSpec) -> Prepared[ParseModel]:
         """Check the trees, number labels and learn features."""
         if self.roots not in ROOTS:
             raise InputError(f"roots must be one of {', '.join(ROOTS)}, not {self.roots!r}")
-        cache = parse_size("feature_cache", self.feature_cache) if self.feature_cache else 0
+        cache = parse_size("feature_cache", self.feature_cache) if self.feature_cache is not None else 0
         bank, features = self.training, self.features
         if bank.heads.size == 0:
             raise InputError("there is no word to learn from: give sentences with trees")
