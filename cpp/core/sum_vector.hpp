@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/types.hpp"
@@ -23,6 +24,7 @@ class SumVector {
     if (!array_.empty()) {
       array_[index] += change;
     } else {
+      if (recent_.empty()) recent_.reserve(size_ / kRecentShare + 1);
       recent_.push_back({index, change});
       if (recent_.size() > size_ / kRecentShare) settle();
     }
@@ -45,14 +47,14 @@ class SumVector {
     if (!array_.empty()) {
       for (std::size_t k = 0; k < size_; ++k) values[k] -= array_[k];
     } else {
-      for (const Sum& sum : merged()) values[sum.index] -= sum.value;
+      for (const Sum& sum : merged(sums_, recent_)) values[sum.index] -= sum.value;
     }
   }
 
   [[nodiscard]] std::vector<double> copy() const {
     if (!array_.empty()) return {array_.values().begin(), array_.values().end()};
     std::vector<double> result(size_);
-    for (const Sum& sum : merged()) result[sum.index] = sum.value;
+    for (const Sum& sum : merged(sums_, recent_)) result[sum.index] = sum.value;
     return result;
   }
 
@@ -62,30 +64,29 @@ class SumVector {
     double value;
   };
   // A sum in the list takes twice the room of one in the array, and one that is being merged as much again.
-  static constexpr std::size_t kRecentShare = 32, kListShare = 8;
+  static constexpr std::size_t kRecentShare = 64, kListShare = 4;
 
   // The list with what was added to it lately: each index once, in order.
-  [[nodiscard]] std::vector<Sum> merged() const {
-    auto later = recent_;
+  [[nodiscard]] static std::vector<Sum> merged(const std::vector<Sum>& sums, std::vector<Sum> later) {
     std::ranges::stable_sort(later, {}, &Sum::index);
     std::vector<Sum> result;
-    result.reserve(sums_.size() + later.size());
-    auto earlier = sums_.begin();
+    result.reserve(sums.size() + later.size());
+    auto earlier = sums.begin();
     for (const Sum& sum : later) {
-      while (earlier != sums_.end() && earlier->index <= sum.index) result.push_back(*earlier++);
+      while (earlier != sums.end() && earlier->index <= sum.index) result.push_back(*earlier++);
       if (!result.empty() && result.back().index == sum.index) {
         result.back().value += sum.value;
       } else {
         result.push_back(sum);
       }
     }
-    result.insert(result.end(), earlier, sums_.end());
+    result.insert(result.end(), earlier, sums.end());
     return result;
   }
 
   void settle() {
-    sums_ = merged();
-    recent_.clear();
+    sums_ = merged(sums_, std::move(recent_));
+    recent_ = {};
     if (sums_.size() > size_ / kListShare) static_cast<void>(array());
   }
 

@@ -148,6 +148,32 @@ double ArcScorer::score_sibling(WeightView w, std::size_t head, std::size_t sibl
   return sum;
 }
 
+const double* ArcScorer::score_siblings(WeightView w, std::size_t head, std::size_t modifier) {
+  const ArcTemplates& templates = features_.templates(Kind::sibling);
+  const KeyParts& parts = parts_[1];
+  const WeightView own = w.subspan(layout_.siblings);
+  const std::size_t first = std::min(head, modifier) + 1;
+  const std::size_t last = std::max(head, modifier);
+  sibling_scores_.resize(std::max(sibling_scores_.size(), parts.positions()));
+  double* const scores = sibling_scores_.data();
+  scores[0] = 0;
+  std::fill(scores + first, scores + last, 0.0);
+  features_.numbers(Kind::sibling).with_numbers([&](auto number) {
+    for (std::size_t line = 0; line < templates.size(); ++line) {
+      const FeatureKey of_head = parts.head(line)[head];
+      const FeatureKey of_modifier = parts.modifier(line)[modifier];
+      if (of_head == 0 || of_modifier == 0) continue;
+      const FeatureKey sum = of_head + of_modifier + templates.shape(line, head, modifier);
+      const FeatureKey* const others = parts.other(line);
+      scores[0] += weight_of(own, number, sum + others[0]);
+      for (std::size_t s = first; s < last; ++s) {
+        if (others[s] != 0) scores[s] += weight_of(own, number, sum + others[s]);
+      }
+    }
+  });
+  return scores;
+}
+
 void ArcScorer::sort_label_lines() {
   const ArcTemplates& templates = features_.templates(Kind::label);
   if (pair_lines_.size() + word_lines_.size() == templates.size()) return;

@@ -50,6 +50,9 @@ class ArcScorer {
 
   [[nodiscard]] double score_sibling(WeightView w, std::size_t head, std::size_t sibling, std::size_t modifier) const;
 
+  // The same for every word between the two as the sibling, and for none at place 0; until the next call.
+  [[nodiscard]] const double* score_siblings(WeightView w, std::size_t head, std::size_t modifier);
+
   // For every arc, the scores of all labels in turn: call(head, modifier, scores).
   template <class Call>
   void score_labels(WeightView w, std::size_t length, Call call);
@@ -70,6 +73,7 @@ class ArcScorer {
   std::vector<FeatureKey> shapes_;  // of lines of arcs, by the distance from the head
   std::size_t farthest_ = 0;
   std::vector<FeatureKey> seen_;
+  std::vector<double> sibling_scores_;
   std::vector<std::size_t> pair_lines_, word_lines_;  // of labels: those that read both words of an arc, and the others
   AlignedVector<double> word_scores_;                 // a row of labels for each direction, role and word
   AlignedVector<double> label_scores_;

@@ -202,7 +202,10 @@ double ParseTask::search_tree(const ArcScores& scores, WeightView w, Buffers& bu
   const auto sibling = [&](std::size_t head, std::size_t other, std::size_t modifier) {
     return buffers.scorer.score_sibling(w, head, other, modifier);
   };
-  const double best = buffers.sibling_eisner.best_tree(scores, options_.one_root, sibling, heads);
+  const auto siblings = [&](std::size_t head, std::size_t modifier) {
+    return buffers.scorer.score_siblings(w, head, modifier);
+  };
+  const double best = buffers.sibling_eisner.best_tree(scores, options_.one_root, siblings, heads);
   if (options_.projective) return best;
   return best + buffers.rearrangement.improve(scores, options_.one_root, sibling, heads);
 }

@@ -7,7 +7,7 @@
 //                    max over s between h and m of open(h, s) + beside(s, m) + sibling(h, s, m)
 //   full(h, e)   = max over m from beside h to e of open(h, m) + full(m, e)
 //
-// Scores of siblings are asked for once each, while the chart is filled, and not kept.
+// Scores of siblings are asked for once each, while the chart is filled, and not kept: a row of them at a time.
 #pragma once
 
 #include <algorithm>
@@ -23,15 +23,16 @@ namespace marginloom {
 
 class SiblingEisner {
  public:
-  // sibling(head, sibling, modifier) scores a pair, sibling 0 being none. Otherwise as Eisner::best_tree.
-  template <class Sibling>
-  double best_tree(const ArcScores& scores, bool one_root, Sibling sibling, Heads& heads);
+  // siblings(head, modifier) returns the scores of an arc with each word between as the sibling, by word, and with none
+  // at place 0. Otherwise as Eisner::best_tree.
+  template <class Siblings>
+  double best_tree(const ArcScores& scores, bool one_root, Siblings siblings, Heads& heads);
 
  private:
-  template <class Sibling>
-  void span_words(const ArcScores& scores, std::size_t first, Sibling sibling);
-  template <class Sibling>
-  void open_arc(const ArcScores& scores, std::size_t head, std::size_t modifier, Sibling sibling);
+  template <class Siblings>
+  void span_words(const ArcScores& scores, std::size_t first, Siblings siblings);
+  template <class Siblings>
+  void open_arc(const ArcScores& scores, std::size_t head, std::size_t modifier, Siblings siblings);
   void follow(std::size_t head, std::size_t end, Heads& heads);
   void follow_beside(std::size_t i, std::size_t j);
   [[nodiscard]] std::size_t between(std::size_t i, std::size_t j) const {
@@ -47,19 +48,19 @@ class SiblingEisner {
   std::vector<std::pair<std::size_t, std::size_t>> pending_;
 };
 
-template <class Sibling>
-double SiblingEisner::best_tree(const ArcScores& scores, bool one_root, Sibling sibling, Heads& heads) {
+template <class Siblings>
+double SiblingEisner::best_tree(const ArcScores& scores, bool one_root, Siblings siblings, Heads& heads) {
   const std::size_t length = scores.length();
   heads.assign(length + 1, 0);
   if (length == 0) return 0;
-  span_words(scores, one_root ? 1 : 0, sibling);
+  span_words(scores, one_root ? 1 : 0, siblings);
   if (!one_root) {
     follow(0, length, heads);
     return full_.score(0, length);
   }
   Split best;
   for (std::size_t r = 1; r <= length; ++r) {
-    const double sum = full_.score(r, 1) + full_.score(r, length) + scores.at(0, r) + sibling(0, 0, r);
+    const double sum = full_.score(r, 1) + full_.score(r, length) + scores.at(0, r) + siblings(0, r)[0];
     if (sum > best.score || best.place == 0) best = {sum, r};
   }
   follow(best.place, 1, heads);
@@ -67,8 +68,8 @@ double SiblingEisner::best_tree(const ArcScores& scores, bool one_root, Sibling 
   return best.score;
 }
 
-template <class Sibling>
-void SiblingEisner::span_words(const ArcScores& scores, std::size_t first, Sibling sibling) {
+template <class Siblings>
+void SiblingEisner::span_words(const ArcScores& scores, std::size_t first, Siblings siblings) {
   side_ = scores.length() + 1;
   full_.resize(side_);
   open_.resize(side_ * side_);
@@ -82,27 +83,28 @@ void SiblingEisner::span_words(const ArcScores& scores, std::size_t first, Sibli
       const Split inner = best_split(full_.of_head(i), full_.of_head(j) + 1, i, j);
       beside_[between(i, j)] = inner.score;
       besides_at_[between(i, j)] = static_cast<std::uint16_t>(inner.place);
-      open_arc(scores, i, j, sibling);
+      open_arc(scores, i, j, siblings);
       const Split right = best_split(open_.data() + i * side_, full_.of_end(j), i + 1, j + 1);
       full_.set(i, j, right.score, right.place);
       if (i == 0) continue;  // the root has no head
-      open_arc(scores, j, i, sibling);
+      open_arc(scores, j, i, siblings);
       const Split left = best_split(open_.data() + j * side_, full_.of_end(i), i, j);
       full_.set(j, i, left.score, left.place);
     }
   }
 }
 
-template <class Sibling>
-void SiblingEisner::open_arc(const ArcScores& scores, std::size_t head, std::size_t modifier, Sibling sibling) {
+template <class Siblings>
+void SiblingEisner::open_arc(const ArcScores& scores, std::size_t head, std::size_t modifier, Siblings siblings) {
   const double arc = scores.at(head, modifier);
   const std::size_t next = head < modifier ? head + 1 : head - 1;
   double best = -std::numeric_limits<double>::infinity();
   std::size_t chosen = 0;
   if (arc > best) {  // what is forbidden needs no siblings
-    best = full_.score(modifier, next) + sibling(head, 0, modifier);
+    const double* const with = siblings(head, modifier);
+    best = full_.score(modifier, next) + with[0];
     for (std::size_t s = std::min(head, modifier) + 1; s < std::max(head, modifier); ++s) {
-      const double sum = open_[head * side_ + s] + beside_[between(s, modifier)] + sibling(head, s, modifier);
+      const double sum = open_[head * side_ + s] + beside_[between(s, modifier)] + with[s];
       if (sum > best) {
         best = sum;
         chosen = s;

@@ -46,6 +46,15 @@ class RandomSiblings {
     if (is_new) place->second = problems::eighths(random_);
     return place->second;
   }
+  // As SiblingEisner asks for them.
+  const double* operator()(std::size_t head, std::size_t modifier) {
+    row_.assign(std::max(head, modifier) + 1, 0.0);
+    row_[0] = (*this)(head, 0, modifier);
+    for (std::size_t s = std::min(head, modifier) + 1; s < std::max(head, modifier); ++s) {
+      row_[s] = (*this)(head, s, modifier);
+    }
+    return row_.data();
+  }
   double sum(const Heads& heads) {
     double sum = 0;
     for (std::size_t m = 1; m < heads.size(); ++m) sum += (*this)(heads[m], nearest_sibling(heads, m), m);
@@ -54,6 +63,7 @@ class RandomSiblings {
 
  private:
   Random& random_;
+  std::vector<double> row_;
   std::map<std::tuple<std::size_t, std::size_t, std::size_t>, double> known_;
 };
 
