@@ -42,7 +42,7 @@ class ArcFeatureSet:
     labelled : bool
         Whether arcs have labels, and features for them.
     hash_bits : int, "auto" or None
-        Number features by so many bits of a hash; None keeps a vocabulary of those of right arcs, which takes longer.
+        Number features by so many bits of a hash; None keeps a vocabulary of those of right arcs only.
         ``"auto"`` means 22 bits, unless `min_count` asks for a vocabulary.
     min_count : int
         Features of a vocabulary seen less often in training are left out.
@@ -52,6 +52,13 @@ class ArcFeatureSet:
         Whether to use the other part of speech too: XPOS, or the third part of words from Python.
     lists : Lists, optional
         Word clusters and gazetteers that templates can look up.
+    n_threads : int
+        Threads that look at words.
+
+    Raises
+    ------
+    InputError
+        If there is no such set or file, a template is wrong, or the options do not go together.
 
     Examples
     --------

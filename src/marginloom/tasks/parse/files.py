@@ -25,7 +25,8 @@ def read_conllu(
     path : str or path-like
         The file, plain, .gz or .xz.
     format : {"conllu", "conlluplus", "conllx"}, optional
-        By default as the name says: ``.conllup`` is CoNLL-U Plus, ``.conll`` CoNLL-X, everything else CoNLL-U.
+        By default as the name says: ``.conllup`` is CoNLL-U Plus, ``.conll`` and ``.conllx`` CoNLL-X, everything else
+        CoNLL-U.
 
     Returns
     -------
