@@ -8,6 +8,7 @@ from harness.classes import digits, libsvm_classes, mnist
 from harness.label_sets import TMC, TMC_C, TMC_CHOSEN, LabelSettings, labels_adapter
 from harness.problem import Adapter, Problem
 from harness.sequences import entities, ocr_letters, tags
+from harness.treebanks import all_treebanks
 
 #: Part of speech with the feature set after the dash, named entities, handwritten words; most important first.
 SEQUENCES: dict[str, Adapter] = {
@@ -31,16 +32,18 @@ CLASSIFICATION: dict[str, Adapter] = {
     "ml_delicious": labels_adapter("ml_delicious", "ml_delicious", LabelSettings(1.0)),
     "digits": digits,
 }
+#: Treebanks with the trees that are learnt.
+TREEBANKS: dict[str, Adapter] = all_treebanks()
 QUICK_SEQUENCES, QUICK_EXAMPLES, QUICK_IMAGES = 1_000, 600, 100
 
 
 def quick_size(name: str) -> int:
     """Return how many examples of a data set `--quick` takes."""
-    if name in SEQUENCES:
+    if name in SEQUENCES or name in TREEBANKS:
         return QUICK_SEQUENCES
     return QUICK_IMAGES if name == "digits" else QUICK_EXAMPLES
 
 
 def read_problem(folder: Path, name: str, count: int | None = None) -> Problem:
     """Read a data set, or a seeded sample of it."""
-    return {**SEQUENCES, **CLASSIFICATION}[name](folder, count)
+    return {**SEQUENCES, **CLASSIFICATION, **TREEBANKS}[name](folder, count)

@@ -23,12 +23,16 @@ from marginloom.tasks.multiclass.task import MulticlassTask
 from marginloom.tasks.multilabel.label_sets import unpack
 from marginloom.tasks.multilabel.metrics import multilabel_scores
 from marginloom.tasks.multilabel.task import MultilabelTask
+from marginloom.tasks.parse.features import ArcFeatureSet
+from marginloom.tasks.parse.model import ParseProblem
+from marginloom.tasks.parse.treebank import Treebank
 from marginloom.tasks.sequence.constraints import forbidden_pairs
 from marginloom.tasks.sequence.metrics import sequence_scores
 from marginloom.tasks.sequence.task import SequenceTask
 from marginloom.threads import available_cores
 from marginloom.training.checks import check_loss
 from marginloom.training.objective import primal, relative_gap
+from marginloom.training.spec import RunSpec
 
 __all__ = [
     "MulticlassTask",
@@ -42,6 +46,8 @@ __all__ = [
     "loss_of",
     "micro_f1",
     "multilabel_score",
+    "parse_parts",
+    "predict_all",
     "primal",
     "read_columns",
     "relative_gap",
@@ -92,6 +98,26 @@ def sequence_parts(
         return float(sequence_scores(scored[1], predicted)[score_name])
 
     return SequenceTask(encoded, gold, len(labels.names), **options), score
+
+
+def parse_parts(
+    training: tuple[Sequence[Any], Sequence[Any]],
+    scored: tuple[Sequence[Any], Sequence[Any]],
+    *,
+    xpos: bool,
+    **trees: Any,
+) -> tuple[Task, Score]:
+    """Encode sentences with their trees once: a task to train on, and what computes `uas` of weights."""
+    features = ArcFeatureSet(order=trees.pop("order"), labelled=False, xpos=xpos)
+    problem = ParseProblem(training=Treebank.from_lists(*training), features=features, **trees)
+    model, task, _ = problem.prepare(RunSpec())
+    evaluator = model.evaluator(Treebank.from_lists(*scored))
+    return task, lambda weights: float(evaluator(weights)["uas"])
+
+
+def predict_all(task: Any) -> None:
+    """Find the best tree of every sentence of a task with random weights, on one thread."""
+    task.predict(np.random.default_rng(0).normal(size=task.core.dimension), 1)
 
 
 def token_accuracy(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> float:
