@@ -6,7 +6,6 @@ import functools
 import itertools
 import re
 import tempfile
-from pathlib import Path
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from marginloom.tasks.parse.task import ParseTask, TreeOptions, Trees
 #: Between the values of atoms in the name of a feature.
 SEPARATOR = "\x1f"
 DISTANCES = {**{distance: str(distance) for distance in range(6)}, **dict.fromkeys(range(6, 11), "6-10")}
+_ATOM = re.compile(r"(\w+)(?:\[([hmbs])([+-]\d+)?(?:,(\d+))?\])?")
 #: Few, so that weights are.
 TEMPLATES = """
 pos[h] pos[m] direction
@@ -80,7 +80,9 @@ class Line:
     """A template, which knows the names of its features."""
 
     def __init__(self, text):
-        self.atoms = [re.fullmatch(r"(\w+)(?:\[([hmbs])([+-]\d+)?(?:,(\d+))?\])?", atom).groups() for atom in text.split()]
+        self.atoms = [
+            re.fullmatch(r"(\w+)(?:\[([hmbs])([+-]\d+)?(?:,(\d+))?\])?", atom).groups() for atom in text.split()
+        ]
         places = {place for _, place, _, _ in self.atoms}
         self.kind = 2 if any(name == "label" for name, *_ in self.atoms) else 1 if "s" in places else 0
         self.between = "b" in places
@@ -123,6 +125,17 @@ def lines_of(templates, order, labelled):
     return lines
 
 
+@functools.cache
+def features_of(templates, order, labelled, sentence, heads):
+    """Return the kind, name and word of the features of a tree, word by word."""
+    return [
+        (line.kind, name, word)
+        for word, head in enumerate(heads, 1)
+        for line, number in lines_of(templates, order, labelled)
+        for name in line.names(number, sentence, head, word, nearest_sibling(heads, word))
+    ]
+
+
 class TinyTrees:
     """Random sentences with trees that can mostly be learnt; an output is all heads, then the numbers of all labels."""
 
@@ -147,14 +160,9 @@ class TinyTrees:
 
     def features(self, i, y):
         """Return the kind, name and label of the features of a tree, word by word."""
-        found = []
         heads, labels = self.apart(i, y)
-        for word, head in enumerate(heads, 1):
-            label = labels[word - 1] if labels else None
-            for line, number in lines_of(self.templates, self.order, bool(self.labels)):
-                for name in line.names(number, self.X[i], head, word, nearest_sibling(heads, word)):
-                    found.append((line.kind, name, label if line.kind == 2 else None))
-        return found
+        found = features_of(self.templates, self.order, bool(self.labels), tuple(self.X[i]), heads)
+        return [(kind, name, labels[word - 1] if kind == 2 else None) for kind, name, word in found]
 
     def apart(self, i, y):
         """Return the heads and labels of an output."""
@@ -194,11 +202,11 @@ class TinyTrees:
 
     def feature_set(self, **options):
         """Return the library's features by these templates, which have learnt the right trees."""
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "templates.txt")
-            path.write_text(self.templates)
-            options = {"hash_bits": None, "order": self.order, "labelled": bool(self.labels), **options}
-            features = ArcFeatureSet(str(path), **options)
+        options = {"hash_bits": None, "order": self.order, "labelled": bool(self.labels), **options}
+        with tempfile.NamedTemporaryFile("w+", suffix=".txt") as file:
+            file.write(self.templates)
+            file.flush()
+            features = ArcFeatureSet(file.name, **options)
         gold = self.gold()
         features.fit(self.X, FittingTrees(gold.heads.astype(np.int64), None, None), self.labels)
         return features
@@ -231,26 +239,22 @@ class TinyTrees:
     def to_core(self, w, task):
         """Spread a weight vector without padding over the core's layout."""
         spread = np.zeros(task.core.dimension)
-        spread[self._places(task)] = w
+        spread[self.places(task)] = w
         return spread
 
     def from_core(self, w, task):
-        return np.asarray(w)[self._places(task)]
+        return np.asarray(w)[self.places(task)]
 
-    def _places(self, task):
+    def places(self, task):
+        """Return where the library has the weights of the features."""
         arcs, siblings, rows = map(len, self.names)
-        row_places = np.arange(rows)[:, None] * task.core.stride + np.arange(self.labels)
-        return np.concatenate(
-            [
-                np.arange(arcs),
-                task.core.first_sibling + np.arange(siblings),
-                task.core.first_label_row + row_places.ravel(),
-            ]
-        ).astype(int)
+        core = task.core
+        row_places = np.arange(rows)[:, None] * core.stride + np.arange(self.labels)
+        parts = [np.arange(arcs), core.first_sibling + np.arange(siblings), core.first_label_row + row_places.ravel()]
+        return np.concatenate(parts).astype(int)
 
-    def decode(self, i, output):
+    def decode(self, output):
         """Return an output from the bytes that the task writes."""
-        count = len(self.X[i])
+        count = len(output) // (3 if self.labels else 2)
         heads = np.frombuffer(bytes(output[: 2 * count]), dtype="<u2")
         return (*heads.tolist(), *(int(label) for label in output[2 * count :]))
-
