@@ -6,9 +6,11 @@ import functools
 import itertools
 import re
 import tempfile
+import warnings
 
 import numpy as np
 
+from marginloom.errors import InputWarning
 from marginloom.tasks.parse.features import ArcFeatureSet
 from marginloom.tasks.parse.gold import FittingTrees
 from marginloom.tasks.parse.sentences import offsets_of
@@ -208,7 +210,8 @@ class TinyTrees:
             file.flush()
             features = ArcFeatureSet(file.name, **options)
         gold = self.gold()
-        features.fit(self.X, FittingTrees(gold.heads.astype(np.int64), None, None), self.labels)
+        with warnings.catch_warnings(action="ignore", category=InputWarning):  # of words that are all alike
+            features.fit(self.X, FittingTrees(gold.heads.astype(np.int64), None, None), self.labels)
         return features
 
     def add_label(self):
