@@ -7,6 +7,7 @@ import pytest
 from support.chain_tasks import make_task
 from support.oracles import SLOW, TinyChains, WholeDual
 from support.pairs import GENERAL
+from support.small_tasks import taught_trees
 
 from marginloom.algorithms import ALGORITHMS
 from marginloom.training.objective import primal
@@ -17,6 +18,7 @@ PROBLEMS = {
     "sequence": (TinyChains(1, sentences=12, max_length=3, start_end=True), "indicators"),
     "multiclass": (TinyChains(2, sentences=30, max_length=1, labels=4, features=6), "indicators"),
     "real values": (TinyChains(3, sentences=12, max_length=3, integers=False), "dense"),
+    "trees": (taught_trees(4, lengths=(2, 3, 3, 3, 3, 3, 4)), None),
 }
 #: Variants that reach the same optimum.
 VARIANTS = [
@@ -49,7 +51,7 @@ def problem(request):
     weights = np.random.default_rng(0).uniform(0.5, 2, size=len(chains.X))
     dual = WholeDual(chains, C * weights)
     return (
-        make_task(chains, representation),
+        make_task(chains, representation) if representation else chains.task(),
         weights,
         {loss: dual.solve(loss)[0] for loss in ("hinge", "squared_hinge")},
     )

@@ -75,7 +75,11 @@ def test_dual_learners_end_at_the_same_certified_optimum(small, algorithm, engin
     result = train(small.task, **options(algorithm, engine, loss=loss, tol=tol, max_iter=passes))
     proof, best = result.certificate, small.optima[loss]
     assert proof.dual <= best * (1 + 1e-5)
-    assert proof.primal >= best * (1 - 1e-5)
+    assert (proof.exact, proof.bounded) == (small.exact, small.bounded)
+    if small.bounded:
+        assert proof.primal >= best * (1 - 1e-5)
+    else:
+        assert result.stopped in ("estimate", "iterations")
     if small.exact:
         assert result.stopped == "tolerance"
         assert proof.primal <= best * (1 + 2 * tol)
@@ -93,7 +97,8 @@ def test_a_run_that_was_cut_off_goes_on_from_its_checkpoint(small, algorithm, en
         train(task, **asked, callbacks=[KillAfter(3)], checkpoint=Checkpoint(tmp_path, interval=0))
     rest = train(task, **asked, checkpoint=tmp_path, resume=True)
     if engine in ("decoupled", "shared"):  # without a barrier no two runs are alike
-        assert 0 < rest.certificate.dual <= rest.certificate.primal
+        assert rest.certificate.dual > 0
+        assert rest.certificate.dual <= rest.certificate.primal or not small.bounded
         return
     whole = train(task, **asked)
     assert rest.weights.tobytes() == whole.weights.tobytes()
@@ -127,7 +132,7 @@ def test_all_tasks_learners_and_engines_are_among_the_cases():
     used = {(ALGORITHMS[name].learner.name, engine) for name, engine in CASES}
     assert used == {(p.learner.name, engine) for p in ALGORITHMS.values() for engine in p.learner.engines}
     names = {make().task.name for make in SMALL.values()}
-    assert names == {"sequence", "multiclass", "multilabel", "detection", "custom"}
+    assert names == {"sequence", "multiclass", "multilabel", "detection", "parse", "custom"}
 
 
 def test_the_problems_are_no_trivial_ones(small):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+from typing import ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -20,7 +21,7 @@ from support.classes import TinyClasses
 from support.custom_chains import EnumeratedChains
 from support.label_sets import TinySets
 from support.oracles import TinyChains
-from support.small_tasks import Detections, teach
+from support.small_tasks import Detections, taught_trees, teach
 
 LABELS = 3
 
@@ -28,9 +29,9 @@ LABELS = 3
 class Problem:
     """An oracle by enumeration, the task of it, and how the task writes outputs and lays out its weights."""
 
-    def __init__(self, oracle, *, exact=True):
+    def __init__(self, oracle, *, exact=True, bounded=True):
         self.oracle = oracle
-        self.exact = exact
+        self.exact, self.bounded = exact, bounded
 
     def changed(self, change):
         """Return the problem with something changed, by a function that changes a copy of the oracle."""
@@ -162,6 +163,22 @@ class Objects(Problem):
         return weights
 
 
+class Treebanks(Problem):
+    _places: ClassVar = {}  # of weights, by the numbers of features and labels
+
+    def task(self):
+        return self.oracle.task()
+
+    def output(self, encoded):
+        return self.oracle.decode(encoded)
+
+    def weights(self, weights):
+        sizes = (*map(len, self.oracle.names), self.oracle.labels)
+        if sizes not in self._places:
+            self._places[sizes] = self.oracle.places(self.task())
+        return np.asarray(weights)[self._places[sizes]]
+
+
 def eighths(values):
     """Round to numbers that single precision adds up exactly."""
     return np.round(np.asarray(values) * 8) / 8
@@ -196,6 +213,7 @@ def objects():
     return teach(found, 5)
 
 
+LENGTHS = (2, 3, 3, 3, 3, 3)
 TREE = [(0, 1), (1, 2), (1, 3)]
 FULL = list(itertools.combinations(range(4), 2))
 FORBIDDEN = [(BOUNDARY, 2), (0, 2), (1, BOUNDARY)]
@@ -208,6 +226,12 @@ PROBLEMS = {
     "multilabel, tree": Sets(sets(TREE, 7, costs=True)),
     "multilabel, full": Sets(sets(FULL, 8), exact=False),
     "detection": Objects(objects()),
+    "parse, projective": Treebanks(taught_trees(9, lengths=LENGTHS)),
+    "parse, any tree": Treebanks(taught_trees(10, lengths=LENGTHS, projective=False)),
+    "parse, siblings and labels": Treebanks(taught_trees(11, lengths=LENGTHS, order=2, labels=3)),
+    "parse, siblings in any tree": Treebanks(
+        taught_trees(12, lengths=LENGTHS, order=2, projective=False), exact=False, bounded=False
+    ),
     "custom": Custom(chains(4, max_length=2)),
     "custom, constrained": Custom(chains(2, forbidden=FORBIDDEN)),
 }
@@ -308,6 +332,43 @@ def intercepts(oracle):
     oracle.images.bias = True
 
 
+def other_words(oracle):
+    oracle.X = [[(form[::-1], pos) for form, pos in reversed(sentence)] for sentence in oracle.X]
+    oracle.learn()
+
+
+def more_templates(oracle):
+    oracle.templates += "\nword[h] word[m]\nlabel word[h]"
+    oracle.learn()
+
+
+def fewer_templates(oracle):
+    oracle.templates = "\n".join(line for line in oracle.templates.splitlines() if "word[m]" not in line)
+    oracle.learn()
+
+
+def crossing_arcs(oracle):
+    oracle.projective = False
+
+
+def many_roots(oracle):
+    oracle.one_root = False
+
+
+def siblings(oracle):
+    oracle.order = 2
+    oracle.learn()
+
+
+def no_siblings(oracle):
+    oracle.order = 1
+    oracle.learn()
+
+
+def all_labels_everywhere(oracle):
+    oracle.root_labels = oracle.other_labels = list(range(oracle.labels))
+
+
 _OF_CHAINS = {
     "costs": set_label_costs(2.0, 0.5, 1.25),
     "lower costs": set_label_costs(0.25, 0.5, 0.25),
@@ -324,6 +385,12 @@ _OF_SETS = {
     "more features": more_features,
     "fewer features": fewer_features,
     "no bias": no_bias,
+}
+_OF_TREES = {
+    "features": other_words,
+    "more features": more_templates,
+    "fewer features": fewer_templates,
+    "roots": many_roots,
 }
 #: What may change between a state and its use, by the name of the problem.
 CHANGES = {
@@ -345,6 +412,10 @@ CHANGES = {
         "channels": more_channels,
         "intercepts": intercepts,
     },
+    "parse, projective": {**_OF_TREES, "crossing arcs": crossing_arcs, "siblings": siblings},
+    "parse, any tree": _OF_TREES,
+    "parse, siblings and labels": {**_OF_TREES, "no siblings": no_siblings, "other masks": all_labels_everywhere},
+    "parse, siblings in any tree": _OF_TREES,
     "custom": _OF_CHAINS,
     "custom, constrained": {**_OF_CHAINS, "no constraints": allow_all},
 }

@@ -17,6 +17,7 @@ from support.custom_chains import EnumeratedChains
 from support.images import TinyImages
 from support.label_sets import TinySets
 from support.oracles import TinyChains, WholeDual
+from support.treebanks import TinyTrees
 
 C = 0.5
 LABELS = 4
@@ -51,13 +52,24 @@ def teach(oracle, seed, noise=0.4):
     return oracle
 
 
+def taught_trees(seed, **options):
+    """Return a treebank with trees that can mostly be learnt, and the features of these."""
+    trees = teach(TinyTrees(seed, **options), seed)
+    trees.learn()
+    return trees
+
+
 @dataclasses.dataclass
 class Small:
-    """A task, and the same problem by enumeration; `exact` is False where inference is a relaxation."""
+    """A task, and the same problem by enumeration.
+
+    `exact` is False where inference may miss the best output, and `bounded` where it cannot even say by how much.
+    """
 
     task: Task
     oracle: object
     exact: bool = True
+    bounded: bool = True
 
     @cached_property
     def _dual(self):
@@ -109,6 +121,12 @@ def _detection():
     return Small(found.images.task(), found)
 
 
+def _parse(seed, **options):
+    trees = taught_trees(seed, **options)
+    exact = trees.projective or trees.order == 1
+    return Small(trees.task(), trees, exact=exact, bounded=exact)
+
+
 #: Functions that make them.
 SMALL = {
     "sequence": _sequence,
@@ -117,5 +135,9 @@ SMALL = {
     "multilabel, tree": lambda: _multilabel([(0, 1), (1, 2), (1, 3)], 7, costs=True),
     "multilabel, full": lambda: _multilabel(list(itertools.combinations(range(LABELS), 2)), 8),
     "detection": _detection,
+    "parse, projective": lambda: _parse(9, lengths=(1, 2, 3, 3, 3, 3, 3, 4)),
+    "parse, any tree": lambda: _parse(10, lengths=(2, 2, 3, 3, 3, 3, 3, 4), projective=False),
+    "parse, siblings and labels": lambda: _parse(11, lengths=(1, 2, 2, 3, 3, 3), order=2, labels=3),
+    "parse, siblings in any tree": lambda: _parse(12, lengths=(2, 2, 3, 3, 3, 4, 4), order=2, projective=False),
     "custom": _custom,
 }

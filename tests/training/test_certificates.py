@@ -89,7 +89,9 @@ def another_right_output(oracle):
 
 def another_label(oracle):
     """Have one more label, which is never right."""
-    if hasattr(oracle, "images"):
+    if hasattr(oracle, "add_label"):
+        oracle.add_label()
+    elif hasattr(oracle, "images"):
         oracle.images.labels += 1
         oracle.images.windows += [(oracle.images.labels - 1, *window[1:]) for window in oracle.images.windows]
     elif hasattr(oracle, "classes"):

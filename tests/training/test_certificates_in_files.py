@@ -8,7 +8,13 @@ from support.certified import Costs, bounds, enumeration_of, problem_of
 from support.changeable import PROBLEMS
 from support.recomputed import check_certificate
 
-from marginloom import MulticlassClassifier, MultilabelClassifier, ObjectDetector, SequenceTagger
+from marginloom import (
+    DependencyParser,
+    MulticlassClassifier,
+    MultilabelClassifier,
+    ObjectDetector,
+    SequenceTagger,
+)
 from marginloom.tasks.sequence.constraints import BOUNDARY, END, START
 
 
@@ -47,14 +53,39 @@ def detector(oracle):
     return ObjectDetector, options, (oracle.images.images, boxes), {}
 
 
+def parser(oracle):
+    options = {
+        "order": oracle.order,
+        "projective": oracle.projective,
+        "labelled": oracle.labels > 0,
+        "roots": "one" if oracle.one_root else "many",
+        "hash_bits": None,
+    }
+    trees = [oracle.apart(i, y) for i, y in enumerate(oracle.y)]
+    y = [list(zip(heads, map(str, labels), strict=True)) if labels else list(heads) for heads, labels in trees]
+    return DependencyParser, options, (oracle.X, y), {}
+
+
 ESTIMATORS = {
     "sequence": tagger,
     "sequence, constrained": tagger,
     "multiclass": classifier,
     "multilabel, tree": multilabel,
     "detection": detector,
+    "parse, projective": parser,
+    "parse, any tree": parser,
+    "parse, siblings and labels": parser,
+    "parse, siblings in any tree": parser,
 }
-CHANGED = {"sequence": "constraints", "sequence, constrained": "no constraints", "detection": "loss"}
+CHANGED = {
+    "sequence": "constraints",
+    "sequence, constrained": "no constraints",
+    "detection": "loss",
+    "parse, projective": "crossing arcs",
+    "parse, any tree": "roots",
+    "parse, siblings and labels": "no siblings",
+    "parse, siblings in any tree": "roots",
+}
 COSTS = Costs(0.2)
 
 
@@ -63,6 +94,9 @@ COSTS = Costs(0.2)
 def test_certificates_in_files_are_those_of_the_weights_and_duals_beside_them(name, loss, tmp_path):
     make, change = ESTIMATORS[name], CHANGED.get(name, "costs")
     kind, options, data, more = make(PROBLEMS[name].oracle)
+    if kind is DependencyParser:
+        (tmp_path / "templates").write_text(PROBLEMS[name].oracle.templates)
+        options["features"] = str(tmp_path / "templates")
     estimator = kind(**options, warm_start=True, loss="squared_hinge", C=0.5, max_iter=3, tol=1e-12).fit(*data, **more)
     _, options, data, more = make(problem_of(name, change).oracle)
     estimator.set_params(**options, loss=loss, C=COSTS.C, max_iter=1).fit(*data, **more)

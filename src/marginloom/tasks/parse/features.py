@@ -217,7 +217,7 @@ class ArcFeatureSet:
         }
         tensors = {"features_options": np.frombuffer(json.dumps(options).encode(), dtype=np.uint8)}
         for kind, vocabulary in zip(KINDS, self._vocabularies, strict=False):
-            tensors |= vocabulary_tensors(vocabulary, kind)
+            tensors |= vocabulary_tensors(vocabulary, f"features_{kind}")
         tensors |= vocabulary_tensors(self._lists.cluster_words, "clusters")
         for number, phrases in enumerate(self._lists.gazetteers.values()):
             tensors |= vocabulary_tensors(phrases, f"gazetteer{number}")
@@ -244,7 +244,7 @@ class ArcFeatureSet:
             {name: load_vocabulary(tensors, f"gazetteer{number}") for number, name in enumerate(names)},
         )
         stored = features.hash_bits is None
-        features._vocabularies = [load_vocabulary(tensors, kind) for kind in KINDS] if stored else ()
+        features._vocabularies = [load_vocabulary(tensors, f"features_{kind}") for kind in KINDS] if stored else ()
         features._core, features._extractors = None, {}
         features._extractor((0, 1, 2))
         return features
