@@ -101,7 +101,8 @@ Atom parse_atom(std::string_view written, std::size_t line, Scope scope) {
     return atom;
   }
   const std::string position = scope == Scope::arcs ? "[m-1" : "[-1";
-  const std::string usage = std::string(name) + position + (form->arguments == 1 ? "]" : ",3]");
+  const std::string usage = std::string(name) + position + (form->arguments == 1 ? "]" : ",3]") +
+                            (scope == Scope::arcs ? ", at h, m or s, or [b] without a distance" : "");
   if (!take(rest, '[')) fail(line, written, "something like " + usage);
   if (!take_position(rest, scope, atom)) fail(line, written, "something like " + usage);
   if (form->arguments == 2) {

@@ -30,7 +30,7 @@ from marginloom.memory import require_memory
 from marginloom.parameters import checked
 
 _SEPARATOR = "\x1f"
-_COLUMN = re.compile(r"column\[.*,\s*(\d+)\]")
+COLUMN = re.compile(r"column\[.*,\s*(\d+)\]")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,7 +140,7 @@ class ExtractedFeatures:
     @property
     def columns_read(self) -> set[int]:
         """Columns, from 1, that it reads beside the words."""
-        named = {int(found[1]) for atom in self._atoms() if (found := _COLUMN.fullmatch(atom))}
+        named = {int(found[1]) for atom in self._atoms() if (found := COLUMN.fullmatch(atom))}
         return named | ({self.pos_column} if self.pos_column is not None and self.uses("pos") else set())
 
     def uses(self, atom: str) -> bool:

@@ -14,7 +14,7 @@ from marginloom.cli.training import MinCountOption, TrainingData, TrainingOption
 from marginloom.errors import InputError
 from marginloom.features import Lists
 from marginloom.io.conll import ColumnCorpus, read_corpus, stream_corpora, stream_sentences
-from marginloom.io.formats import CONLLX, TREEBANKS, format_of
+from marginloom.io.formats import CONLLU, TREEBANKS, format_of
 from marginloom.memory import parse_size
 from marginloom.parameters import checked
 from marginloom.tasks.base.commands import EvaluateOptions, KBestOptions, TaskCommands, streams
@@ -22,7 +22,7 @@ from marginloom.tasks.parse.feature_sets import FEATURE_SETS
 from marginloom.tasks.parse.features import AUTO, ArcFeatureSet
 from marginloom.tasks.parse.gold import INVALID_GOLD
 from marginloom.tasks.parse.model import ROOTS, ParseModel, ParseProblem
-from marginloom.tasks.parse.treebank import Treebank
+from marginloom.tasks.parse.treebank import Treebank, check_numbering
 from marginloom.threads import resolve_threads
 
 TreebankFormat = Annotated[
@@ -64,7 +64,7 @@ def train(
             metavar="N",
             min=0,
             max=31,
-            help="Bits of hashed features; 0 keeps a vocabulary. By default 22, or a vocabulary with --min-count.",
+            help="Bits of hashed features; 0 keeps a vocabulary. By default 14 to 22, or 0 with --min-count.",
         ),
     ] = None,
     min_count: MinCountOption = 1,
@@ -104,7 +104,7 @@ def train(
             lists=Lists.read(clusters, gazetteers),
             n_threads=resolve_threads(options.threads),
         )
-        _refuse_trees_as_features(corpus, pos_column)
+        _refuse_trees_as_features(corpus, feature_set)
         parts = {
             name: read_corpus([path], format, corpus.format, TREEBANKS)
             for name, path in options.evaluation_files.items()
@@ -126,12 +126,14 @@ def train(
     run_training(options, ParseModel, read, reads)
 
 
-def _refuse_trees_as_features(corpus: ColumnCorpus, pos_column: int | None) -> None:
+def _refuse_trees_as_features(corpus: ColumnCorpus, features: ArcFeatureSet) -> None:
     """Raise `InputError` if features would read the right trees, which prediction does not have."""
-    for name in ("HEAD", "DEPREL"):
-        if pos_column is not None and corpus.column(name) == pos_column - 1:
+    for name in ("HEAD", "DEPREL", "DEPS"):
+        column = corpus.layout.column(name)
+        if column is not None and column + 1 in features.columns_read:
             raise InputError(
-                f"--pos-column {pos_column} is {name}, which holds the trees to learn: name another column"
+                f"column {column + 1} is {name}, which holds the trees to learn, and the features {features.name} read "
+                "it, with --pos-column or a template: name another column"
             )
 
 
@@ -157,23 +159,27 @@ class ParseCommands(TaskCommands[ParseModel, ParsePredictOptions, ParseEvaluateO
     predict_options = ParsePredictOptions
     evaluate_options = ParseEvaluateOptions
     predict_help = (
-        "Trees: CoNLL-U, CoNLL-U Plus and CoNLL-X get heads and labels in their columns (root and dep from a parser "
-        "without labels), and everything else stays as it is. Of the K best trees each is a sentence of its own, with "
-        "its rank and score in a comment."
+        "Trees: CoNLL-U, CoNLL-U Plus and CoNLL-X (--format conllx) get heads and labels in their columns (root and "
+        "dep from a parser without labels) and _ where further trees would be; everything else stays as it is. Of the "
+        "K best trees each is a sentence of its own, with its rank and score in a comment."
     )
 
     def predict(self, model: ParseModel, options: ParsePredictOptions) -> None:
         """Write the sentences with their trees, in the format they come in."""
         chosen = format_of(options.input, options.format, model.settings.get("format"), TREEBANKS)
-        if options.k_best > 1 and chosen == CONLLX:
-            raise usage_error("--k-best says in comments which trees are which, and CoNLL-X has no comments")
+        if options.k_best > 1 and chosen != CONLLU:
+            raise usage_error(
+                f"--k-best says in comments which trees are which, for which {chosen} has no place: only conllu"
+            )
         with streams(options) as (stream, out, advance):
             if options.k_best > 1:
                 for corpus in stream_sentences(stream, chosen, options.input):
+                    check_numbering(corpus)
                     out.writelines(_k_best(model, corpus, options))
                     advance(corpus.byte_count)
                 return
             for corpus in stream_corpora(stream, chosen, options.input):
+                check_numbering(corpus)
                 _, trees = model.predict(corpus, options.threads)
                 names = None if model.labels is None else model.labels.vocabulary
                 out.write(corpus.with_trees(trees.heads, names, trees.labels))
@@ -190,7 +196,10 @@ class ParseCommands(TaskCommands[ParseModel, ParsePredictOptions, ParseEvaluateO
         kind = "projective" if model.options.projective else "non-projective"
         counts = ", ".join(f"{count:,} {name}" for name, count in model.features.counts.items() if count)
         lines = [
-            ("trees", f"{kind}, order {model.options.order}, {model.options.roots} root(s)"),
+            (
+                "trees",
+                f"{kind}, order {model.options.order}, {'one root' if model.options.roots == 'one' else 'many roots'}",
+            ),
             ("features", f"{model.features.name} ({counts})"),
         ]
         labels = model.labels

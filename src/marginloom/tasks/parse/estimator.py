@@ -44,7 +44,7 @@ class DependencyParser(Estimator):
         The feature set ``"arcs"``, or a file of templates.
     hash_bits : int, "auto" or None
         Number features by so many bits of a hash; None keeps a vocabulary of those of right arcs only.
-        ``"auto"`` means 22 bits, unless `min_count` asks for a vocabulary.
+        ``"auto"`` means 14 to 22 bits by the number of words, unless `min_count` asks for a vocabulary.
     min_count : int
         Features of a vocabulary seen less often in training are left out.
     xpos : bool
@@ -143,8 +143,10 @@ class DependencyParser(Estimator):
         )
 
     def _new_features(self) -> ArcFeatureSet:
-        if self.order not in (1, 2):
+        if type(self.order) is not int or self.order not in (1, 2):
             raise InputError(f"order must be 1 or 2, not {self.order!r}")
+        for name in ("projective", "labelled", "xpos"):
+            checked(name, getattr(self, name), "switch")
         return ArcFeatureSet(
             self.features,
             order=self.order,

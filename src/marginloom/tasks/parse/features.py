@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +15,7 @@ from marginloom import _core
 from marginloom.errors import InputError, InputWarning
 from marginloom.features import Lists
 from marginloom.features.base import load_vocabulary, vocabulary_tensors
-from marginloom.features.extracted import is_there
+from marginloom.features.extracted import COLUMN, is_there
 from marginloom.io.conll import ColumnCorpus
 from marginloom.io.files import decode_utf8, read_bytes
 from marginloom.io.model import parse_json
@@ -23,8 +24,9 @@ from marginloom.tasks.parse.feature_sets import FEATURE_SETS, fitting_templates,
 from marginloom.tasks.parse.gold import FittingTrees
 from marginloom.tasks.parse.sentences import lengths_of
 
-#: Stands for `HASH_BITS` where nothing is counted, and for a vocabulary where features are.
+#: Stands for bits that fit the number of words where nothing is counted, and for a vocabulary where features are.
 AUTO = "auto"
+#: At most.
 HASH_BITS = 22
 #: Kinds of features, as the native part numbers them.
 KINDS = ("arcs", "siblings", "labels")
@@ -43,7 +45,7 @@ class ArcFeatureSet:
         Whether arcs have labels, and features for them.
     hash_bits : int, "auto" or None
         Number features by so many bits of a hash; None keeps a vocabulary of those of right arcs only.
-        ``"auto"`` means 22 bits, unless `min_count` asks for a vocabulary.
+        ``"auto"`` means 14 to 22 bits by the number of words, unless `min_count` asks for a vocabulary.
     min_count : int
         Features of a vocabulary seen less often in training are left out.
     pos_column : int, optional
@@ -80,20 +82,21 @@ class ArcFeatureSet:
         lists: Lists | None = None,
         n_threads: int = 1,
     ) -> None:
-        if name not in FEATURE_SETS and not is_there(name):
+        if not isinstance(name, (str, os.PathLike)) or (name not in FEATURE_SETS and not is_there(name)):
             raise InputError(
                 f"there is no feature set {name!r} for arcs, nor a file of that name; the sets are: "
                 f"{', '.join(FEATURE_SETS)}"
             )
-        if hash_bits == AUTO:
-            hash_bits = HASH_BITS if min_count == 1 else None
-        elif hash_bits is not None and min_count > 1:
+        if hash_bits not in (AUTO, None) and min_count > 1:
             raise InputError(
                 f"with hash_bits no feature is counted, so min_count cannot be {min_count}: leave out one of them "
                 "(hash_bits=None, --hash-bits 0 keeps a vocabulary)"
             )
-        self.name, self.order, self.min_count = name, order, min_count
-        self.hash_bits: int | None = None if hash_bits is None else checked("hash_bits", hash_bits, "hash bits")
+        self.name, self.order, self.min_count = os.fspath(name), order, min_count
+        self._chooses_bits = hash_bits == AUTO and min_count == 1
+        self.hash_bits: int | None = None
+        if hash_bits not in (AUTO, None):
+            self.hash_bits = checked("hash_bits", hash_bits, "hash bits")
         self.labelled, self.pos_column, self.xpos, self.n_threads = labelled, pos_column, xpos, n_threads
         self._lists = lists or Lists()
         self._templates = self._find_templates()
@@ -102,6 +105,7 @@ class ArcFeatureSet:
         self._core: _core.ArcFeatures | None = None
         self._extractors: dict[tuple[int, ...], _core.ArcExtractor] = {}
         self._extractor((0, 1, 2))
+        self._check_templates()
 
     def _find_templates(self) -> str:
         if self.name in FEATURE_SETS:
@@ -109,31 +113,73 @@ class ArcFeatureSet:
             return templates_of(self.name, with_xpos=self.xpos, with_clusters=clusters)
         return decode_utf8(read_bytes(self.name), self.name)
 
+    def _check_templates(self) -> None:
+        """Raise `InputError` if a kind of templates is missing; warn of what was given and none of them uses."""
+        lines = self._extractor((0, 1, 2)).templates()
+        kinds = {
+            "": any("[s" not in line and "label" not in line.split() for line in lines),
+            " at s, which order 2 asks for": self.order == 1 or any("[s" in line for line in lines),
+            " with label, which labelled asks for": not self.labelled or any("label" in line.split() for line in lines),
+        }
+        for missing in (text for text, there in kinds.items() if not there):
+            raise InputError(
+                f"{self.name}: found no template{missing or ' of arcs alone'}; add one, see docs/parsing.md"
+            )
+        given = {
+            "xpos": self.xpos,
+            "cluster": bool(self._lists.cluster_paths),
+            "gazetteer": bool(self._lists.gazetteers),
+        }
+        for atom in (name for name, there in given.items() if there and not self._uses(name)):
+            text = f"the features {self.name} have no template with {atom}[...]: what was given for it is not used"
+            warnings.warn(InputWarning(text), stacklevel=3)
+
+    def _uses(self, atom: str) -> bool:
+        return any(
+            found.startswith(f"{atom}[") for line in self._extractor((0, 1, 2)).templates() for found in line.split()
+        )
+
+    @property
+    def columns_read(self) -> set[int]:
+        """Columns, from 1, that templates name or `pos_column` does."""
+        lines = self._extractor((0, 1, 2)).templates()
+        named = {int(found[1]) for line in lines for atom in line.split() if (found := COLUMN.fullmatch(atom))}
+        return named | (set() if self.pos_column is None else {self.pos_column})
+
     def _extractor(self, columns: tuple[int, ...]) -> _core.ArcExtractor:
         """Return the native extractor for sources with words and parts of speech in these columns."""
         if columns not in self._extractors:
-            word, pos, xpos = columns
             templates = fitting_templates(self._templates, order=self.order, labelled=self.labelled)
-            try:
-                self._extractors[columns] = _core.ArcExtractor(
-                    templates,
-                    word,
-                    pos,
-                    xpos if self.xpos else None,
-                    self._lists.cluster_words,
-                    list(self._lists.cluster_paths),
-                    list(self._lists.gazetteers.items()),
-                )
-            except ValueError as error:
-                advice = "; ask for the other part of speech with xpos=True (--xpos)" if "xpos[" in str(error) else ""
-                raise InputError(f"{self.name}, {error}{advice}") from error
+            self._made(self._templates, columns)  # also lines that are not used must be right
+            self._extractors[columns] = self._made(templates, columns)
         return self._extractors[columns]
+
+    def _made(self, templates: str, columns: tuple[int, ...]) -> _core.ArcExtractor:
+        word, pos, xpos = columns
+        try:
+            return _core.ArcExtractor(
+                templates,
+                word,
+                pos,
+                xpos if self.xpos else None,
+                self._lists.cluster_words,
+                list(self._lists.cluster_paths),
+                list(self._lists.gazetteers.items()),
+            )
+        except ValueError as error:
+            advice = "; ask for the other part of speech with xpos=True (--xpos)" if "xpos[" in str(error) else ""
+            raise InputError(f"{self.name}, {error}{advice}") from error
 
     def _columns(self, source: Any) -> tuple[int, ...]:
         """Return the columns of words and of both parts of speech."""
         if not isinstance(source, ColumnCorpus):
             return 0, 1, 2
         pos = source.column("UPOS") if self.pos_column is None else self.pos_column - 1
+        if pos >= source.tables[0].columns:
+            raise InputError(
+                f"{source.tables[0].name}: found {source.tables[0].columns} columns, and the parts of speech are asked "
+                f"for in column {pos + 1}; name another with --pos-column"
+            )
         return source.word_column, pos, source.column("XPOS") if self.xpos else 0
 
     def _tables(self, source: Any) -> tuple[Sequence[_core.TokenColumns], _core.ArcExtractor]:
@@ -160,6 +206,8 @@ class ArcFeatureSet:
         self.label_count = label_count
         tables, extractor = self._tables(source)
         self._warn_of_constants(source)
+        if self._chooses_bits:
+            self.hash_bits = _fitting_bits(trees.heads.size)
         if self.hash_bits is None:
             heads, left_out = trees.heads, None
             if trees.kept is not None:
@@ -245,9 +293,15 @@ class ArcFeatureSet:
         )
         stored = features.hash_bits is None
         features._vocabularies = [load_vocabulary(tensors, f"features_{kind}") for kind in KINDS] if stored else ()
-        features._core, features._extractors = None, {}
+        features._core, features._extractors, features._chooses_bits = None, {}, False
         features._extractor((0, 1, 2))
         return features
+
+
+def _fitting_bits(words: int) -> int:
+    """Return bits for about 20 features a word, as many as are new there in small treebanks: 22 for 200,000 words."""
+    least, most = 14, HASH_BITS
+    return min(max((20 * words).bit_length() - 1, least), most)
 
 
 def _different(source: Any, column: int) -> list[str]:

@@ -116,7 +116,7 @@ def _crossing_complaint(treebank: Treebank, crossing: list[int]) -> str:
     return (
         f"{len(crossing):,} sentences have non-projective trees, which projective parsing cannot make: "
         f"{'; '.join(shown)}{more}; have them repaired or skipped (invalid_gold=, --invalid-gold repair|skip), or "
-        "parse without projectivity"
+        "allow such trees (projective=False, --non-projective)"
     )
 
 
@@ -128,7 +128,8 @@ def _without(treebank: Treebank, crossing: list[int]) -> FittingTrees:
     if not words.any():
         raise InputError(
             "the trees of all sentences are non-projective, so that skipping leaves nothing to learn from; have them "
-            "repaired (invalid_gold='repair', --invalid-gold repair), or parse without projectivity"
+            "repaired (invalid_gold='repair', --invalid-gold repair), or allow such trees (projective=False, "
+            "--non-projective)"
         )
     labels = treebank.labels
     return FittingTrees(

@@ -16,7 +16,7 @@ from marginloom.io.conll import ColumnCorpus
 from marginloom.io.model import Tensors
 from marginloom.labels.label_set import LabelSet
 from marginloom.labels.numbered import NumberedLabels
-from marginloom.memory import parse_size
+from marginloom.memory import parse_size, require_memory
 from marginloom.parameters import checked
 from marginloom.tasks.base.model import Evaluator, Model, Prepared, Problem, strongest_places
 from marginloom.tasks.parse.features import ArcFeatureSet
@@ -61,7 +61,7 @@ class ParseModel(Model):
         if k > 1 and "k-best" not in task.core.capabilities:
             raise InputError(
                 "trees of second order that need not be projective are not searched exactly, so there is no list of "
-                "the best ones: ask for one"
+                "the best ones: ask for one tree, or train with order 1 or with projective trees"
             )
         return task.predict_k_best(self.weights, k, resolve_threads(n_threads))
 
@@ -73,7 +73,9 @@ class ParseModel(Model):
 
     def task_of(self, source: Any, sentences: NDArray[np.uint64]) -> ParseTask:
         """Return the task of parsing sentences, files or lists that were checked."""
-        return ParseTask(sentences, self.features.values(source), self.features.core, self.options)
+        task = ParseTask(sentences, self.features.values(source), self.features.core, self.options)
+        require_memory("parsing", {"a chart of the longest sentence": task.buffer_bytes}, task.way_to_parse)
+        return task
 
     def evaluator(self, labelled: Treebank, n_threads: int = 1) -> ParseEvaluator:
         """Return what scores weights of this parser on sentences with their right trees."""

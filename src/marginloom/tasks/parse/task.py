@@ -155,8 +155,14 @@ class ParseTask(Task):
         tables = 8 if self._options.order == 2 else 6
         return WEIGHT * side * (tables * side + 4 * self.core.stride)
 
+    def way_to_parse(self) -> str:
+        """Say what a user can do where sentences are too long."""
+        return f"split the longest sentence, which has {int(lengths_of(self._sentences).max(initial=0)):,} words"
+
     def way_to_need_less(self) -> str:
-        """Say what a user can do to have fewer weights."""
+        """Say what a user can do to need less memory."""
+        if self.buffer_bytes > WEIGHT * self.core.dimension:
+            return self.way_to_parse()
         return "take fewer bits for features, with hash_bits (--hash-bits), or train without labels"
 
     def predict(self, weights: NDArray[np.float64], n_threads: int = 1) -> Trees:

@@ -58,8 +58,7 @@ class Treebank:
         """
         sentences = corpus.sentences
         column, label_column = corpus.column("HEAD"), corpus.column("DEPREL") if labelled else None
-        if corpus.layout.column("ID") is not None:
-            _check_order(corpus, sentences)
+        check_numbering(corpus)
         bank = cls(
             corpus,
             sentences,
@@ -154,8 +153,20 @@ def _read_heads(corpus: ColumnCorpus, column: int, sentences: NDArray[np.uint64]
     return heads
 
 
-def _check_order(corpus: ColumnCorpus, sentences: NDArray[np.uint64]) -> None:
-    """Raise `InputError` unless words are numbered from 1 on, since heads go by these numbers."""
+def check_numbering(corpus: ColumnCorpus) -> None:
+    r"""Raise `InputError` unless words are numbered from 1 on, since heads go by these numbers.
+
+    Examples
+    --------
+    >>> from marginloom.io.conll import parse
+    >>> check_numbering(parse(("5\tdogs" + "\t_" * 8 + "\n").encode(), "conllu", "example"))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    marginloom.errors.InputError: example, line 1: found the ID '5', expected 1; ...
+    """
+    if corpus.layout.column("ID") is None:
+        return
+    sentences = corpus.sentences
     cells = corpus.labels(corpus.column("ID"))
     starts = sentences.astype(np.int64)
     expected = np.arange(1, len(cells) + 1) - np.repeat(starts[:-1], np.diff(starts))
