@@ -67,13 +67,17 @@ class FeatureNumbers {
   [[nodiscard]] std::uint32_t find(FeatureKey key) const {
     return hashes() ? static_cast<std::uint32_t>(key >> (64 - hash_bits_)) : table_.find(key);
   }
-  // Calls call(number), number(key) being the one or the other way: for loops that would ask for every feature.
+  // Calls call(weight), weight(w, key) being that of a feature among those of its kind, 0 if it is unknown, the one or
+  // the other way: for loops that would ask for every feature.
   template <class Call>
-  void with_numbers(Call call) const {
+  void with_weights(Call call) const {
     if (hashes()) {
-      call([shift = 64 - hash_bits_](FeatureKey key) { return static_cast<std::uint32_t>(key >> shift); });
+      call([shift = 64 - hash_bits_](const double* w, FeatureKey key) { return w[key >> shift]; });
     } else {
-      call([this](FeatureKey key) { return table_.find(key); });
+      call([this](const double* w, FeatureKey key) {
+        const std::uint32_t number = table_.find(key);
+        return number == KeyTable::unknown ? 0 : w[number];
+      });
     }
   }
 

@@ -40,47 +40,42 @@ void ArcScorer::compute_shapes(std::size_t length) {
 
 void ArcScorer::score_arcs(WeightView w, ArcScores& scores) {
   const ArcTemplates& templates = features_.templates(Kind::arc);
-  features_.numbers(Kind::arc).with_numbers([&](auto number) {
+  features_.numbers(Kind::arc).with_weights([&](auto weight) {
     for (std::size_t line = 0; line < templates.size(); ++line) {
       if (templates.has_between(line)) {
-        add_between(line, w, number, scores);
+        add_between(line, w.data(), weight, scores);
       } else {
-        add_plain(line, w, number, scores);
+        add_plain(line, w.data(), weight, scores);
       }
     }
   });
 }
 
-namespace {
-
-template <class Number>
-double weight_of(WeightView w, Number number, FeatureKey key) {
-  const std::uint32_t place = number(key);
-  return place == KeyTable::unknown ? 0 : w[place];
-}
-
-}  // namespace
-
-template <class Number>
-void ArcScorer::add_plain(std::size_t line, WeightView w, Number number, ArcScores& scores) const {
+template <class Weight>
+void ArcScorer::add_plain(std::size_t line, const double* w, Weight weight, ArcScores& scores) const {
   const std::size_t length = scores.length();
   const FeatureKey* const heads = parts_[0].head(line);
   const FeatureKey* const modifiers = parts_[0].modifier(line);
   const FeatureKey* const middle = shapes_.data() + line * (2 * farthest_ + 1) + farthest_;
+  const bool all = std::find(modifiers + 1, modifiers + length + 1, FeatureKey{0}) == modifiers + length + 1;
   for (std::size_t h = 0; h <= length; ++h) {
     const FeatureKey first = heads[h];
     if (first == 0) continue;
     const FeatureKey* const shape = middle - h;
     double* const row = scores.row(h);
-    for (std::size_t m = 1; m <= length; ++m) {
-      if (modifiers[m] != 0) row[m] += weight_of(w, number, first + modifiers[m] + shape[m]);
+    if (all) {
+      for (std::size_t m = 1; m <= length; ++m) row[m] += weight(w, first + modifiers[m] + shape[m]);
+    } else {
+      for (std::size_t m = 1; m <= length; ++m) {
+        if (modifiers[m] != 0) row[m] += weight(w, first + modifiers[m] + shape[m]);
+      }
     }
   }
 }
 
 // For each head outwards, so that what lies between grows by a word at a time.
-template <class Number>
-void ArcScorer::add_between(std::size_t line, WeightView w, Number number, ArcScores& scores) {
+template <class Weight>
+void ArcScorer::add_between(std::size_t line, const double* w, Weight weight, ArcScores& scores) {
   const std::size_t length = scores.length();
   const FeatureKey* const heads = parts_[0].head(line);
   const FeatureKey* const modifiers = parts_[0].modifier(line);
@@ -92,7 +87,7 @@ void ArcScorer::add_between(std::size_t line, WeightView w, Number number, ArcSc
     const auto add = [&](std::size_t m) {
       if (modifiers[m] != 0) {
         const FeatureKey sum = heads[h] + modifiers[m] + middle[static_cast<std::ptrdiff_t>(m - h)];
-        for (const FeatureKey other : seen_) row[m] += weight_of(w, number, sum + other);
+        for (const FeatureKey other : seen_) row[m] += weight(w, sum + other);
       }
       if (others[m] != 0 && std::ranges::find(seen_, others[m]) == seen_.end()) seen_.push_back(others[m]);
     };
@@ -151,23 +146,23 @@ double ArcScorer::score_sibling(WeightView w, std::size_t head, std::size_t sibl
 const double* ArcScorer::score_siblings(WeightView w, std::size_t head, std::size_t modifier) {
   const ArcTemplates& templates = features_.templates(Kind::sibling);
   const KeyParts& parts = parts_[1];
-  const WeightView own = w.subspan(layout_.siblings);
+  const double* const own = w.data() + layout_.siblings;
   const std::size_t first = std::min(head, modifier) + 1;
   const std::size_t last = std::max(head, modifier);
   sibling_scores_.resize(std::max(sibling_scores_.size(), parts.positions()));
   double* const scores = sibling_scores_.data();
   scores[0] = 0;
   std::fill(scores + first, scores + last, 0.0);
-  features_.numbers(Kind::sibling).with_numbers([&](auto number) {
+  features_.numbers(Kind::sibling).with_weights([&](auto weight) {
     for (std::size_t line = 0; line < templates.size(); ++line) {
       const FeatureKey of_head = parts.head(line)[head];
       const FeatureKey of_modifier = parts.modifier(line)[modifier];
       if (of_head == 0 || of_modifier == 0) continue;
       const FeatureKey sum = of_head + of_modifier + templates.shape(line, head, modifier);
       const FeatureKey* const others = parts.other(line);
-      scores[0] += weight_of(own, number, sum + others[0]);
+      scores[0] += weight(own, sum + others[0]);
       for (std::size_t s = first; s < last; ++s) {
-        if (others[s] != 0) scores[s] += weight_of(own, number, sum + others[s]);
+        if (others[s] != 0) scores[s] += weight(own, sum + others[s]);
       }
     }
   });

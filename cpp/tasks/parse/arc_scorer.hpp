@@ -58,10 +58,10 @@ class ArcScorer {
   void score_labels(WeightView w, std::size_t length, Call call);
 
  private:
-  template <class Number>
-  void add_plain(std::size_t line, WeightView w, Number number, ArcScores& scores) const;
-  template <class Number>
-  void add_between(std::size_t line, WeightView w, Number number, ArcScores& scores);
+  template <class Weight>
+  void add_plain(std::size_t line, const double* w, Weight weight, ArcScores& scores) const;
+  template <class Weight>
+  void add_between(std::size_t line, const double* w, Weight weight, ArcScores& scores);
   void compute_shapes(std::size_t length);
   void sort_label_lines();
   void score_words(WeightView w, std::size_t length);
