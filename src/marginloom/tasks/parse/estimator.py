@@ -123,7 +123,7 @@ class DependencyParser(Estimator):
         problem = ParseProblem(
             training=Treebank.from_lists(X, y),
             features=self._new_features(),
-            projective=self.projective,
+            projective=checked("projective", self.projective, "switch"),
             roots=self.roots,
             invalid_gold=self.invalid_gold,
             feature_cache=self.feature_cache,
@@ -138,15 +138,16 @@ class DependencyParser(Estimator):
         )
 
     def _new_features(self) -> ArcFeatureSet:
-        if self.order not in (1, 2):
-            raise InputError(f"order must be 1 or 2, not {self.order!r}")
+        order = self.order
+        if isinstance(order, bool) or order not in (1, 2):
+            raise InputError(f"order must be 1 or 2, not {order!r}")
         return ArcFeatureSet(
             self.features,
-            order=self.order,
-            labelled=self.labelled,
+            order=int(order),
+            labelled=checked("labelled", self.labelled, "switch"),
             hash_bits=self.hash_bits,
             min_count=checked("min_count", self.min_count, "positive count"),
-            xpos=self.xpos,
+            xpos=checked("xpos", self.xpos, "switch"),
             lists=Lists.read(self.clusters, self.gazetteers),
             n_threads=resolve_threads(self.n_threads),
         )

@@ -98,12 +98,12 @@ FEATURE_SETS = {"arcs": _ARCS + _SIBLINGS + _LABELS}
 
 
 def fitting_templates(lines: str, *, order: int, labelled: bool) -> str:
-    r"""Leave out templates of siblings and of labels where there is no use for them.
+    r"""Empty lines with templates of siblings and of labels where there is no use for them; the others stay in place.
 
     Examples
     --------
-    >>> fitting_templates("pos[m]\npos[s] pos[m]\nlabel pos[m]", order=1, labelled=False)
-    'pos[m]'
+    >>> fitting_templates("pos[s] pos[m]\nlabel pos[m]\npos[m]", order=1, labelled=False)
+    '\n\npos[m]'
     """
 
     def fits(line: str) -> bool:
@@ -111,7 +111,7 @@ def fitting_templates(lines: str, *, order: int, labelled: bool) -> str:
         about_sibling = any("[s" in atom for atom in atoms)
         return (order == 2 or not about_sibling) and (labelled or "label" not in atoms)
 
-    return "\n".join(line for line in lines.splitlines() if fits(line))
+    return "\n".join(line if fits(line) else "" for line in lines.split("\n"))
 
 
 def templates_of(name: str, *, with_xpos: bool, with_clusters: bool) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +18,7 @@ from marginloom.features import Lists
 from marginloom.features.base import load_vocabulary, vocabulary_tensors
 from marginloom.features.extracted import is_there
 from marginloom.io.conll import ColumnCorpus
-from marginloom.io.files import decode_utf8, read_bytes
+from marginloom.io.files import StrPath, decode_utf8, read_bytes
 from marginloom.io.model import parse_json
 from marginloom.parameters import checked
 from marginloom.tasks.parse.feature_sets import FEATURE_SETS, fitting_templates, templates_of
@@ -28,6 +30,7 @@ AUTO = "auto"
 HASH_BITS = 22
 #: Kinds of features, as the native part numbers them.
 KINDS = ("arcs", "siblings", "labels")
+_COLUMN = re.compile(r"column\[.*,([0-9]+)\]")
 
 
 class ArcFeatureSet:
@@ -35,7 +38,7 @@ class ArcFeatureSet:
 
     Parameters
     ----------
-    name : str
+    name : str or path-like
         The named set ``arcs``, or a file of templates.
     order : int
         2 for features of siblings too.
@@ -62,7 +65,7 @@ class ArcFeatureSet:
 
     def __init__(
         self,
-        name: str = "arcs",
+        name: StrPath = "arcs",
         *,
         order: int = 1,
         labelled: bool = True,
@@ -73,7 +76,7 @@ class ArcFeatureSet:
         lists: Lists | None = None,
         n_threads: int = 1,
     ) -> None:
-        if name not in FEATURE_SETS and not is_there(name):
+        if not isinstance(name, (str, os.PathLike)) or (name not in FEATURE_SETS and not is_there(name)):
             raise InputError(
                 f"there is no feature set {name!r} for arcs, nor a file of that name; the sets are: "
                 f"{', '.join(FEATURE_SETS)}"
@@ -85,7 +88,7 @@ class ArcFeatureSet:
                 f"with hash_bits no feature is counted, so min_count cannot be {min_count}: leave out one of them "
                 "(hash_bits=None, --hash-bits 0 keeps a vocabulary)"
             )
-        self.name, self.order, self.min_count = name, order, min_count
+        self.name, self.order, self.min_count = os.fspath(name), order, min_count
         self.hash_bits: int | None = None if hash_bits is None else checked("hash_bits", hash_bits, "hash bits")
         self.labelled, self.pos_column, self.xpos, self.n_threads = labelled, pos_column, xpos, n_threads
         self._lists = lists or Lists()
@@ -100,27 +103,35 @@ class ArcFeatureSet:
         if self.name in FEATURE_SETS:
             clusters = bool(self._lists.cluster_paths)
             return templates_of(self.name, with_xpos=self.xpos, with_clusters=clusters)
-        return decode_utf8(read_bytes(self.name), self.name)
+        text = decode_utf8(read_bytes(self.name), self.name)
+        self._new_extractor(text, (0, 1, 2))  # says what is wrong, also in lines that are left out
+        if not fitting_templates(text, order=self.order, labelled=self.labelled).strip():
+            raise InputError(
+                f"{self.name} has templates of siblings or labels only: add one of arcs, such as pos[h] pos[m], or ask "
+                "for siblings with order=2 (--order 2) and for labels with labelled=True (--labelled)"
+            )
+        return text
 
     def _extractor(self, columns: tuple[int, ...]) -> _core.ArcExtractor:
         """Return the native extractor for sources with words and parts of speech in these columns."""
         if columns not in self._extractors:
-            word, pos, xpos = columns
             templates = fitting_templates(self._templates, order=self.order, labelled=self.labelled)
-            try:
-                self._extractors[columns] = _core.ArcExtractor(
-                    templates,
-                    word,
-                    pos,
-                    xpos if self.xpos else None,
-                    self._lists.cluster_words,
-                    list(self._lists.cluster_paths),
-                    list(self._lists.gazetteers.items()),
-                )
-            except ValueError as error:
-                advice = "; ask for the other part of speech with xpos=True (--xpos)" if "xpos[" in str(error) else ""
-                raise InputError(f"{self.name}, {error}{advice}") from error
+            word, pos, xpos = columns
+            self._extractors[columns] = self._new_extractor(templates, (word, pos, xpos if self.xpos else None))
         return self._extractors[columns]
+
+    def _new_extractor(self, templates: str, columns: tuple[int, int, int | None]) -> _core.ArcExtractor:
+        try:
+            return _core.ArcExtractor(
+                templates,
+                *columns,
+                self._lists.cluster_words,
+                list(self._lists.cluster_paths),
+                list(self._lists.gazetteers.items()),
+            )
+        except ValueError as error:
+            advice = "; ask for the other part of speech with xpos=True (--xpos)" if "xpos[" in str(error) else ""
+            raise InputError(f"{self.name}, {error}{advice}") from error
 
     def _columns(self, source: Any) -> tuple[int, ...]:
         """Return the columns of words and of both parts of speech."""
@@ -135,7 +146,10 @@ class ArcFeatureSet:
             return source.tables, extractor
         if self.xpos and any(len(word) < 3 for sentence in source for word in sentence):
             raise InputError("xpos asks for the third part of words, and X has words of two: (form, upos, xpos)")
-        return [_core.RowTable(source)], extractor
+        try:
+            return [_core.RowTable(source)], extractor
+        except ValueError as error:  # of text that UTF-8 cannot hold
+            raise InputError(f"X: {error}") from error
 
     def values(self, source: Any) -> NDArray[np.uint64]:
         """Return what templates see in every word, a row a word."""
@@ -146,7 +160,8 @@ class ArcFeatureSet:
                 parts.append(extractor.values(table, self.n_threads))
             except ValueError as error:
                 raise InputError(f"{getattr(table, 'name', 'X')}: {error}") from error
-        return np.concatenate(parts).reshape(-1, extractor.views)
+        tokens = sum(int(table.sentences()[-1]) for table in tables)
+        return np.concatenate(parts).reshape(tokens, extractor.views)
 
     def fit(self, source: Any, trees: FittingTrees, label_count: int) -> None:
         """Learn the features of right arcs, unless they are hashed; `trees` are those of the sentences kept."""
@@ -161,7 +176,7 @@ class ArcFeatureSet:
                 heads[np.repeat(trees.kept, lengths)] = trees.heads
                 left_out = (~trees.kept).astype(np.uint8)
             self._vocabularies = extractor.learn(list(tables), heads.astype(np.uint16), left_out, self.min_count)
-            if len(self._vocabularies[0]) == 0:
+            if not any(map(len, self._vocabularies)):
                 raise InputError(f"min_count={self.min_count} leaves no feature; give a smaller one (--min-count)")
         self._core = None
 
@@ -186,6 +201,13 @@ class ArcFeatureSet:
             else:
                 self._core = _core.ArcFeatures.by_vocabularies(extractor, *self._vocabularies)
         return self._core
+
+    @property
+    def columns_read(self) -> set[int]:
+        """Columns, from 1, that were named: in templates, or for the parts of speech."""
+        atoms = (atom for line in self._extractor((0, 1, 2)).templates() for atom in line.split())
+        named = {int(found[1]) for atom in atoms if (found := _COLUMN.fullmatch(atom))}
+        return named | (set() if self.pos_column is None else {self.pos_column})
 
     @property
     def counts(self) -> dict[str, int]:
