@@ -116,7 +116,8 @@ ByKind<Vocabulary> ArcExtractor::learn(std::span<const TokenColumns* const> tabl
       stop.check();
       if (sentence < left_out.size() && left_out[sentence]) continue;
       reader.load(i);
-      const WordValues words{std::span(all).subspan(offsets[i] * views(), reader.length() * views()), views()};
+      const auto own = std::span(all).subspan(offsets[i] * views(), reader.length() * views());
+      const WordValues words{own, views(), reader.length()};
       learning.count_tree(reader, words, heads.subspan(offsets[i], reader.length()));
     }
     heads = heads.subspan(offsets.back());

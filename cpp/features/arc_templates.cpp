@@ -13,6 +13,7 @@ namespace marginloom {
 namespace {
 
 constexpr char value_separator = '\x1F';
+constexpr char escape = '\x1E';
 constexpr std::string_view root_value = "<root>";
 constexpr std::string_view no_sibling = "<none>";
 constexpr std::array<std::string_view, 2> directions{"left", "right"};
@@ -32,6 +33,24 @@ std::size_t distance_class(std::size_t head, std::size_t modifier) {
 // The value beyond the words of a sentence.
 std::string_view outside_value(std::ptrdiff_t position) {
   return position < 0 ? before_start : position == 0 ? root_value : after_end;
+}
+
+// Writes the separator otherwise where it is a part of the value that begins there.
+void escape_value(std::string& name, std::size_t begin) {
+  for (std::size_t place = begin; place < name.size(); ++place) {
+    if (name[place] != value_separator && name[place] != escape) continue;
+    name.insert(place + 1, 1, name[place] == escape ? '0' : '1');
+    name[place++] = escape;
+  }
+}
+
+std::string unescaped(std::string_view written) {
+  std::string value;
+  for (std::size_t place = 0; place < written.size(); ++place) {
+    const bool escapes = written[place] == escape && place + 1 < written.size();
+    value += !escapes ? written[place] : written[++place] == '0' ? escape : value_separator;
+  }
+  return value;
 }
 
 bool is_of(const Template& line, ArcTemplates::Kind kind) {
@@ -79,7 +98,7 @@ ArcTemplates::ArcTemplates(std::span<const Template> all, Kind kind, std::vector
 void ArcTemplates::compute_parts(const WordValues& words, KeyParts& parts) const {
   static const std::uint64_t before = text_hash(before_start), root = text_hash(root_value),
                              after = text_hash(after_end), none = text_hash(no_sibling);
-  const std::size_t length = words.length();
+  const std::size_t length = words.length;
   parts.lines_ = lines_.size();
   parts.positions_ = length + 1;
   parts.parts_.resize(3 * lines_.size() * parts.positions_);
@@ -153,25 +172,27 @@ std::string ArcTemplates::feature_name(const AtomReader& reader, std::size_t lin
       continue;
     }
     const auto token = static_cast<std::size_t>(position - 1);
+    const std::size_t begin = name.size();
     if (atom.kind == Atom::Kind::gazetteer) {
       for (const std::string& match : reader.gazetteer_matches(token)) name += match + '|';
     } else {
       reader.append_value(atom, token, name);
     }
+    escape_value(name, begin);
   }
   return name;
 }
 
-std::vector<std::string_view> ArcTemplates::values_in(std::string_view name, std::size_t& line) const {
+std::vector<std::string> ArcTemplates::values_in(std::string_view name, std::size_t& line) const {
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), line);
   const auto used = static_cast<std::size_t>(end - name.data());
   if (error != std::errc() || line >= lines_.size() || used >= name.size() || name[used] != ':') {
     throw std::invalid_argument("a feature's name does not begin with the number of a template");
   }
-  std::vector<std::string_view> values;
+  std::vector<std::string> values;
   for (std::size_t begin = used + 1; begin <= name.size();) {
     const std::size_t stop = std::min(name.find(value_separator, begin), name.size());
-    values.push_back(name.substr(begin, stop - begin));
+    values.push_back(unescaped(name.substr(begin, stop - begin)));
     begin = stop + 1;
   }
   if (values.size() != templates_[line].atoms.size()) {
@@ -197,7 +218,7 @@ std::string ArcTemplates::described(std::string_view name) const {
   const auto values = values_in(name, line);
   std::string text;
   std::string_view rest = templates_[line].name;
-  for (const std::string_view value : values) {
+  for (const std::string& value : values) {
     const std::string_view atom = rest.substr(0, rest.find(' '));
     rest.remove_prefix(std::min(atom.size() + 1, rest.size()));
     if (atom == "label") continue;

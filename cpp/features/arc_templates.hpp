@@ -29,9 +29,8 @@ using FeatureKey = std::uint64_t;
 // none. Positions count from 1; the root is at 0.
 struct WordValues {
   std::span<const std::uint64_t> values;
-  std::size_t views = 0;
-
-  [[nodiscard]] std::size_t length() const { return views == 0 ? 0 : values.size() / views; }
+  std::size_t views = 0;  // none if no atom looks at words
+  std::size_t length = 0;
 };
 
 // The parts of which a key is summed, for all templates of one kind and all words of a sentence. A part that is 0 has
@@ -84,8 +83,9 @@ class ArcTemplates {
   void visit_sibling(const KeyParts& parts, std::size_t head, std::size_t sibling, std::size_t modifier,
                      Visit visit) const;
 
-  // The name of a feature: its template's number among its kind, a colon, and the values of its atoms, separated by the
-  // character 0x1F. `other` is a word between, or a sibling. Empty if an atom has no value.
+  // The name of a feature whose atoms all have values: its template's number among its kind, a colon, and these values,
+  // separated by the character 0x1F, which in a value is written as 0x1E and 1, and 0x1E as 0x1E and 0. `other` is a
+  // word between, or a sibling.
   [[nodiscard]] std::string feature_name(const AtomReader& reader, std::size_t line, std::size_t head,
                                          std::size_t modifier, std::size_t other) const;
   // The key of a feature of that name; throws std::invalid_argument if there can be none.
@@ -109,7 +109,7 @@ class ArcTemplates {
 
   [[nodiscard]] static std::uint64_t direction_hash(std::size_t head, std::size_t modifier);
   [[nodiscard]] static std::uint64_t distance_hash(std::size_t head, std::size_t modifier);
-  [[nodiscard]] std::vector<std::string_view> values_in(std::string_view name, std::size_t& line) const;
+  [[nodiscard]] std::vector<std::string> values_in(std::string_view name, std::size_t& line) const;
 
   std::vector<Template> templates_;
   std::vector<Line> lines_;

@@ -22,7 +22,7 @@ void ArcScorer::load(const WordValues& words, bool siblings, bool labels) {
   features_.templates(Kind::arc).compute_parts(words, parts_[0]);
   if (siblings) features_.templates(Kind::sibling).compute_parts(words, parts_[1]);
   if (labels) features_.templates(Kind::label).compute_parts(words, parts_[2]);
-  compute_shapes(words.length());
+  compute_shapes(words.length);
 }
 
 void ArcScorer::compute_shapes(std::size_t length) {

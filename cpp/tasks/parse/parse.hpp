@@ -71,7 +71,7 @@ class ParseTask final : public Task {
   }
   [[nodiscard]] WordValues words(std::size_t i) const {
     const std::size_t views = features_->views();
-    return {data_.values.subspan(data_.sentences[i] * views, length(i) * views), views};
+    return {data_.values.subspan(data_.sentences[i] * views, length(i) * views), views, length(i)};
   }
   void check_data() const;
   void keep_arcs(int threads);

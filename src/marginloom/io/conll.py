@@ -27,7 +27,7 @@ _NAMES = {
 }
 _SAME_IN_CONLLX = {"UPOS": "CPOSTAG", "XPOS": "POSTAG"}
 #: Columns on trees that are not predicted: beside new heads they would be wrong.
-_OTHER_TREES = ("DEPS", "PHEAD", "PDEPREL")
+OTHER_TREES = ("DEPS", "PHEAD", "PDEPREL")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -222,7 +222,7 @@ class ColumnCorpus:
             (self.column("DEPREL"), labels, numbers.astype(np.uint32)),
         ]
         nothing, zeros = _vocabulary(["_"]), np.zeros(heads.size, dtype=np.uint32)
-        others = (self.layout.column(name) for name in _OTHER_TREES)
+        others = (self.layout.column(name) for name in OTHER_TREES)
         return table.with_columns([*columns, *((column, nothing, zeros) for column in others if column is not None)])
 
     @staticmethod

@@ -13,7 +13,7 @@ from marginloom.cli.common import format_option, gazetteer_files, usage_error, u
 from marginloom.cli.training import MinCountOption, TrainingData, TrainingOptions, run_training, training_command
 from marginloom.errors import InputError
 from marginloom.features import Lists
-from marginloom.io.conll import ColumnCorpus, read_corpus, stream_corpora, stream_sentences
+from marginloom.io.conll import OTHER_TREES, ColumnCorpus, read_corpus, stream_corpora, stream_sentences
 from marginloom.io.formats import CONLLU, TREEBANKS, format_of
 from marginloom.memory import parse_size
 from marginloom.parameters import checked
@@ -128,12 +128,13 @@ def train(
 
 def _refuse_trees_as_features(corpus: ColumnCorpus, features: ArcFeatureSet) -> None:
     """Raise `InputError` if features would read the right trees, which prediction does not have."""
-    for name in ("HEAD", "DEPREL", "DEPS"):
+    for name in ("HEAD", "DEPREL", *OTHER_TREES):
         column = corpus.layout.column(name)
         if column is not None and column + 1 in features.columns_read:
             raise InputError(
-                f"column {column + 1} is {name}, which holds the trees to learn, and the features {features.name} read "
-                "it, with --pos-column or a template: name another column"
+                f"column {column + 1} is {name}, which holds trees, and the features {features.name} read it too, with "
+                "--pos-column or a template: a parser of that learns nothing for files without trees; name another "
+                "column"
             )
 
 

@@ -35,24 +35,24 @@ class DependencyParser(Estimator):
     order : {1, 2}
         Whether arcs score alone, or together with their nearest sibling too.
     projective : bool
-        Whether no arcs cross. With order 2, other trees are not searched exactly, and nothing is certified.
+        Whether no arcs cross. With order 2, other trees are not searched exactly.
     labelled : bool
-        Whether labels are learnt too; if not, labels in y are passed over.
+        Whether arcs have labels.
     roots : {"one", "many"}
         How many words may have no head.
     features : str
         The feature set ``"arcs"``, or a file of templates.
     hash_bits : int, "auto" or None
-        Number features by so many bits of a hash; None keeps a vocabulary of those of right arcs only.
+        Number features by so many bits of a hash; None keeps a vocabulary of those of right arcs, which takes longer.
         ``"auto"`` means 14 to 22 bits by the number of words, unless `min_count` asks for a vocabulary.
     min_count : int
         Features of a vocabulary seen less often in training are left out.
     xpos : bool
         Whether features use the third part of words too.
     clusters : path, optional
-        File of Brown clusters, which the set ``"arcs"`` then uses too.
+        File of Brown clusters.
     gazetteers : mapping, optional
-        From a name to a file with an entry a line, for templates of your own.
+        From a name to a file with an entry a line, for templates.
     invalid_gold : {"repair", "skip", "error"}
         What to do with trees that are not projective where they must be: lift their shortest crossing arcs, leave such
         sentences out, or refuse them. The first two are counted and said in an `InputWarning`.
@@ -119,16 +119,11 @@ class DependencyParser(Estimator):
         -------
         DependencyParser
             The estimator itself.
-
-        Raises
-        ------
-        InputError
-            If X or y are something else, heads do not make trees, or parameters do not fit.
         """
         problem = ParseProblem(
             training=Treebank.from_lists(X, y),
             features=self._new_features(),
-            projective=self.projective,
+            projective=checked("projective", self.projective, "switch"),
             roots=self.roots,
             invalid_gold=self.invalid_gold,
             feature_cache=self.feature_cache,
@@ -143,17 +138,16 @@ class DependencyParser(Estimator):
         )
 
     def _new_features(self) -> ArcFeatureSet:
-        if type(self.order) is not int or self.order not in (1, 2):
-            raise InputError(f"order must be 1 or 2, not {self.order!r}")
-        for name in ("projective", "labelled", "xpos"):
-            checked(name, getattr(self, name), "switch")
+        order = self.order
+        if isinstance(order, bool) or order not in (1, 2):
+            raise InputError(f"order must be 1 or 2, not {order!r}")
         return ArcFeatureSet(
             self.features,
-            order=self.order,
-            labelled=self.labelled,
+            order=int(order),
+            labelled=checked("labelled", self.labelled, "switch"),
             hash_bits=self.hash_bits,
             min_count=checked("min_count", self.min_count, "positive count"),
-            xpos=self.xpos,
+            xpos=checked("xpos", self.xpos, "switch"),
             lists=Lists.read(self.clusters, self.gazetteers),
             n_threads=resolve_threads(self.n_threads),
         )
@@ -166,33 +160,13 @@ class DependencyParser(Estimator):
         """Return the best trees: for every word its head, or a pair (head, label) where arcs have labels.
 
         numpy takes the list for an array of one dimension, with a list for each sentence.
-
-        Parameters
-        ----------
-        X : list of sentences
-            For every word a tuple (form, upos) or (form, upos, xpos).
         """
         self._check_fitted()
         sentences, trees = self.model_.predict(X, self.n_threads)
         return OutputList(trees_as_lists(sentences, trees, self.model_.labels))
 
     def predict_k_best(self, X: Any, k: int = 3) -> list[list[tuple[list[Any], float]]]:
-        """Return for every sentence its k best trees with their scores, best first (fewer if there are fewer).
-
-        The trees differ in heads; each arc has its best label.
-
-        Raises
-        ------
-        InputError
-            If k is more than 1 and trees are non-projective of order 2, which are not searched exactly.
-
-        Examples
-        --------
-        >>> X = [[("it", "PRON"), ("barks", "VERB")]]
-        >>> parser = DependencyParser(hash_bits=12).fit(X, [[2, 0]])
-        >>> [tree for tree, score in parser.predict_k_best(X, k=3)[0]]
-        [[2, 0], [0, 1]]
-        """
+        """Return for every sentence its k best trees with their scores, best first (fewer if there are fewer)."""
         self._check_fitted()
         found = self.model_.predict_k_best(X, checked("k", k, "positive count"), self.n_threads)
         trees = [trees_as_lists(offsets_of([tree.heads]), tree, self.model_.labels)[0] for tree in found.trees]

@@ -98,12 +98,12 @@ FEATURE_SETS = {"arcs": _ARCS + _SIBLINGS + _LABELS}
 
 
 def fitting_templates(lines: str, *, order: int, labelled: bool) -> str:
-    r"""Leave templates of siblings and of labels empty where there is no use for them; lines keep their numbers.
+    r"""Empty lines with templates of siblings and of labels where there is no use for them; the others stay in place.
 
     Examples
     --------
-    >>> fitting_templates("pos[m]\npos[s] pos[m]\nlabel pos[m]", order=1, labelled=False)
-    'pos[m]\n\n'
+    >>> fitting_templates("pos[s] pos[m]\nlabel pos[m]\npos[m]", order=1, labelled=False)
+    '\n\npos[m]'
     """
 
     def fits(line: str) -> bool:

@@ -17,7 +17,7 @@ from marginloom.features import Lists
 from marginloom.features.base import load_vocabulary, vocabulary_tensors
 from marginloom.features.extracted import COLUMN, is_there
 from marginloom.io.conll import ColumnCorpus
-from marginloom.io.files import decode_utf8, read_bytes
+from marginloom.io.files import StrPath, decode_utf8, read_bytes
 from marginloom.io.model import parse_json
 from marginloom.parameters import checked
 from marginloom.tasks.parse.feature_sets import FEATURE_SETS, fitting_templates, templates_of
@@ -37,7 +37,7 @@ class ArcFeatureSet:
 
     Parameters
     ----------
-    name : str
+    name : str or path-like
         The named set ``arcs``, or a file of templates.
     order : int
         2 for features of siblings too.
@@ -71,7 +71,7 @@ class ArcFeatureSet:
 
     def __init__(
         self,
-        name: str = "arcs",
+        name: StrPath = "arcs",
         *,
         order: int = 1,
         labelled: bool = True,
@@ -105,31 +105,30 @@ class ArcFeatureSet:
         self._core: _core.ArcFeatures | None = None
         self._extractors: dict[tuple[int, ...], _core.ArcExtractor] = {}
         self._extractor((0, 1, 2))
-        self._check_templates()
 
     def _find_templates(self) -> str:
         if self.name in FEATURE_SETS:
             clusters = bool(self._lists.cluster_paths)
             return templates_of(self.name, with_xpos=self.xpos, with_clusters=clusters)
-        return decode_utf8(read_bytes(self.name), self.name)
+        text = decode_utf8(read_bytes(self.name), self.name)
+        self._made(text, (0, 1, 2))  # says what is wrong, also in lines that are left out
+        if not fitting_templates(text, order=self.order, labelled=self.labelled).strip():
+            raise InputError(
+                f"{self.name} has templates of siblings or labels only: add one of arcs, such as pos[h] pos[m], or ask "
+                "for siblings with order=2 (--order 2) and for labels with labelled=True (--labelled)"
+            )
+        return text
 
-    def _check_templates(self) -> None:
+    def check_templates(self) -> None:
         """Raise `InputError` if a kind of templates is missing; warn of what was given and none of them uses."""
         lines = self._extractor((0, 1, 2)).templates()
         kinds = {
-            "": any("[s" not in line and "label" not in line.split() for line in lines),
-            " at s, which order 2 asks for": self.order == 1 or any("[s" in line for line in lines),
-            " with label, which labelled asks for": not self.labelled or any("label" in line.split() for line in lines),
+            "s, which order 2 asks for": self.order == 1 or any("[s" in line for line in lines),
+            "label, which labelled asks for": not self.labelled or any("label" in line.split() for line in lines),
         }
         for missing in (text for text, there in kinds.items() if not there):
-            raise InputError(
-                f"{self.name}: found no template{missing or ' of arcs alone'}; add one, see docs/parsing.md"
-            )
-        given = {
-            "xpos": self.xpos,
-            "cluster": bool(self._lists.cluster_paths),
-            "gazetteer": bool(self._lists.gazetteers),
-        }
+            raise InputError(f"{self.name}: found no template with {missing}; add one")
+        given = {"xpos": self.xpos, "cluster": self._lists.cluster_paths, "gazetteer": self._lists.gazetteers}
         for atom in (name for name, there in given.items() if there and not self._uses(name)):
             text = f"the features {self.name} have no template with {atom}[...]: what was given for it is not used"
             warnings.warn(InputWarning(text), stacklevel=3)
@@ -150,7 +149,6 @@ class ArcFeatureSet:
         """Return the native extractor for sources with words and parts of speech in these columns."""
         if columns not in self._extractors:
             templates = fitting_templates(self._templates, order=self.order, labelled=self.labelled)
-            self._made(self._templates, columns)  # also lines that are not used must be right
             self._extractors[columns] = self._made(templates, columns)
         return self._extractors[columns]
 
@@ -188,7 +186,10 @@ class ArcFeatureSet:
             return source.tables, extractor
         if self.xpos and any(len(word) < 3 for sentence in source for word in sentence):
             raise InputError("xpos asks for the third part of words, and X has words of two: (form, upos, xpos)")
-        return [_core.RowTable(source)], extractor
+        try:
+            return [_core.RowTable(source)], extractor
+        except ValueError as error:  # of text that UTF-8 cannot hold
+            raise InputError(f"X: {error}") from error
 
     def values(self, source: Any) -> NDArray[np.uint64]:
         """Return what templates see in every word, a row a word."""
@@ -199,7 +200,8 @@ class ArcFeatureSet:
                 parts.append(extractor.values(table, self.n_threads))
             except ValueError as error:
                 raise InputError(f"{getattr(table, 'name', 'X')}: {error}") from error
-        return np.concatenate(parts).reshape(-1, extractor.views)
+        tokens = sum(int(table.sentences()[-1]) for table in tables)
+        return np.concatenate(parts).reshape(tokens, extractor.views)
 
     def fit(self, source: Any, trees: FittingTrees, label_count: int) -> None:
         """Learn the features of right arcs, unless they are hashed; `trees` are those of the sentences kept."""
@@ -207,7 +209,7 @@ class ArcFeatureSet:
         tables, extractor = self._tables(source)
         self._warn_of_constants(source)
         if self._chooses_bits:
-            self.hash_bits = _fitting_bits(trees.heads.size)
+            self.hash_bits = fitting_bits(trees.heads.size)
         if self.hash_bits is None:
             heads, left_out = trees.heads, None
             if trees.kept is not None:
@@ -216,7 +218,7 @@ class ArcFeatureSet:
                 heads[np.repeat(trees.kept, lengths)] = trees.heads
                 left_out = (~trees.kept).astype(np.uint8)
             self._vocabularies = extractor.learn(list(tables), heads.astype(np.uint16), left_out, self.min_count)
-            if len(self._vocabularies[0]) == 0:
+            if not any(map(len, self._vocabularies)):
                 raise InputError(f"min_count={self.min_count} leaves no feature; give a smaller one (--min-count)")
         self._core = None
 
@@ -298,10 +300,16 @@ class ArcFeatureSet:
         return features
 
 
-def _fitting_bits(words: int) -> int:
-    """Return bits for about 20 features a word, as many as are new there in small treebanks: 22 for 200,000 words."""
-    least, most = 14, HASH_BITS
-    return min(max((20 * words).bit_length() - 1, least), most)
+def fitting_bits(words: int) -> int:
+    """Return the bits of a hash that has at least 20 numbers a word, up to `HASH_BITS`.
+
+    Examples
+    --------
+    >>> fitting_bits(20_000), fitting_bits(200_000)
+    (19, 22)
+    """
+    least = 14
+    return min(max((20 * words).bit_length(), least), HASH_BITS)
 
 
 def _different(source: Any, column: int) -> list[str]:

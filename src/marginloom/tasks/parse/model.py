@@ -194,6 +194,7 @@ class ParseProblem(Problem[ParseModel]):
             raise InputError("there is no word to learn from: give sentences with trees")
         if features.labelled and bank.labels is None:
             raise InputError("the heads have no labels, and labelled asks for them: give pairs (head, label)")
+        features.check_templates()
         trees = fitting_trees(bank, self.projective, self.roots == "one", self.invalid_gold)
         labels, gold = _numbered(trees, features.labelled)
         options = _options(gold, labels, features.order, self.projective, self.roots)

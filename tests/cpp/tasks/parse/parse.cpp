@@ -378,6 +378,48 @@ TEST("parse: names of features lead to their keys, and damaged names are refused
   CHECK(arcs.described("0:N\x1FV") == "pos[h]=N pos[m]=V");
 }
 
+TEST("parse: words may have the characters that names of features are written with") {
+  RowTable table(2);
+  const std::vector<std::string> words{
+      "a\x1F"
+      "b",
+      "a", "\x1E", "\x1E\x1F", "\x1F"};
+  Heads heads;
+  for (const std::string& word : words) {
+    table.add_cell(word);
+    table.add_cell("N");
+    heads.push_back(static_cast<Head>(heads.size()));
+  }
+  table.end_sentence();
+  const ArcExtractor extractor(parse_templates("word[m] word[h]", Scope::arcs), {0, 1, std::nullopt}, {});
+  const TokenColumns* const tables[] = {&table};
+  const auto names = extractor.learn(tables, heads, {}, 1);
+  const ArcFeatures features(extractor, names);
+  const auto values = extractor.values(table, 1);
+  KeyParts parts;
+  extractor.of(Kind::arc).compute_parts({values, extractor.views(), words.size()}, parts);
+  for (std::size_t m = 1; m <= words.size(); ++m) {
+    extractor.of(Kind::arc).visit_arc(parts, m - 1, m, [&](std::size_t, FeatureKey key, std::size_t) {
+      CHECK(features.numbers(Kind::arc).find(key) == m - 1);
+    });
+  }
+  CHECK(extractor.of(Kind::arc).described(names[0].name(1)) == "word[m]=a word[h]=" + words[0]);
+}
+
+TEST("parse: templates that look at no word are templates too") {
+  const ArcExtractor extractor(parse_templates("direction distance", Scope::arcs), {0, 1, std::nullopt}, {});
+  CHECK(extractor.views() == 0);
+  const auto features = std::make_shared<ArcFeatures>(extractor, 4, 8);
+  const std::vector<std::uint64_t> sentences{0, 3};
+  const Heads heads{2, 0, 2};
+  const ParseTask task({sentences, {}, heads, {}}, {}, features, 1);
+  const auto scratch = task.make_scratch();
+  CandidateBatch found;
+  const std::vector<double> w(task.dimension(), 0.0);
+  CHECK(task.find(0, w, {.loss_scale = 1}, *scratch, found) == 3);
+  CHECK(found.size() == 1);
+}
+
 TEST("parse: features below the least count are not learnt") {
   const Treebank bank({}, 90);
   const auto all = bank.learnt(1);
