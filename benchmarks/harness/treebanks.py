@@ -79,7 +79,7 @@ def all_treebanks() -> dict[str, Adapter]:
         made = {
             "ud_english_ewt": treebank("ud_english_ewt", "conllu", trees, xpos=True),
             "wsj_sample_dep": treebank("wsj_sample_dep", "conll", trees, xpos=False),
-            "ud_dutch_lassysmall": treebank("ud_dutch_lassysmall", "conllu", trees, xpos=True, together=True),
+            "ud_dutch_lassysmall": treebank("ud_dutch_lassysmall", "conllu", trees, xpos=False, together=True),
         }
         found |= {f"{corpus} {trees.name}".strip(): adapter for corpus, adapter in made.items()}
     return found
