@@ -138,6 +138,12 @@ class ArcFeatureSet:
         if not isinstance(source, ColumnCorpus):
             return 0, 1, 2
         pos = source.column("UPOS") if self.pos_column is None else self.pos_column - 1
+        there = len(source.layout.names)
+        if pos >= there:
+            raise InputError(
+                f"{source.tables[0].name}: found {there} columns, and the parts of speech should be in column "
+                f"{pos + 1}, as --pos-column says: name one that is there"
+            )
         return source.word_column, pos, source.column("XPOS") if self.xpos else 0
 
     def _tables(self, source: Any) -> tuple[Sequence[_core.TokenColumns], _core.ArcExtractor]:
