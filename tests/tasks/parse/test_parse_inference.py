@@ -279,12 +279,8 @@ def test_a_text_that_is_one_sentence_is_refused_before_the_memory_is_taken(monke
     bounds = np.array([0, 1200], np.uint64)
     task = ParseTask(bounds, features.values([trees.X[0] * 400]), features.core, trees.tree_options())
     set_room(monkeypatch, 40 * MB)
-    with pytest.raises(
-        InputError, match="parsing a sentence of 1,200 words needs .* split it, with a blank line between"
-    ):
+    with pytest.raises(InputError, match=r"parsing a sentence of 1,200 words needs .* split it, with a blank line"):
         task.predict(np.zeros(task.core.dimension))
-    set_room(monkeypatch, 1000 * MB)
-    assert task.predict(np.zeros(task.core.dimension)).heads.size == 1200
 
 
 def test_weights_of_zero_give_some_tree():
