@@ -222,13 +222,13 @@ def test_output_that_is_a_folder(corpus, out):
 def other_models(files, model):
     """Files that are no models for these commands, with what has to be said about them."""
     whole = model.read_bytes()
-    save_model(files / "parser", "parse", {}, {"weights": np.zeros(2)})
+    save_model(files / "other", "translate", {}, {"weights": np.zeros(2)})
     written(files, "cut", whole[: len(whole) // 2])
     written(files, "damaged", whole[:-40] + bytes([whole[-40] ^ 4]) + whole[-39:])
     written(files, "empty", b"")
     written(files, "text", GOOD)
     return {
-        "parser": ["'parse'", "expected 'tag'"],
+        "other": ["'translate'", "expected 'tag'"],
         "cut": ["cut off or damaged"],
         "damaged": ["damaged"],
         "empty": ["not a model file"],

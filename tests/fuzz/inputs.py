@@ -12,9 +12,16 @@ from fuzz.commands import checked_command
 from fuzz.contract import outcome
 from fuzz.samples import COMPRESSORS, PROGRAMS, train_arguments
 from fuzz.tampering import damaged, damaged_text, tampered_array
-from marginloom import read_crfsuite, read_detections, read_libsvm
+from marginloom import read_conllu, read_crfsuite, read_detections, read_libsvm
 
-_SEPARATORS = {"train.conll": b"\t", "train.conllu": b"\t", "train.crfsuite": b"\t:", "train.svm": b" :"}
+_SEPARATORS = {
+    "train.conll": b"\t",
+    "train.conllu": b"\t",
+    "train.conllx": b"\t",
+    "train.trees": b"\t",
+    "train.crfsuite": b"\t:",
+    "train.svm": b" :",
+}
 
 
 def input_file(random, lab, runner=None):
@@ -27,7 +34,7 @@ def input_file(random, lab, runner=None):
     options = {} if runner is None else {"runner": runner}
     if victim.startswith("dev."):
         model = lab.samples / f"program {name}.model"
-        format = ["--format", name] if name in ("conll", "conllu", "crfsuite") else []
+        format = ["--format", name] if name in ("conll", "conllu", "conllx", "crfsuite") else []
         match random.randrange(4):
             case 0:
                 return checked_command(["predict", model, path, "-o", out, *format], output=out, **options)
@@ -47,6 +54,7 @@ def reader(random, lab):
         "train.svm": read_libsvm,
         "train.sets": functools.partial(read_libsvm, multilabel=True),
         "train.crfsuite": read_crfsuite,
+        "train.trees": read_conllu,
         "train.npz": read_detections,
     }
     name, read = random.choice(list(readers.items()))

@@ -9,7 +9,13 @@ from fuzz.contract import outcome
 from fuzz.files import tampered_file
 from fuzz.samples import BY_NAME, PROGRAMS, SAMPLES, train_arguments
 
-_INPUTS = {"templates": "dev.conll", "classify": "dev.svm", "multilabel": "dev.sets", "detect": "dev.npz"}
+_INPUTS = {
+    "templates": "dev.conll",
+    "classify": "dev.svm",
+    "multilabel": "dev.sets",
+    "detect": "dev.npz",
+    "arcs": "dev.trees",
+}
 
 
 def model_in_python(random, lab):

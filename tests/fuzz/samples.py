@@ -15,12 +15,15 @@ from scipy import sparse
 
 from marginloom import (
     Checkpoint,
+    DependencyParser,
     EarlyStopping,
     MulticlassClassifier,
     MultilabelClassifier,
     ObjectDetector,
     SequenceTagger,
     make_tagging,
+    make_treebank,
+    write_conllu,
     write_crfsuite,
     write_detections,
     write_libsvm,
@@ -29,6 +32,9 @@ from marginloom.cli import run
 from marginloom.tasks.sequence.datasets import write_conll
 
 WORDS, TAGS = make_tagging(12, seed=0)
+# Lists all the way down, so that every part of them is changed at times.
+TREE_WORDS, TREES = ([[list(part) for part in whole] for whole in wholes] for wholes in make_treebank(8, seed=0))
+HEADS = [[head for head, _ in tree] for tree in TREES]
 NAMED = [[{"word": word, "length": len(word) / 4} for word in sentence] for sentence in WORDS]
 _NUMBERS = np.random.default_rng(0)
 ROWS = np.round(_NUMBERS.normal(size=(14, 5)), 2)
@@ -82,6 +88,10 @@ def _detector(algorithm="dcd-ssvm", **options):
     return lambda: ObjectDetector(algorithm, max_iter=3, warm_start=True, **options)
 
 
+def _parser(algorithm="dcd-ssvm", **options):
+    return lambda: DependencyParser(algorithm, **{"max_iter": 3, "warm_start": True, "hash_bits": 8, **options})
+
+
 SAMPLES = [
     *(Sample(f"tag {name}", _tagger(name), WORDS, TAGS) for name in _FOR_TAGGING),
     Sample("tag early", _tagger("averaged-perceptron", max_iter=6), WORDS, TAGS, stops_early=True),
@@ -102,6 +112,14 @@ SAMPLES = [
     Sample("multilabel bcfw", _multilabel("bcfw", label_costs={"a": 2.0}), sparse.csr_matrix(ROWS), SETS),
     Sample("detect", _detector(), IMAGES, OBJECTS),
     Sample("detect perceptron", _detector("averaged-perceptron", fit_intercept=True), IMAGES, OBJECTS),
+    Sample("parse", _parser(), TREE_WORDS, HEADS),
+    Sample("parse labelled", _parser(labelled=True, xpos=True), TREE_WORDS, TREES),
+    Sample("parse vocabulary", _parser("bcfw", labelled=True, order=2, hash_bits=None), TREE_WORDS, TREES),
+    Sample(
+        "parse any", _parser("averaged-perceptron", projective=False, min_count=2, hash_bits=None), TREE_WORDS, TREES
+    ),
+    Sample("parse inexact", _parser(order=2, projective=False, roots="many"), TREE_WORDS, HEADS),
+    Sample("parse early", _parser(labelled=True, feature_cache="1M"), TREE_WORDS, TREES, stops_early=True),
 ]
 BY_NAME = {sample.name: sample for sample in SAMPLES}
 
@@ -123,6 +141,26 @@ PROGRAMS = {
     "classify": ["classify", "train.svm", "--dev", "dev.svm"],
     "multilabel": ["multilabel", "train.sets", "--dev", "dev.sets"],
     "detect": ["detect", "train.npz", "--dev", "dev.npz"],
+    "trees": ["parse", "train.trees", "--dev", "dev.trees", "--labelled", "--hash-bits", "8"],
+    "conllx": ["parse", "train.conllx", "--dev", "dev.conllx", "--xpos", "--hash-bits", "8", "--invalid-gold", "skip"],
+    "arcs": [
+        "parse",
+        "train.trees",
+        "--dev",
+        "dev.trees",
+        "--features",
+        "arcs.txt",
+        "--clusters",
+        "brown.txt",
+        "--gazetteer",
+        "g=names.txt",
+        "--labelled",
+        "--order",
+        "2",
+        "--non-projective",
+        "--hash-bits",
+        "0",
+    ],
 }
 TEMPLATES = """bias
 word[0]
@@ -133,6 +171,17 @@ shape[0]
 shortshape[1]
 cluster[0,4]
 gazetteer[0]
+"""
+ARC_TEMPLATES = """bias
+pos[h] pos[m] direction distance
+word[m-1] lower[h+1]
+pos[h] pos[b] pos[m]
+cluster[m,4] gazetteer[m]
+prefix[m,2] shape[h]
+column[m,5]
+pos[h] pos[s] pos[m]
+label word[m]
+label pos[h] direction
 """
 
 
@@ -171,6 +220,11 @@ def _write_inputs(folder):
         words, tags = make_tagging(12, seed=seed)
         write_conll(folder / f"{part}.conll", words, tags)
         (folder / f"{part}.conllu").write_text(_conllu(words, tags), encoding="utf-8")
+        sentences, trees = make_treebank(10, seed=seed, nonprojective=0.3)
+        write_conllu(folder / f"{part}.trees", sentences, trees)
+        text = (folder / f"{part}.trees").read_text()
+        (folder / f"{part}.conllx").write_text(text)
+        (folder / f"{part}.trees").write_text(f"# text = x\n1-2\tal{8 * f'{chr(9)}_'}\n{text}")
         attributes = [[{"w": word, "bias": 1.0, "size": len(word) / 3} for word in sentence] for sentence in words]
         write_crfsuite(folder / f"{part}.crfsuite", attributes, tags)
         write_libsvm(folder / f"{part}.svm", ROWS, CLASSES.tolist())
@@ -178,6 +232,7 @@ def _write_inputs(folder):
         labels, boxes = zip(*OBJECTS, strict=True)
         write_detections(folder / f"{part}.npz", IMAGES, list(labels), list(boxes))
     (folder / "set.txt").write_text(TEMPLATES)
+    (folder / "arcs.txt").write_text(ARC_TEMPLATES)
     words = sorted({word for sentence in WORDS for word in sentence})
     (folder / "brown.txt").write_text("".join(f"{n:b}\t{word}\t{n}\n" for n, word in enumerate(words, 1)))
     (folder / "names.txt").write_text("\n".join(" ".join(sentence[:2]) for sentence in WORDS) + "\n")

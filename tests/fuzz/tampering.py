@@ -22,6 +22,7 @@ TOKENS = [
     b"4294967295", b"4294967296", b"2147483648", b"9223372036854775808", b"18446744073709551616", b"1" * 400,
     b"1:1", b"0:1", b"1:", b":1", b"-DOCSTART-", b"x" * 70_000, b"# text", b"1-2", b"1.1", b"B-X", b"word[0]",
     b"word[99999999999]", b"word[-2147483649]", b"prefix[0,0]", b"suffix[0,4294967296]", b"pos[0]", b"column[9,0]",
+    b"pos[h]", b"pos[m-2]", b"pos[b]", b"word[s]", b"column[m,7]", b"label", b"direction", b"\x1f", b"\x1e",
     b"a:b:1e400", "é".encode(), "🙂".encode(),
 ]  # fmt: skip
 

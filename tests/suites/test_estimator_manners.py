@@ -10,7 +10,8 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 from support.custom_chains import Majority, votes
 
-from marginloom import CustomEstimator, MulticlassClassifier, SequenceTagger, make_tagging
+from marginloom import CustomEstimator, DependencyParser, MulticlassClassifier, SequenceTagger, make_tagging
+from marginloom.tasks.parse.datasets import make_treebank
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,6 +33,16 @@ CASES = {
         SequenceTagger(features="words", C=0.5),
         *make_tagging(30, seed=0),
         "SequenceTagger(C=0.5, features='words')",
+    ),
+    "parse": Case(
+        DependencyParser(labelled=True, hash_bits=12, C=0.5),
+        *make_treebank(15, seed=0),
+        "DependencyParser(C=0.5, hash_bits=12, labelled=True)",
+    ),
+    "parse, second order": Case(
+        DependencyParser(order=2, hash_bits=12, C=0.5),
+        *make_treebank(8, seed=0),
+        "DependencyParser(C=0.5, hash_bits=12, order=2)",
     ),
     "classify": Case(MulticlassClassifier(C=0.5), *classes(), "MulticlassClassifier(C=0.5)"),
     "custom": Case(

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.recomputed import Enumeration
+from support.rooms import MB, set_room
 from support.small_tasks import taught_trees
 from support.treebanks import TinyTrees, all_trees, nearest_sibling
 
@@ -270,6 +271,16 @@ def test_long_sentences_have_trees(order, projective):
             word = heads[word - 1] if word else 0
         assert word == 0
     assert set(found.labels[found.heads > 0].tolist()) <= {1, 2}
+
+
+def test_a_text_that_is_one_sentence_is_refused_before_the_memory_is_taken(monkeypatch):
+    trees = TinyTrees(7, lengths=(3,))
+    features = trees.feature_set()
+    bounds = np.array([0, 1200], np.uint64)
+    task = ParseTask(bounds, features.values([trees.X[0] * 400]), features.core, trees.tree_options())
+    set_room(monkeypatch, 40 * MB)
+    with pytest.raises(InputError, match=r"parsing a sentence of 1,200 words needs .* split it, with a blank line"):
+        task.predict(np.zeros(task.core.dimension))
 
 
 def test_weights_of_zero_give_some_tree():

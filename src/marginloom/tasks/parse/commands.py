@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterator
 from typing import Annotated, Any
 
@@ -14,7 +15,7 @@ from marginloom.cli.training import MinCountOption, TrainingData, TrainingOption
 from marginloom.errors import InputError
 from marginloom.features import Lists
 from marginloom.io.conll import OTHER_TREES, ColumnCorpus, read_corpus, stream_corpora, stream_sentences
-from marginloom.io.formats import CONLLU, TREEBANKS, format_of
+from marginloom.io.formats import CONLLU_PLUS, CONLLX, TREEBANKS, format_of
 from marginloom.memory import parse_size
 from marginloom.parameters import checked
 from marginloom.tasks.base.commands import EvaluateOptions, KBestOptions, TaskCommands, streams
@@ -25,6 +26,7 @@ from marginloom.tasks.parse.model import ROOTS, ParseModel, ParseProblem
 from marginloom.tasks.parse.treebank import Treebank, check_numbering
 from marginloom.threads import resolve_threads
 
+_BLANK_LINE = re.compile(rb"\n[ \t]*\r?\n\Z")
 TreebankFormat = Annotated[
     str | None, format_option(TREEBANKS, "conllu, conlluplus or conllx; by default as the file's name says.")
 ]
@@ -168,15 +170,13 @@ class ParseCommands(TaskCommands[ParseModel, ParsePredictOptions, ParseEvaluateO
     def predict(self, model: ParseModel, options: ParsePredictOptions) -> None:
         """Write the sentences with their trees, in the format they come in."""
         chosen = format_of(options.input, options.format, model.settings.get("format"), TREEBANKS)
-        if options.k_best > 1 and chosen != CONLLU:
-            raise usage_error(
-                f"--k-best says in comments which trees are which, for which {chosen} has no place: only conllu"
-            )
+        if options.k_best > 1 and chosen == CONLLX:
+            raise usage_error("--k-best says in comments which trees are which, and CoNLL-X has no comments")
         with streams(options) as (stream, out, advance):
             if options.k_best > 1:
-                for corpus in stream_sentences(stream, chosen, options.input):
+                for number, corpus in enumerate(stream_sentences(stream, chosen, options.input)):
                     check_numbering(corpus)
-                    out.writelines(_k_best(model, corpus, options))
+                    out.writelines(_k_best(model, corpus, options, with_header=number == 0 and chosen == CONLLU_PLUS))
                     advance(corpus.byte_count)
                 return
             for corpus in stream_corpora(stream, chosen, options.input):
@@ -207,15 +207,24 @@ class ParseCommands(TaskCommands[ParseModel, ParsePredictOptions, ParseEvaluateO
         return lines if labels is None else [*lines, ("labels", f"{len(labels.names)}: {labels.summary()}")]
 
 
-def _k_best(model: ParseModel, corpus: ColumnCorpus, options: ParsePredictOptions) -> Iterator[bytes]:
-    """Yield the text of one sentence with each of its best trees."""
+def _k_best(
+    model: ParseModel, corpus: ColumnCorpus, options: ParsePredictOptions, with_header: bool
+) -> Iterator[bytes]:
+    """Yield the text of one sentence with each of its best trees; a header stays the first line, and is there once."""
     found: Any = model.predict_k_best(corpus, options.k_best, options.threads)
     names = None if model.labels is None else model.labels.vocabulary
     if not found.trees:
         yield corpus.with_trees(np.zeros(0, np.uint16))
+    count = len(found.trees)
     for rank, (tree, score) in enumerate(zip(found.trees, found.scores.tolist(), strict=True), 1):
-        yield f"# tree = {rank} of {len(found.trees)}\n# score = {score:.6g}\n".encode()
-        yield corpus.with_trees(tree.heads, names, tree.labels)
+        text = corpus.with_trees(tree.heads, names, tree.labels)
+        if with_header:
+            header, end, text = text.partition(b"\n")
+            yield header + end if rank == 1 else b""
+        yield f"# tree = {rank} of {count}\n# score = {score:.6g}\n".encode()
+        yield text
+        if rank < count and not _BLANK_LINE.search(text):  # the last sentence of a file may end without
+            yield b"\n"
 
 
 COMMANDS = ParseCommands()

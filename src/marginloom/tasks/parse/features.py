@@ -173,10 +173,11 @@ class ArcFeatureSet:
         if not isinstance(source, ColumnCorpus):
             return 0, 1, 2
         pos = source.column("UPOS") if self.pos_column is None else self.pos_column - 1
-        if pos >= source.tables[0].columns:
+        there = len(source.layout.names)
+        if pos >= there:
             raise InputError(
-                f"{source.tables[0].name}: found {source.tables[0].columns} columns, and the parts of speech are asked "
-                f"for in column {pos + 1}; name another with --pos-column"
+                f"{source.tables[0].name}: found {there} columns, and the parts of speech should be in column "
+                f"{pos + 1}, as --pos-column says: name one that is there"
             )
         return source.word_column, pos, source.column("XPOS") if self.xpos else 0
 

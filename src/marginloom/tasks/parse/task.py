@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from marginloom import _core
 from marginloom.errors import InputError
-from marginloom.memory import WEIGHT
+from marginloom.memory import WEIGHT, require_memory
 from marginloom.tasks.base.task import Task
 from marginloom.tasks.parse.sentences import lengths_of
+
+_LONG = 1000  # words from which on it is worth asking how much memory there is
 
 
 @dataclasses.dataclass(frozen=True)
@@ -181,6 +183,18 @@ class ParseTask(Task):
         labels = [None] * lengths.size if whole.labels is None else np.split(whole.labels, ends)
         trees = [Trees(*tree) for tree in zip(np.split(whole.heads, ends), labels, strict=True)] if lengths.size else []
         return KBestTrees(trees, found.scores, found.example_bounds)
+
+    def _predictions(self, weights: NDArray[np.float64], n_threads: int, k: int) -> _core.Predictions:
+        """Return the k best trees; `InputError` if a sentence, such as a whole text, is too long for the memory."""
+        longest = int(lengths_of(self._sentences).max(initial=0))
+        if longest > _LONG:
+            threads = min(n_threads, self._sentences.size - 1)
+            require_memory(
+                f"parsing a sentence of {longest:,} words",
+                {"scores": self.buffer_bytes * threads},
+                "split it, with a blank line between sentences in files",
+            )
+        return super()._predictions(weights, n_threads, k)
 
     def _decoded(self, outputs: NDArray[np.uint8], lengths: NDArray[np.int64]) -> Trees:
         """Take outputs apart, in each of which heads come before labels."""
