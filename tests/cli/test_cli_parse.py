@@ -207,7 +207,7 @@ def test_labels_that_training_did_not_see_are_named(folder, tmp_path):
 
 def test_inspect_shows_which_trees_and_what_is_strong(folder, tmp_path):
     shown = run("inspect", folder / "model").stdout
-    assert "projective, order 1, one root(s)" in shown
+    assert "projective, order 1, one root" in shown
     assert "arcs (4,096 arcs, " in shown
     found = json.loads(run("inspect", folder / "model", "--json").stdout)
     assert (found["order"], found["projective"], found["roots"]) == (1, True, "one")

@@ -264,7 +264,7 @@ def test_kept_features_of_arcs_lead_to_the_same_model_to_the_bit(options, tmp_pa
     assert DependencyParser.load(tmp_path / "m").feature_cache == "1G"
 
 
-@pytest.mark.parametrize(("options", "bits"), [({}, 22), ({"min_count": 2}, None), ({"hash_bits": None}, None)])
+@pytest.mark.parametrize(("options", "bits"), [({}, 14), ({"min_count": 2}, None), ({"hash_bits": None}, None)])
 def test_features_are_hashed_or_counted(options, bits, tmp_path):
     found = fit(DependencyParser(max_iter=1, **options), X[:10], HEADS[:10])
     assert found.model_.features.hash_bits == bits
