@@ -78,8 +78,9 @@ struct ParseChoices {
 
 void make_task(ParseTask* self, const ParseArrays& data, const ParseChoices& options,
                std::shared_ptr<const ArcFeatures> features, int threads) {
-  const nb::gil_scoped_release release;
-  new (self) ParseTask(data.data(), options.options(), std::move(features), threads);
+  interruptible([&](StopRequest& stop) {
+    new (self) ParseTask(data.data(), options.options(), std::move(features), threads, stop);
+  });
 }
 
 void bind(nb::module_& module) {

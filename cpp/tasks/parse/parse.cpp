@@ -47,13 +47,13 @@ struct ParseTask::Buffers final : Scratch {
 };
 
 ParseTask::ParseTask(const ParseData& data, ParseOptions options, std::shared_ptr<const ArcFeatures> features,
-                     int threads)
+                     int threads, StopRequest stop)
     : data_(data),
       options_(std::move(options)),
       features_(std::move(features)),
       layout_(*features_, options_.label_count) {
   check_data();
-  if (options_.memory > 0) keep_arcs(threads);
+  if (options_.memory > 0) keep_arcs(threads, stop);
 }
 
 void ParseTask::check_data() const {
@@ -92,10 +92,9 @@ void ParseTask::check_data() const {
 }
 
 // As many sentences from the first on as the memory takes.
-void ParseTask::keep_arcs(int threads) {
+void ParseTask::keep_arcs(int threads, StopRequest& stop) {
   kept_.resize(size());
   std::mutex mutex;
-  StopRequest stop;
   const auto keep_some = [&](int, std::size_t begin, std::size_t end) {
     ArcScorer scorer(*features_, layout_);
     for (std::size_t i = begin; i < end; ++i) {
@@ -112,7 +111,7 @@ void ParseTask::keep_arcs(int threads) {
       kept_[i] = std::move(kept);
     }
   };
-  static_cast<void>(parallel_for(size(), 64, threads, stop, keep_some));
+  if (!parallel_for(size(), 64, threads, stop, keep_some)) throw Interrupted();
 }
 
 Capabilities ParseTask::capabilities() const {

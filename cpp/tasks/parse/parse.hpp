@@ -18,6 +18,7 @@
 #include <span>
 #include <vector>
 
+#include "core/parallel.hpp"
 #include "core/task.hpp"
 #include "tasks/parse/arc_scorer.hpp"
 #include "tasks/parse/trees.hpp"
@@ -43,8 +44,9 @@ struct ParseOptions {
 
 class ParseTask final : public Task {
  public:
-  // Throws std::invalid_argument if the data contradict themselves.
-  ParseTask(const ParseData& data, ParseOptions options, std::shared_ptr<const ArcFeatures> features, int threads);
+  // Throws std::invalid_argument if the data contradict themselves, and Interrupted if it was stopped.
+  ParseTask(const ParseData& data, ParseOptions options, std::shared_ptr<const ArcFeatures> features, int threads,
+            StopRequest stop = {});
 
   std::size_t size() const override { return data_.sentences.size() - 1; }
   std::size_t dimension() const override { return layout_.size; }
@@ -74,7 +76,7 @@ class ParseTask final : public Task {
     return {data_.values.subspan(data_.sentences[i] * views, length(i) * views), views, length(i)};
   }
   void check_data() const;
-  void keep_arcs(int threads);
+  void keep_arcs(int threads, StopRequest& stop);
   void take_gold(std::size_t i, Buffers& buffers) const;
   void load(std::size_t i, Buffers& buffers) const;
   void score_arcs(std::size_t i, WeightView w, Buffers& buffers) const;
