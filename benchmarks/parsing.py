@@ -43,21 +43,20 @@ def main() -> None:
     benchmark = Benchmark(QUESTION, QUESTION.arguments(parser))
     parts = benchmark.arguments.part or GROUPS
     for corpus in benchmark.sets:
-        _choose(benchmark, corpus, run="C" in parts)
-        for group in parts[1:] if parts == GROUPS else [part for part in parts if part != "C"]:
-            PARTS[group](benchmark, corpus)
+        _choose(benchmark, corpus)
+        for part in (part for part in parts if part in PARTS):
+            PARTS[part](benchmark, corpus)
     tables(benchmark)
     benchmark.end()
 
 
-def _choose(benchmark: Benchmark, name: str, run: bool) -> None:
-    """Try every C on the development part."""
+def _choose(benchmark: Benchmark, name: str) -> None:
+    """Try every C on the development part; all other parts need it."""
     problem = benchmark.problem(name)
     assert problem.development is not None
     development = problem.development()
     options = {"group": "C", "max_iter": MOST_PASSES, "tol": CHOICE_GAP, "every_pass": False}
-    if run:
-        benchmark.run([Planned.of(development, f"C = {C:g}", "dcd-ssvm", C=C, **options) for C in CHOICES_OF_C])
+    benchmark.run([Planned.of(development, f"C = {C:g}", "dcd-ssvm", C=C, **options) for C in CHOICES_OF_C])
 
 
 def best_cost(benchmark: Benchmark, name: str) -> float:
