@@ -214,7 +214,7 @@ def test_inspect_shows_which_trees_and_what_is_strong(folder, tmp_path):
     options = ["--hash-bits", "0", "--order", "2", "--non-projective", "--roots", "many", "--labelled", *QUICK[2:]]
     run("train", "parse", folder / "train.conllu", "--model", tmp_path / "m", *options)
     shown = run("inspect", tmp_path / "m", "--top", "400").stdout
-    assert "non-projective, order 2, many root(s)" in shown
+    assert "non-projective, order 2, many roots" in shown
     assert "pos[h]=VERB" in shown
     assert " -> nsubj" in shown
     assert " -> siblings" in shown

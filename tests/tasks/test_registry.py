@@ -91,7 +91,7 @@ def test_model_of_a_task_that_is_not_registered_is_refused_and_nothing_is_import
             ["inspect", tmp_path / "m"],
         ):
             said = run(*command, code=1).stderr
-            assert f"this is a model of the task {name!r}, expected 'tag' or 'classify'" in said
+            assert f"this is a model of the task {name!r}, expected 'tag' or 'parse' or 'classify'" in said
 
 
 def test_a_task_is_imported_when_it_is_used():
