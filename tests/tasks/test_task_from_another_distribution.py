@@ -178,7 +178,10 @@ def test_warm_start_goes_on_and_is_certified(files, model, tmp_path):
 def test_without_the_distribution_its_models_are_refused(files, model, monkeypatch):
     monkeypatch.delenv("PYTHONPATH")
     said = run("predict", model, files["test"], code=1).stderr
-    assert "this is a model of the task 'point', expected 'tag' or 'parse' or 'classify' or 'detect' or 'multilabel'" in said
+    assert (
+        "this is a model of the task 'point', expected 'tag' or 'parse' or 'classify' or 'detect' or 'multilabel'"
+        in said
+    )
 
 
 def test_bad_input_names_file_and_line(files, tmp_path):

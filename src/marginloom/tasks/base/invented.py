@@ -5,16 +5,21 @@ The language has English function words and some thousands of made-up words, in 
 
 from __future__ import annotations
 
+import argparse
 import random
+import sys
 from bisect import bisect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from marginloom.errors import InputError
+
+Make: TypeAlias = Callable[..., tuple[Sequence[Any], Sequence[Any]]]
+Write: TypeAlias = Callable[[Path, Any, Any], None]
 
 # Terminal: tag and words, most frequent first. Words that stand in several lists are the ambiguous ones.
 CLOSED: dict[str, tuple[str, str]] = {
@@ -171,7 +176,64 @@ def pick(bounds: Sequence[float], rng: random.Random) -> int:
     return bisect(bounds, rng.random() * bounds[-1], hi=len(bounds) - 1)
 
 
-def make_folder(folder: Path) -> None:
+@dataclass(frozen=True)
+class Share:
+    """An option of a program that writes made-up data: a share of something."""
+
+    name: str
+    default: float
+    help: str
+
+
+def write_made_up(
+    arguments: Sequence[str] | None, task: str, ending: str, what: str, share: Share, make: Make, write: Write
+) -> int:
+    """Write train, dev and test files with 80, 10 and 10 percent of made-up sentences.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        The arguments of the command line; by default those of the process.
+    task, ending, what : str
+        The task's package, how files end, and what sentences come with.
+    share : Share
+        The option that `make` has beside the seed.
+    make : callable
+        Makes so many sentences: inputs and right outputs.
+    write : callable
+        Writes some of them to a file.
+
+    Returns
+    -------
+    int
+        The exit code: 0 done, 1 failed with a message on standard error.
+    """
+    names = ", ".join(f"{part}.{ending}" for part in ("train", "dev", "test"))
+    parser = argparse.ArgumentParser(
+        prog=f"python -m marginloom.tasks.{task}.datasets",
+        description=f"Write invented sentences with {what}: {names}.",
+    )
+    parser.add_argument("folder", type=Path, help="where to write; created if it is missing")
+    parser.add_argument("--sentences", type=int, default=3000, help="how many in all, at least 10 (default 3000)")
+    parser.add_argument("--seed", type=int, default=0, help="chooses the sentences (default 0)")
+    parser.add_argument(
+        f"--{share.name}", type=float, default=share.default, help=f"{share.help} (default {share.default:g})"
+    )
+    options = parser.parse_args(arguments)
+    if options.sentences < 10:
+        parser.error(f"--sentences is {options.sentences}; three parts need at least 10")
+    try:
+        X, y = make(options.sentences, seed=options.seed, **{share.name: getattr(options, share.name)})
+        _make_folder(options.folder)
+        for name, part in _parts_of(options.sentences).items():
+            write(options.folder / f"{name}.{ending}", X[part], y[part])
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+def _make_folder(folder: Path) -> None:
     """Create a folder unless it is there; `InputError` if that cannot be."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -181,12 +243,12 @@ def make_folder(folder: Path) -> None:
         ) from error
 
 
-def parts_of(n_sentences: int) -> dict[str, slice]:
+def _parts_of(n_sentences: int) -> dict[str, slice]:
     """Return which sentences are for training, development and test: 80, 10 and 10 percent.
 
     Examples
     --------
-    >>> parts_of(20)["dev"]
+    >>> _parts_of(20)["dev"]
     slice(16, 18, None)
     """
     ends = [0, n_sentences * 8 // 10, n_sentences * 9 // 10, n_sentences]

@@ -6,18 +6,16 @@ The language is that of `marginloom.tasks.base.invented`.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import random
 import sys
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate
-from pathlib import Path
 from typing import TypeAlias
 
 from marginloom.errors import InputError
-from marginloom.tasks.base.invented import Draw, lexicon, make_folder, parts_of, pick, zipf_draw
+from marginloom.tasks.base.invented import Draw, Share, lexicon, pick, write_made_up, zipf_draw
 from marginloom.tasks.parse.files import write_conllu
 
 __all__ = ["main", "make_treebank"]
@@ -271,26 +269,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ...     code, sorted(path.name for path in pathlib.Path(folder).iterdir())
     (0, ['dev.conllu', 'test.conllu', 'train.conllu'])
     """
-    parser = argparse.ArgumentParser(
-        prog="python -m marginloom.tasks.parse.datasets",
-        description="Write invented sentences with dependency trees: train.conllu, dev.conllu, test.conllu.",
-    )
-    parser.add_argument("folder", type=Path, help="where to write; created if it is missing")
-    parser.add_argument("--sentences", type=int, default=3000, help="how many in all, at least 10 (default 3000)")
-    parser.add_argument("--seed", type=int, default=0, help="chooses the sentences (default 0)")
-    parser.add_argument("--nonprojective", type=float, default=0.0, help="share of non-projective trees (default 0)")
-    options = parser.parse_args(arguments)
-    if options.sentences < 10:
-        parser.error(f"--sentences is {options.sentences}; three parts need at least 10")
-    try:
-        X, y = make_treebank(options.sentences, seed=options.seed, nonprojective=options.nonprojective)
-        make_folder(options.folder)
-        for name, part in parts_of(options.sentences).items():
-            write_conllu(options.folder / f"{name}.conllu", X[part], y[part])
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
+    share = Share("nonprojective", 0.0, "share of non-projective trees")
+    return write_made_up(arguments, "parse", "conllu", "dependency trees", share, make_treebank, write_conllu)
 
 
 if __name__ == "__main__":

@@ -6,17 +6,15 @@ The language has English function words and some thousands of made-up words, in 
 
 from __future__ import annotations
 
-import argparse
 import random
 import re
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from pathlib import Path
 
 from marginloom.errors import InputError
 from marginloom.io.files import StrPath, atomic_write
-from marginloom.tasks.base.invented import lexicon, make_folder, parts_of, pick
+from marginloom.tasks.base.invented import Share, lexicon, pick, write_made_up
 
 __all__ = ["main", "make_tagging", "write_conll"]
 
@@ -175,30 +173,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ...     code, sorted(path.name for path in pathlib.Path(folder).iterdir())
     (0, ['dev.conll', 'test.conll', 'train.conll'])
     """
-    parser = argparse.ArgumentParser(
-        prog="python -m marginloom.tasks.sequence.datasets",
-        description="Write invented sentences with part-of-speech tags: train.conll, dev.conll, test.conll.",
-    )
-    parser.add_argument("folder", type=Path, help="where to write; created if it is missing")
-    parser.add_argument("--sentences", type=int, default=3000, help="how many in all, at least 10 (default 3000)")
-    parser.add_argument("--seed", type=int, default=0, help="chooses the sentences (default 0)")
-    parser.add_argument("--ambiguity", type=float, default=0.2, help="share of ambiguous words (default 0.2)")
-    options = parser.parse_args(arguments)
-    if options.sentences < 10:
-        parser.error(f"--sentences is {options.sentences}; three parts need at least 10")
-    try:
-        _write_parts(options.folder, options.sentences, options.seed, options.ambiguity)
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
-
-
-def _write_parts(folder: Path, n_sentences: int, seed: int, ambiguity: float) -> None:
-    words, tags = make_tagging(n_sentences, seed=seed, ambiguity=ambiguity)
-    make_folder(folder)
-    for name, part in parts_of(n_sentences).items():
-        write_conll(folder / f"{name}.conll", words[part], tags[part])
+    share = Share("ambiguity", 0.2, "share of ambiguous words")
+    return write_made_up(arguments, "sequence", "conll", "part-of-speech tags", share, make_tagging, write_conll)
 
 
 def _check_columns(columns: Sequence[Sequence[Sequence[str]]]) -> None:
