@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from marginloom import InputError, MulticlassClassifier, SequenceTagger, make_tagging, train
+from marginloom import (
+    InputError,
+    MulticlassClassifier,
+    ObjectDetector,
+    SequenceTagger,
+    make_digit_detection,
+    make_tagging,
+    train,
+)
 from marginloom.algorithms import find_algorithm
 from marginloom.engines import ENGINES
 from marginloom.tasks.base.choice import Circumstances, usual_choice
@@ -111,3 +119,9 @@ def test_every_engine_says_whether_it_repeats_itself():
 def test_classes_are_trained_by_auto_too():
     X = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     assert MulticlassClassifier(C=10.0).fit(X, [0, 1, 2]).algorithm_ != "auto"
+
+
+def test_images_are_trained_by_what_averages_weights():
+    made = make_digit_detection(6, seed=0)
+    detector = ObjectDetector(max_iter=2, tol=0.9, n_threads=2).fit(made.images, made.targets)
+    assert detector.algorithm_ == "shrinking-dcd"

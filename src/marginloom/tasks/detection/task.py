@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from marginloom import _core
 from marginloom.errors import InputError
+from marginloom.tasks.base.choice import Choice, Circumstances
 from marginloom.tasks.base.task import Task
 from marginloom.tasks.detection.boxes import LossTables
 from marginloom.tasks.detection.images import ImageSet
@@ -120,6 +121,12 @@ class DetectionTask(Task):
         """Bytes of the scores of all windows of the largest image."""
         largest = int((self._images.heights.astype(np.int64) * self._images.widths).max(initial=0))
         return 4 * largest * self._label_count * len(self._sizes)
+
+    def choose(self, circumstances: Circumstances) -> Choice:
+        """Take what averages the weights over passes: without that, windows that overlap make them swing."""
+        threads = circumstances.n_threads
+        reason = "images" if threads == 1 else f"images, for which {threads} threads are no help"
+        return Choice("shrinking-dcd", reason)
 
     def way_to_need_less(self) -> str:
         """Say what a user can do to have fewer weights."""
