@@ -85,7 +85,7 @@ class ExtractedFeatures:
         lists: Lists | None = None,
         n_threads: int = 1,
     ) -> None:
-        self.name = name
+        self.name = os.fspath(name) if isinstance(name, os.PathLike) else name
         self.min_count = min_count
         self.hash_bits = hash_bits
         self.pos_column = pos_column

@@ -357,3 +357,15 @@ def test_streams_of_different_length_are_refused(sentences, labels, said):
 def test_stream_whose_sentence_has_too_few_labels_is_refused():
     with pytest.raises(InputError, match=r"sentence 1 has \d+ tokens and 1 labels"):
         SequenceTagger().fit(iter(as_strings(WORDS)[:2]), iter([TAGS[0], TAGS[1][:1]]))
+
+
+def test_a_path_as_features_is_saved_as_its_name(tmp_path):
+    (tmp_path / "templates.txt").write_text("word[0]\n")
+    tagger = SequenceTagger(features=tmp_path / "templates.txt", max_iter=1, tol=0.9).fit([["a", "b"]], [["X", "Y"]])
+    tagger.save(tmp_path / "model")
+    assert SequenceTagger.load(tmp_path / "model").features == str(tmp_path / "templates.txt")
+
+
+def test_start_end_that_is_no_switch_is_refused():
+    with pytest.raises(InputError, match="start_end must be true or false, not 'no'"):
+        SequenceTagger(start_end="no").fit([["a"]], [["X"]])

@@ -141,7 +141,7 @@ class SequenceTagger(Estimator):
         problem = SequenceProblem(
             training=training,
             features=self._new_features(training.source),
-            start_end=self.start_end,
+            start_end=checked("start_end", self.start_end, "switch"),
             label_costs=self.label_costs,
             constraints=self.constraints,
             invalid_gold=self.invalid_gold,
