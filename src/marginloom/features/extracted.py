@@ -47,6 +47,27 @@ class Lists:
         words, paths = _read_clusters(clusters) if clusters is not None else (_core.Vocabulary(), [])
         return cls(words, paths, {name: _read_gazetteer(path) for name, path in (gazetteers or {}).items()})
 
+    def options(self) -> dict[str, Any]:
+        """Return what a file has of them as JSON."""
+        return {"cluster_paths": list(self.cluster_paths), "gazetteers": list(self.gazetteers)}
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Return what a file has of them as arrays."""
+        tensors = vocabulary_tensors(self.cluster_words, "clusters")
+        for number, phrases in enumerate(self.gazetteers.values()):
+            tensors |= vocabulary_tensors(phrases, f"gazetteer{number}")
+        return tensors
+
+    @classmethod
+    def load(cls, options: Mapping[str, Any], tensors: dict[str, NDArray[Any]]) -> Lists:
+        """Make them from what `options` and `tensors` returned."""
+        names = [str(name) for name in options["gazetteers"]]
+        return cls(
+            load_vocabulary(tensors, "clusters"),
+            [str(path) for path in options["cluster_paths"]],
+            {name: load_vocabulary(tensors, f"gazetteer{number}") for number, name in enumerate(names)},
+        )
+
 
 class ExtractedFeatures:
     """Indicators by templates, see docs/features.md.
@@ -197,15 +218,10 @@ class ExtractedFeatures:
             "min_count": self.min_count,
             "hash_bits": self.hash_bits,
             "pos_column": self.pos_column,
-            "cluster_paths": list(self._lists.cluster_paths),
-            "gazetteers": list(self._lists.gazetteers),
+            **self._lists.options(),
         }
         tensors = {"features_options": np.frombuffer(json.dumps(options).encode(), dtype=np.uint8)}
-        tensors |= vocabulary_tensors(self._vocabulary, "features")
-        tensors |= vocabulary_tensors(self._lists.cluster_words, "clusters")
-        for number, phrases in enumerate(self._lists.gazetteers.values()):
-            tensors |= vocabulary_tensors(phrases, f"gazetteer{number}")
-        return tensors
+        return tensors | vocabulary_tensors(self._vocabulary, "features") | self._lists.tensors()
 
     @classmethod
     def load(cls, tensors: dict[str, NDArray[Any]]) -> ExtractedFeatures:
@@ -217,12 +233,7 @@ class ExtractedFeatures:
         features.hash_bits = _checked_or_none("hash_bits", options["hash_bits"], "hash bits")
         features.pos_column = _checked_or_none("pos_column", options["pos_column"], "positive count")
         features.n_threads = 1
-        gazetteers = [str(name) for name in options["gazetteers"]]
-        features._lists = Lists(
-            load_vocabulary(tensors, "clusters"),
-            [str(path) for path in options["cluster_paths"]],
-            {name: load_vocabulary(tensors, f"gazetteer{number}") for number, name in enumerate(gazetteers)},
-        )
+        features._lists = Lists.load(options, tensors)
         features._templates = str(options["templates"])
         features._vocabulary = load_vocabulary(tensors, "features")
         features._extractors = {}

@@ -263,16 +263,12 @@ class ArcFeatureSet:
             **{name: getattr(self, name) for name in names},
             "templates": self._templates,
             "labels": self.label_count,
-            "cluster_paths": list(self._lists.cluster_paths),
-            "gazetteers": list(self._lists.gazetteers),
+            **self._lists.options(),
         }
         tensors = {"features_options": np.frombuffer(json.dumps(options).encode(), dtype=np.uint8)}
         for kind, vocabulary in zip(KINDS, self._vocabularies, strict=False):
             tensors |= vocabulary_tensors(vocabulary, f"features_{kind}")
-        tensors |= vocabulary_tensors(self._lists.cluster_words, "clusters")
-        for number, phrases in enumerate(self._lists.gazetteers.values()):
-            tensors |= vocabulary_tensors(phrases, f"gazetteer{number}")
-        return tensors
+        return tensors | self._lists.tensors()
 
     @classmethod
     def load(cls, tensors: dict[str, NDArray[Any]]) -> ArcFeatureSet:
@@ -288,12 +284,7 @@ class ArcFeatureSet:
             setattr(features, name, None if value is None else checked(name, value, kind))
         features.label_count = checked("labels", options["labels"], "count")
         features.n_threads = 1
-        names = [str(name) for name in options["gazetteers"]]
-        features._lists = Lists(
-            load_vocabulary(tensors, "clusters"),
-            [str(path) for path in options["cluster_paths"]],
-            {name: load_vocabulary(tensors, f"gazetteer{number}") for number, name in enumerate(names)},
-        )
+        features._lists = Lists.load(options, tensors)
         stored = features.hash_bits is None
         features._vocabularies = [load_vocabulary(tensors, f"features_{kind}") for kind in KINDS] if stored else ()
         features._core, features._extractors, features._chooses_bits = None, {}, False
