@@ -219,18 +219,23 @@ double ParseTask::search_trees(std::size_t k, WeightView w, Buffers& buffers, Ta
   return best;
 }
 
-void ParseTask::encode(const Buffers& buffers, const Heads& heads, std::vector<std::uint8_t>& bytes) const {
-  bytes.clear();
-  const auto put = [&](std::uint16_t number) {
-    bytes.push_back(static_cast<std::uint8_t>(number & 255));
-    bytes.push_back(static_cast<std::uint8_t>(number >> 8));
-  };
-  for (std::size_t m = 1; m < heads.size(); ++m) put(heads[m]);
-  if (!labelled()) return;
-  for (std::size_t m = 1; m < heads.size(); ++m) {
-    put(buffers.best_labels[buffers.place(heads[m], m)]);
-    if (bytes_per_label() == 1) bytes.pop_back();
+// Takes a tree that was found, with the best label of each of its arcs.
+void ParseTask::take_found(const Heads& heads, Buffers& buffers) const {
+  buffers.heads = heads;
+  buffers.labels.resize(heads.size());
+  for (std::size_t m = 1; m < heads.size() && labelled(); ++m) {
+    buffers.labels[m] = buffers.best_labels[buffers.place(heads[m], m)];
   }
+}
+
+void ParseTask::encode(const Buffers& buffers, std::vector<std::uint8_t>& bytes) const {
+  bytes.clear();
+  const auto put = [&](std::uint16_t number, std::size_t size) {
+    bytes.push_back(static_cast<std::uint8_t>(number & 255));
+    if (size == 2) bytes.push_back(static_cast<std::uint8_t>(number >> 8));
+  };
+  for (std::size_t m = 1; m < buffers.heads.size(); ++m) put(buffers.heads[m], 2);
+  for (std::size_t m = 1; m < buffers.heads.size() && labelled(); ++m) put(buffers.labels[m], bytes_per_label());
 }
 
 void ParseTask::predict(std::size_t i, WeightView w, int k, Scratch& scratch, std::vector<Output>& outputs) const {
@@ -245,7 +250,8 @@ void ParseTask::predict(std::size_t i, WeightView w, int k, Scratch& scratch, st
     Output& output = outputs.emplace_back();
     output.score = score;
     output.upper_bound = is_exact() ? outputs.front().score : std::numeric_limits<double>::infinity();
-    encode(buffers, heads, output.bytes);
+    take_found(heads, buffers);
+    encode(buffers, output.bytes);
     return true;
   });
 }
@@ -266,11 +272,7 @@ double ParseTask::find(std::size_t i, WeightView w, const FindOptions& options, 
   const auto k = static_cast<std::size_t>(std::max(options.k, 1));
   const double best = search_trees(k, w, buffers, [&](const Heads& heads, double score) {
     if (!(score - right >= options.min_violation)) return false;
-    buffers.heads = heads;
-    buffers.labels.resize(heads.size());
-    for (std::size_t m = 1; m < heads.size() && labelled(); ++m) {
-      buffers.labels[m] = buffers.best_labels[buffers.place(heads[m], m)];
-    }
+    take_found(heads, buffers);
     if (buffers.heads != buffers.gold || (labelled() && !std::equal(buffers.labels.begin() + 1, buffers.labels.end(),
                                                                     buffers.gold_labels.begin() + 1))) {
       emit(i, buffers, sink);
@@ -324,18 +326,12 @@ void ParseTask::emit(std::size_t i, Buffers& buffers, CandidateSink& sink) const
   load(i, buffers);
   Candidate result;
   result.example = i;
-  buffers.output.clear();
-  const auto put = [&](std::uint16_t number, std::size_t bytes) {
-    buffers.output.push_back(static_cast<std::uint8_t>(number & 255));
-    if (bytes == 2) buffers.output.push_back(static_cast<std::uint8_t>(number >> 8));
-  };
+  encode(buffers, buffers.output);
   for (std::size_t m = 1; m <= length(i); ++m) {
-    put(buffers.heads[m], 2);
     const bool wrong =
         buffers.heads[m] != buffers.gold[m] || (labelled() && buffers.labels[m] != buffers.gold_labels[m]);
     result.loss += wrong ? 1 : 0;
   }
-  for (std::size_t m = 1; m <= length(i) && labelled(); ++m) put(buffers.labels[m], bytes_per_label());
   result.output = buffers.output;
   result.key = output_key(buffers.output);
   buffers.difference.clear();

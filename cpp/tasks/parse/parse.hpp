@@ -86,7 +86,8 @@ class ParseTask final : public Task {
   double search_tree(const ArcScores& scores, WeightView w, Buffers& buffers, Heads& heads) const;
   template <class Take>
   double search_trees(std::size_t k, WeightView w, Buffers& buffers, Take take) const;
-  void encode(const Buffers& buffers, const Heads& heads, std::vector<std::uint8_t>& bytes) const;
+  void take_found(const Heads& heads, Buffers& buffers) const;
+  void encode(const Buffers& buffers, std::vector<std::uint8_t>& bytes) const;
   [[nodiscard]] bool decode(std::size_t i, ByteView output, Buffers& buffers) const;
   void emit(std::size_t i, Buffers& buffers, CandidateSink& sink) const;
   template <class Visit>
