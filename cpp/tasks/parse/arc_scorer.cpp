@@ -1,6 +1,7 @@
 #include "tasks/parse/arc_scorer.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/kernels.hpp"
 
@@ -39,21 +40,26 @@ void ArcScorer::compute_shapes(std::size_t length) {
 }
 
 void ArcScorer::score_arcs(WeightView w, ArcScores& scores) {
-  const ArcTemplates& templates = features_.templates(Kind::arc);
   features_.numbers(Kind::arc).with_weights([&](auto weight) {
-    for (std::size_t line = 0; line < templates.size(); ++line) {
-      if (templates.has_between(line)) {
-        add_between(line, w.data(), weight, scores);
-      } else {
-        add_plain(line, w.data(), weight, scores);
-      }
-    }
+    visit_arcs(scores.length(),
+               [&](std::size_t h, std::size_t m, FeatureKey key) { scores.at(h, m) += weight(w.data(), key); });
   });
 }
 
-template <class Weight>
-void ArcScorer::add_plain(std::size_t line, const double* w, Weight weight, ArcScores& scores) const {
-  const std::size_t length = scores.length();
+template <class Visit>
+void ArcScorer::visit_arcs(std::size_t length, Visit visit) {
+  const ArcTemplates& templates = features_.templates(Kind::arc);
+  for (std::size_t line = 0; line < templates.size(); ++line) {
+    if (templates.has_between(line)) {
+      visit_between(line, length, visit);
+    } else {
+      visit_plain(line, length, visit);
+    }
+  }
+}
+
+template <class Visit>
+void ArcScorer::visit_plain(std::size_t line, std::size_t length, Visit visit) const {
   const FeatureKey* const heads = parts_[0].head(line);
   const FeatureKey* const modifiers = parts_[0].modifier(line);
   const FeatureKey* const middle = shapes_.data() + line * (2 * farthest_ + 1) + farthest_;
@@ -62,39 +68,36 @@ void ArcScorer::add_plain(std::size_t line, const double* w, Weight weight, ArcS
     const FeatureKey first = heads[h];
     if (first == 0) continue;
     const FeatureKey* const shape = middle - h;
-    double* const row = scores.row(h);
     if (all) {
-      for (std::size_t m = 1; m <= length; ++m) row[m] += weight(w, first + modifiers[m] + shape[m]);
+      for (std::size_t m = 1; m <= length; ++m) visit(h, m, first + modifiers[m] + shape[m]);
     } else {
       for (std::size_t m = 1; m <= length; ++m) {
-        if (modifiers[m] != 0) row[m] += weight(w, first + modifiers[m] + shape[m]);
+        if (modifiers[m] != 0) visit(h, m, first + modifiers[m] + shape[m]);
       }
     }
   }
 }
 
 // For each head outwards, so that what lies between grows by a word at a time.
-template <class Weight>
-void ArcScorer::add_between(std::size_t line, const double* w, Weight weight, ArcScores& scores) {
-  const std::size_t length = scores.length();
+template <class Visit>
+void ArcScorer::visit_between(std::size_t line, std::size_t length, Visit visit) {
   const FeatureKey* const heads = parts_[0].head(line);
   const FeatureKey* const modifiers = parts_[0].modifier(line);
   const FeatureKey* const others = parts_[0].other(line);
   const FeatureKey* const middle = shapes_.data() + line * (2 * farthest_ + 1) + farthest_;
   for (std::size_t h = 0; h <= length; ++h) {
     if (heads[h] == 0) continue;
-    double* const row = scores.row(h);
-    const auto add = [&](std::size_t m) {
+    const auto look = [&](std::size_t m) {
       if (modifiers[m] != 0) {
         const FeatureKey sum = heads[h] + modifiers[m] + middle[static_cast<std::ptrdiff_t>(m - h)];
-        for (const FeatureKey other : seen_) row[m] += weight(w, sum + other);
+        for (const FeatureKey other : seen_) visit(h, m, sum + other);
       }
       if (others[m] != 0 && std::ranges::find(seen_, others[m]) == seen_.end()) seen_.push_back(others[m]);
     };
     seen_.clear();
-    for (std::size_t m = h + 1; m <= length; ++m) add(m);
+    for (std::size_t m = h + 1; m <= length; ++m) look(m);
     seen_.clear();
-    for (std::size_t m = h; m-- > 1;) add(m);
+    for (std::size_t m = h; m-- > 1;) look(m);
   }
 }
 
@@ -113,22 +116,21 @@ void ArcScorer::score_arcs(const KeptArcs& kept, WeightView w, ArcScores& scores
   }
 }
 
-KeptArcs ArcScorer::keep(std::size_t length) const {
+KeptArcs ArcScorer::keep(std::size_t length) {
   KeptArcs kept;
+  kept.ends.assign((length + 1) * length, 0);
+  found_.clear();
   const FeatureNumbers& numbers = features_.numbers(Kind::arc);
-  for (std::size_t h = 0; h <= length; ++h) {
-    for (std::size_t m = 1; m <= length; ++m) {
-      if (m != h) {
-        features_.templates(Kind::arc).visit_arc(parts_[0], h, m, [&](std::size_t, FeatureKey key, std::size_t) {
-          const std::uint32_t number = numbers.find(key);
-          if (number != KeyTable::unknown) kept.numbers.push_back(number);
-        });
-      }
-      kept.ends.push_back(static_cast<std::uint32_t>(kept.numbers.size()));
-    }
-  }
-  kept.numbers.shrink_to_fit();
-  kept.ends.shrink_to_fit();
+  visit_arcs(length, [&](std::size_t h, std::size_t m, FeatureKey key) {
+    const std::uint32_t number = h == m ? KeyTable::unknown : numbers.find(key);
+    if (number == KeyTable::unknown) return;
+    const auto arc = static_cast<std::uint32_t>(h * length + m - 1);
+    found_.push_back({arc, number});
+    ++kept.ends[arc];
+  });
+  std::exclusive_scan(kept.ends.begin(), kept.ends.end(), kept.ends.begin(), std::uint32_t{0});
+  kept.numbers.resize(found_.size());
+  for (const ArcFeature& feature : found_) kept.numbers[kept.ends[feature.arc]++] = feature.number;
   return kept;
 }
 

@@ -36,6 +36,12 @@ struct KeptArcs {
   std::vector<std::uint32_t> numbers;
 };
 
+// A feature of an arc while they are found template by template.
+struct ArcFeature {
+  std::uint32_t arc;
+  std::uint32_t number;
+};
+
 // Memory of one thread. After load() of a sentence it scores its arcs with some weights, which it does not keep.
 class ArcScorer {
  public:
@@ -46,7 +52,7 @@ class ArcScorer {
 
   void score_arcs(WeightView w, ArcScores& scores);
   static void score_arcs(const KeptArcs& kept, WeightView w, ArcScores& scores);
-  [[nodiscard]] KeptArcs keep(std::size_t length) const;
+  [[nodiscard]] KeptArcs keep(std::size_t length);
 
   [[nodiscard]] double score_sibling(WeightView w, std::size_t head, std::size_t sibling, std::size_t modifier) const;
 
@@ -58,10 +64,13 @@ class ArcScorer {
   void score_labels(WeightView w, std::size_t length, Call call);
 
  private:
-  template <class Weight>
-  void add_plain(std::size_t line, const double* w, Weight weight, ArcScores& scores) const;
-  template <class Weight>
-  void add_between(std::size_t line, const double* w, Weight weight, ArcScores& scores);
+  // Call visit(head, modifier, key) for the features of all arcs, also those of a word to itself.
+  template <class Visit>
+  void visit_arcs(std::size_t length, Visit visit);
+  template <class Visit>
+  void visit_plain(std::size_t line, std::size_t length, Visit visit) const;
+  template <class Visit>
+  void visit_between(std::size_t line, std::size_t length, Visit visit);
   void compute_shapes(std::size_t length);
   void sort_label_lines();
   void score_words(WeightView w, std::size_t length);
@@ -73,6 +82,7 @@ class ArcScorer {
   std::vector<FeatureKey> shapes_;  // of lines of arcs, by the distance from the head
   std::size_t farthest_ = 0;
   std::vector<FeatureKey> seen_;
+  std::vector<ArcFeature> found_;
   std::vector<double> sibling_scores_;
   std::vector<std::size_t> pair_lines_, word_lines_;  // of labels: those that read both words of an arc, and the others
   AlignedVector<double> word_scores_;                 // a row of labels for each direction, role and word
