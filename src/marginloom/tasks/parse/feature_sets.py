@@ -5,21 +5,13 @@ from __future__ import annotations
 _ARCS = """
 word[h] direction
 word[h] xpos[h] direction distance
-pos[h] direction distance
 xpos[h] direction distance
 word[m] direction
 word[m] xpos[m] direction distance
-pos[m] direction distance
 xpos[m] direction distance
-word[h] xpos[h] word[m] xpos[m] direction
 xpos[h] word[m] xpos[m] direction
-xpos[h] word[m] xpos[m] direction distance
 word[h] xpos[h] xpos[m] direction
-word[h] xpos[h] xpos[m] direction distance
 word[h] word[m] direction
-word[h] word[m] direction distance
-word[h] pos[m] direction
-pos[h] word[m] direction
 pos[h] pos[m]
 pos[h] pos[m] direction distance
 xpos[h] xpos[m]
@@ -30,22 +22,10 @@ pos[h] pos[h+1] pos[m-1] pos[m] direction
 pos[h-1] pos[h] pos[m-1] pos[m] direction
 pos[h] pos[h+1] pos[m] pos[m+1] direction
 pos[h-1] pos[h] pos[m] pos[m+1] direction
-xpos[h] xpos[h+1] xpos[m-1] xpos[m] direction
-xpos[h-1] xpos[h] xpos[m-1] xpos[m] direction
-xpos[h] xpos[h+1] xpos[m] xpos[m+1] direction
-xpos[h-1] xpos[h] xpos[m] xpos[m+1] direction
-xpos[h] xpos[h+1] xpos[m-1] xpos[m] direction distance
-xpos[h-1] xpos[h] xpos[m-1] xpos[m] direction distance
-xpos[h] xpos[h+1] xpos[m] xpos[m+1] direction distance
-xpos[h-1] xpos[h] xpos[m] xpos[m+1] direction distance
 xpos[h] xpos[m-1] xpos[m] direction
 xpos[h] xpos[m] xpos[m+1] direction
 xpos[h-1] xpos[h] xpos[m] direction
 xpos[h] xpos[h+1] xpos[m] direction
-xpos[h] xpos[m-1] xpos[m] direction distance
-xpos[h] xpos[m] xpos[m+1] direction distance
-xpos[h-1] xpos[h] xpos[m] direction distance
-xpos[h] xpos[h+1] xpos[m] direction distance
 pos[h] pos[m-2] pos[m-1] pos[m] direction
 pos[h] pos[m] pos[m+1] pos[m+2] direction
 pos[h-2] pos[h-1] pos[h] pos[m] direction
@@ -53,7 +33,6 @@ pos[h] pos[h+1] pos[h+2] pos[m] direction
 lower[h] lower[m]
 lower[h] xpos[m] direction
 xpos[h] lower[m] direction
-suffix[h,3] suffix[m,3] direction
 suffix[h,3] xpos[m] direction
 xpos[h] suffix[m,3] direction
 word[m-1] xpos[m] xpos[h] direction
@@ -67,14 +46,10 @@ xpos[h] cluster[m,6] direction
 
 _SIBLINGS = """
 pos[h] pos[s] pos[m] direction
-xpos[h] xpos[s] xpos[m] direction
 xpos[s] xpos[m] direction
 word[s] word[m] direction
 word[s] xpos[m] direction
 xpos[s] word[m] direction
-word[h] xpos[s] xpos[m] direction
-xpos[h] word[s] xpos[m] direction
-xpos[h] xpos[s] word[m] direction
 """
 
 _LABELS = """
