@@ -277,6 +277,14 @@ def test_parts_of_speech_that_are_all_the_same_are_warned_of(folder, tmp_path):
     assert "says nothing" not in run(*train, "--pos-column", "5").stderr
 
 
+def test_parts_of_speech_that_are_missing_are_warned_of(folder, tmp_path):
+    (tmp_path / "t.conllu").write_text(without((folder / "test.conllu").read_text(), 3))
+    for command in ("predict", "evaluate"):
+        said = run(command, folder / "plain", tmp_path / "t.conllu").stderr
+        assert said.count("no word has its upos, which the parser reads") == 1, said
+        assert "no word has" not in run(command, folder / "plain", folder / "test.conllu").stderr
+
+
 @pytest.mark.parametrize("what", ["repair", "skip", "error"])
 def test_trees_that_cross_are_dealt_with_as_asked(folder, tmp_path, what):
     train = ["train", "parse", folder / "crossing.conllu", "--model", tmp_path / "m", *QUICK[:-1]]

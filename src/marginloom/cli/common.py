@@ -120,9 +120,10 @@ def note(text: str, quiet: bool = False) -> None:
 
 @contextmanager
 def warnings_as_notes() -> Iterator[None]:
-    """Say what users are warned of in a line, as the program says everything."""
+    """Say what users are warned of in a line, as the program says everything, and the same only once."""
     with warnings.catch_warnings():
         show_others = warnings.showwarning
+        said: set[str] = set()
 
         def show(
             message: Warning | str,
@@ -133,7 +134,9 @@ def warnings_as_notes() -> Iterator[None]:
             line: str | None = None,
         ) -> None:
             if issubclass(category, UserWarning):
-                say(f"marginloom: warning: {message}")
+                if str(message) not in said:
+                    say(f"marginloom: warning: {message}")
+                said.add(str(message))
             else:
                 show_others(message, category, filename, lineno, file, line)
 

@@ -434,6 +434,16 @@ def test_parts_of_speech_that_say_nothing_are_warned_of():
         parser(max_iter=1, xpos=True).fit([[(*word[:2], "_") for word in s] for s in X[:5]], HEADS[:5])
 
 
+def test_parts_of_speech_that_are_missing_are_warned_of(tmp_path):
+    missing = [[(form, "_") for form, *_ in sentence] for sentence in X[:5]]
+    with pytest.warns(InputWarning, match="no word has its upos, which the parser reads"):
+        fit(parser(max_iter=1), X[:20], HEADS[:20]).predict(missing)
+    (tmp_path / "words.txt").write_text("word[h] word[m]\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fit(parser(max_iter=1, features=tmp_path / "words.txt"), missing, HEADS[:5]).predict(missing)
+
+
 def test_labels_of_roots_and_of_others_are_kept_apart():
     estimator = fit(parser(labelled=True, max_iter=1, C=1e-6), X, Y)
     for tree in estimator.predict(OTHER_X):

@@ -28,6 +28,8 @@ from marginloom.tasks.parse.sentences import lengths_of
 AUTO = "auto"
 #: At most.
 HASH_BITS = 22
+#: What stands in CoNLL-U where there is nothing.
+MISSING = "_"
 #: Kinds of features, as the native part numbers them.
 KINDS = ("arcs", "siblings", "labels")
 
@@ -223,11 +225,23 @@ class ArcFeatureSet:
                 raise InputError(f"min_count={self.min_count} leaves no feature; give a smaller one (--min-count)")
         self._core = None
 
+    def _parts_of_speech(self, source: Any) -> dict[str, list[str]]:
+        """Return different values of each part of speech that templates read, two of them at most."""
+        _, pos, xpos = self._columns(source)
+        names = {"pos": "upos" if self.pos_column is None else f"column {self.pos_column}", "xpos": "xpos"}
+        columns = {"pos": pos, "xpos": xpos}
+        return {names[atom]: _different(source, columns[atom]) for atom in names if self._uses(atom)}
+
+    def warn_of_missing(self, source: Any) -> None:
+        """Warn of parts of speech that no word has."""
+        for name, found in self._parts_of_speech(source).items():
+            if found == [MISSING]:
+                text = f"no word has its {name}, which the parser reads: {MISSING!r} stands there; tag the words first"
+                warnings.warn(InputWarning(text), stacklevel=4)
+
     def _warn_of_constants(self, source: Any) -> None:
         """Warn of parts of speech that are all the same, which say nothing."""
-        names = ["upos" if self.pos_column is None else f"column {self.pos_column}"] + (["xpos"] if self.xpos else [])
-        for name, column in zip(names, self._columns(source)[1:], strict=False):
-            found = _different(source, column)
+        for name, found in self._parts_of_speech(source).items():
             if len(found) == 1:
                 warnings.warn(
                     InputWarning(f"all words have the same {name}, {found[0]!r}, which says nothing of them"),
