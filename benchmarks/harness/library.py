@@ -104,12 +104,15 @@ def parse_parts(
     training: tuple[Sequence[Any], Sequence[Any]],
     scored: tuple[Sequence[Any], Sequence[Any]],
     *,
+    order: int,
+    projective: bool,
+    kept: bool,
     xpos: bool,
-    **trees: Any,
 ) -> tuple[Task, Score]:
     """Encode sentences with their trees once: a task to train on, and what computes `uas` of weights."""
-    features = ArcFeatureSet(order=trees.pop("order"), labelled=False, xpos=xpos)
-    problem = ParseProblem(training=Treebank.from_lists(*training), features=features, **trees)
+    features = ArcFeatureSet(order=order, labelled=False, xpos=xpos, hash_bits=None if kept else "auto")
+    bank, cache = Treebank.from_lists(*training), "8GB" if kept else None
+    problem = ParseProblem(training=bank, features=features, projective=projective, feature_cache=cache)
     model, task, _ = problem.prepare(RunSpec())
     evaluator = model.evaluator(Treebank.from_lists(*scored))
     return task, lambda weights: float(evaluator(weights)["uas"])

@@ -23,11 +23,13 @@ class Trees:
     name: str = ""
     order: int = 1
     projective: bool = True
+    kept: bool = False  # features of right arcs alone, numbered and found before training
 
 
 FIRST, ANY = Trees(), Trees("non-projective", projective=False)
 SIBLINGS, REARRANGED = Trees("order 2", order=2), Trees("order 2, non-projective", order=2, projective=False)
 VARIANTS = (FIRST, ANY, SIBLINGS, REARRANGED)
+KEPT = Trees("kept", kept=True)
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ def treebank(corpus: str, ending: str, trees: Trees, *, xpos: bool, together: bo
 
         def problem(scored: Sentences) -> Problem:
             def make() -> Parts:
-                options = {"order": trees.order, "projective": trees.projective, "xpos": xpos}
+                options = {"order": trees.order, "projective": trees.projective, "kept": trees.kept, "xpos": xpos}
                 return Parts(*parse_parts((train.X, train.y), (scored.X, scored.y), **options))
 
             return Problem(name, len(train.X), C, "uas", make)
@@ -75,7 +77,7 @@ def treebank(corpus: str, ending: str, trees: Trees, *, xpos: bool, together: bo
 def all_treebanks() -> dict[str, Adapter]:
     """Return every treebank with every kind of trees, by name."""
     found = {}
-    for trees in VARIANTS:
+    for trees in (*VARIANTS, KEPT):
         made = {
             "ud_english_ewt": treebank("ud_english_ewt", "conllu", trees, xpos=True),
             "wsj_sample_dep": treebank("wsj_sample_dep", "conll", trees, xpos=False),
