@@ -73,8 +73,9 @@ class ParseModel(Model):
 
     def task_of(self, source: Any, sentences: NDArray[np.uint64]) -> ParseTask:
         """Return the task of parsing sentences, files or lists that were checked."""
+        values = self.features.values(source)
         self.features.warn_of_missing(source)
-        task = ParseTask(sentences, self.features.values(source), self.features.core, self.options)
+        task = ParseTask(sentences, values, self.features.core, self.options)
         require_memory("parsing", {"a chart of the longest sentence": task.buffer_bytes}, task.way_to_parse)
         return task
 
