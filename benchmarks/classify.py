@@ -16,7 +16,7 @@ from harness.benchmark import Benchmark
 from harness.command import Question
 from harness.data_sets import CLASSIFICATION
 from harness.figures import WITHIN, Repeats, ending, first_near, highest_dual, lowest_primal, median_near
-from harness.library import can_run
+from harness.package import can_run
 from harness.peers import LINEAR_SVC
 from harness.pictures import line, logarithmic, one_each, panels, save
 from harness.problem import Problem

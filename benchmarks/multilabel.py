@@ -18,7 +18,7 @@ from harness.command import Question
 from harness.data_sets import QUICK_EXAMPLES
 from harness.files import data_folder
 from harness.label_sets import TMC, TMC_C, LabelData, LabelSettings, prepared, read_labels
-from harness.library import MultilabelTask, micro_f1, primal
+from harness.package import MultilabelTask, micro_f1, primal
 from harness.peers import one_per_label_primal, peer_of
 from harness.tables import machine, number, print_table
 

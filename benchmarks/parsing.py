@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from harness.benchmark import Benchmark, Perform
 from harness.command import Question
 from harness.figures import best_score, final_score, first_within, ratio, seconds_to_score
-from harness.library import predict_all
+from harness.package import predict_all
 from harness.problem import Problem
 from harness.runs import COARSE_GAP, Planned, Record, Settings, perform
 from harness.tables import number, percent, print_table

@@ -19,7 +19,7 @@ from harness.benchmark import Benchmark
 from harness.command import Question
 from harness.data_sets import QUICK_SEQUENCES
 from harness.indicators import indicators
-from harness.library import token_accuracy
+from harness.package import token_accuracy
 from harness.peers import Crfsuite, crfsuite_is_missing
 from harness.problem import Problem
 from harness.runs import Planned, Record, Settings

@@ -18,7 +18,7 @@ from harness.benchmark import Benchmark
 from harness.command import Question
 from harness.figures import final_score
 from harness.files import required
-from harness.library import available_cores, read_columns, tag_columns
+from harness.package import available_cores, read_columns, tag_columns
 from harness.runs import Planned, Record
 from harness.sequences import read_conll
 from harness.tables import number, percent, print_table

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.files import required
-from harness.library import MulticlassTask, detection_parts
+from harness.package import MulticlassTask, detection_parts
 from harness.peers import CrammerSinger
 from harness.problem import Adapter, Parts, Problem, sample
 from marginloom import make_digit_detection, read_libsvm, read_mnist

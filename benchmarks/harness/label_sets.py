@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.files import required
-from harness.library import MultilabelTask, multilabel_score
+from harness.package import MultilabelTask, multilabel_score
 from harness.peers import OnePerLabel
 from harness.problem import Adapter, Parts, Problem, sample
 from marginloom import read_libsvm

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.clocks import Clocks
-from harness.library import micro_f1
+from harness.package import micro_f1
 
 LINEAR_SVC = "LinearSVC"
 Items = Sequence[Any]

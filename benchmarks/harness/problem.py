@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.library import Score, Task
+from harness.package import Score, Task
 from harness.peers import Peer
 
 

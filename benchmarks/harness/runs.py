@@ -12,7 +12,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from harness.clocks import Watch
-from harness.library import Task, loss_of, primal, relative_gap
+from harness.package import Task, loss_of, primal, relative_gap
 from harness.peers import LINEAR_SVC, OutOfTimeError
 from harness.problem import Problem
 from marginloom import Callback, Result, train

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from harness.files import required
-from harness.library import sequence_parts
+from harness.package import sequence_parts
 from harness.problem import Adapter, Parts, Problem, sample
 
 #: Of all sequence problems, as in the paper of demi-dcd; learners.py chooses its own.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import marginloom
-from harness.library import available_cores, instruction_set
+from harness.package import available_cores, instruction_set
 
 
 def machine() -> str:

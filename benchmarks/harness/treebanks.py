@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.files import required
-from harness.library import parse_parts
+from harness.package import parse_parts
 from harness.problem import Adapter, Parts, Problem, sample
 from marginloom import read_conllu
 

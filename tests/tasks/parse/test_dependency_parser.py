@@ -439,9 +439,13 @@ def test_parts_of_speech_that_are_missing_are_warned_of(tmp_path):
     with pytest.warns(InputWarning, match="no word has its upos, which the parser reads"):
         fit(parser(max_iter=1), X[:20], HEADS[:20]).predict(missing)
     (tmp_path / "words.txt").write_text("word[h] word[m]\n")
+    untagged = fit(parser(max_iter=1), missing, HEADS[:5])
+    untagged.save(tmp_path / "untagged")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fit(parser(max_iter=1, features=tmp_path / "words.txt"), missing, HEADS[:5]).predict(missing)
+        for without_tags in (untagged, DependencyParser.load(tmp_path / "untagged")):
+            without_tags.predict(missing)
 
 
 def test_labels_of_roots_and_of_others_are_kept_apart():

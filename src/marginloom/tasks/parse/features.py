@@ -103,6 +103,7 @@ class ArcFeatureSet:
         self._lists = lists or Lists()
         self._templates = self._find_templates()
         self.label_count = 0
+        self._constants: list[str] = []
         self._vocabularies: Sequence[_core.Vocabulary] = ()
         self._core: _core.ArcFeatures | None = None
         self._extractors: dict[tuple[int, ...], _core.ArcExtractor] = {}
@@ -233,16 +234,18 @@ class ArcFeatureSet:
         return {names[atom]: _different(source, columns[atom]) for atom in names if self._uses(atom)}
 
     def warn_of_missing(self, source: Any) -> None:
-        """Warn of parts of speech that no word has."""
+        """Warn of parts of speech that no word has, and words had in training."""
         for name, found in self._parts_of_speech(source).items():
-            if found == [MISSING]:
+            if found == [MISSING] and name not in self._constants:
                 text = f"no word has its {name}, which the parser reads: {MISSING!r} stands there; tag the words first"
                 warnings.warn(InputWarning(text), stacklevel=4)
 
     def _warn_of_constants(self, source: Any) -> None:
-        """Warn of parts of speech that are all the same, which say nothing."""
+        """Note parts of speech that are all the same, and warn of them: they say nothing."""
+        self._constants = []
         for name, found in self._parts_of_speech(source).items():
             if len(found) == 1:
+                self._constants.append(name)
                 warnings.warn(
                     InputWarning(f"all words have the same {name}, {found[0]!r}, which says nothing of them"),
                     stacklevel=3,
@@ -277,6 +280,7 @@ class ArcFeatureSet:
             **{name: getattr(self, name) for name in names},
             "templates": self._templates,
             "labels": self.label_count,
+            "constant": ",".join(self._constants),
             **self._lists.options(),
         }
         tensors = {"features_options": np.frombuffer(json.dumps(options).encode(), dtype=np.uint8)}
@@ -298,6 +302,7 @@ class ArcFeatureSet:
             setattr(features, name, None if value is None else checked(name, value, kind))
         features.label_count = checked("labels", options["labels"], "count")
         features.n_threads = 1
+        features._constants = str(options.get("constant", "")).split(",")
         features._lists = Lists.load(options, tensors)
         stored = features.hash_bits is None
         features._vocabularies = [load_vocabulary(tensors, f"features_{kind}") for kind in KINDS] if stored else ()
