@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from marginloom.learners import SGD as SGD
     from marginloom.learners import PassiveAggressive as PassiveAggressive
     from marginloom.learners import Perceptron as Perceptron
+    from marginloom.tasks.loading import load as load
     from marginloom.tasks.registry import *  # noqa: F403
     from marginloom.training.callbacks import Callback as Callback
     from marginloom.training.callbacks import EarlyStopping as EarlyStopping
@@ -59,6 +60,7 @@ _HOMES = {
     "ScoreWarning": "marginloom.errors",
     "State": "marginloom.training.state",
     "find_algorithm": "marginloom.algorithms",
+    "load": "marginloom.tasks.loading",
     "read_crfsuite": "marginloom.io.crfsuite",
     "read_libsvm": "marginloom.io.libsvm",
     "read_libsvm_sequences": "marginloom.io.libsvm_sequences",

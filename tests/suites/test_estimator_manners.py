@@ -6,11 +6,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 from support.custom_chains import Majority, votes
 
-from marginloom import CustomEstimator, DependencyParser, MulticlassClassifier, SequenceTagger, make_tagging
+import marginloom
+from marginloom import (
+    CustomEstimator,
+    DependencyParser,
+    InputError,
+    MulticlassClassifier,
+    SequenceTagger,
+    make_tagging,
+)
 from marginloom.tasks.parse.datasets import make_treebank
 
 
@@ -99,3 +108,44 @@ def test_grid_search_refits_the_best(case):
     best = clone(case.estimator).set_params(**search.best_params_).fit(case.X, case.y)
     assert np.array_equal(search.best_estimator_.model_.weights, best.model_.weights)
     assert search.score(case.X, case.y) == best.score(case.X, case.y)
+
+
+def test_load_returns_the_right_estimator_for_any_model(case, tmp_path):
+    fitted = clone(case.estimator).fit(case.X, case.y)
+    fitted.save(tmp_path / "model")
+    task = {"task": case.estimator.task} if isinstance(case.estimator, CustomEstimator) else {}
+    loaded = marginloom.load(tmp_path / "model", **task)
+    assert type(loaded) is type(fitted)
+    assert np.array_equal(loaded.predict(case.X), fitted.predict(case.X))
+
+
+def test_one_example_is_predicted_as_among_others(case):
+    fitted = clone(case.estimator).fit(case.X, case.y)
+    assert [fitted.predict_single(x) for x in case.X[:3]] == list(fitted.predict(case.X[:3]))
+
+
+def test_one_row_of_a_sparse_matrix_is_one_example():
+    X, y = classes()
+    fitted = MulticlassClassifier().fit(csr_matrix(X), y)
+    assert fitted.predict_single(csr_matrix(X)[:1]) == fitted.predict(X[:1])[0]
+    assert fitted.predict_single(X[0]) == fitted.predict(X[:1])[0]
+
+
+def test_a_custom_model_asks_for_its_class(tmp_path):
+    X, y = votes(10)
+    CustomEstimator(task=Majority).fit(X, y).save(tmp_path / "model")
+    with pytest.raises(InputError, match="task="):
+        marginloom.load(tmp_path / "model")
+
+
+def test_a_class_is_for_custom_models_only(tmp_path):
+    MulticlassClassifier().fit(*classes()).save(tmp_path / "model")
+    with pytest.raises(InputError, match="custom"):
+        marginloom.load(tmp_path / "model", task=Majority)
+
+
+def test_weights_of_custom_estimators_can_be_read_and_not_changed():
+    fitted = CustomEstimator(task=Majority).fit(*votes(10))
+    assert np.array_equal(fitted.weights_, fitted.model_.weights)
+    with pytest.raises(ValueError, match="read-only"):
+        fitted.weights_[0] = 1.0

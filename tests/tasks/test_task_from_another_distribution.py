@@ -9,6 +9,7 @@ from sklearn.base import clone
 from support.places import OUTSIDE
 from support.program import run
 
+import marginloom
 from marginloom import Callback, ModelFileError, SequenceTagger
 from marginloom.tasks.registry import find_command
 
@@ -189,3 +190,11 @@ def test_bad_input_names_file_and_line(files, tmp_path):
     said = run("train", "point", files["train"], "--model", tmp_path / "m", code=1).stderr
     assert "line 2" in said
     assert not (tmp_path / "m").exists()
+
+
+def test_load_finds_the_estimator_of_another_distribution(files, tmp_path):
+    run("train", "point", files["train"], "--model", tmp_path / "model")
+    estimator = marginloom.load(tmp_path / "model")
+    assert type(estimator).__module__ == "pointing.estimator"
+    X, _ = examples(5, 3)
+    assert list(estimator.predict(X)) == [estimator.predict_single(x) for x in X]

@@ -16,6 +16,8 @@ CONLLU_PLUS = "conlluplus"
 CONLLX = "conllx"
 CRFSUITE = "crfsuite"
 LIBSVM = "libsvm"
+#: Plain text, a sentence a line; only `predict` reads it.
+TEXT = "text"
 FORMATS = (CONLL, CONLLU, CONLLU_PLUS, CRFSUITE, LIBSVM)
 #: Formats that hold ready features; each goes only with itself.
 READY_FORMATS = (CRFSUITE, LIBSVM)

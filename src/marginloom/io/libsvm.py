@@ -11,14 +11,14 @@ import itertools
 import os
 import re
 import warnings
-from collections.abc import Iterable, Iterator
-from typing import Any, BinaryIO
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from marginloom import _core
-from marginloom.errors import InputError
+from marginloom.errors import InputError, InputWarning
 from marginloom.io.compression import compressing_write
 from marginloom.io.files import StrPath, decode_utf8, read_bytes, stream_pieces
 from marginloom.labels.arrays import label_array, plain_labels
@@ -193,7 +193,13 @@ def stream_rows(stream: BinaryIO, name: str) -> Iterator[tuple[LibsvmRows, int]]
         yield parse(piece, name, line), len(piece)
 
 
-def read_libsvm(path: StrPath, *, n_features: int | None = None, multilabel: bool = False) -> tuple[Any, Any]:
+def read_libsvm(
+    path: StrPath,
+    *,
+    n_features: int | None = None,
+    multilabel: bool | Literal["indicator"] = False,
+    classes: Sequence[Any] | None = None,
+) -> tuple[Any, Any]:
     r"""Read examples with their labels.
 
     Parameters
@@ -203,14 +209,18 @@ def read_libsvm(path: StrPath, *, n_features: int | None = None, multilabel: boo
     n_features : int, optional
         How many features there are, as in the training file; what lies beyond is left out with a warning. By default
         the largest index.
-    multilabel : bool
-        Whether an example may have several labels, or none.
+    multilabel : bool or "indicator"
+        Whether an example may have several labels, or none: True for a list of labels per example, ``"indicator"`` for
+        a sparse 0/1 matrix, as scikit-learn takes it.
+    classes : sequence, optional
+        The labels of the indicator matrix's columns, so that several files get the same columns. Other labels in the
+        file are left out with a warning. By default all labels of the file, sorted.
 
     Returns
     -------
     X : CSR matrix
         The examples.
-    y : array, or list of lists where there may be several labels
+    y : array, list of lists, or CSR matrix
         The labels: whole numbers, or strings if not all of them are. An array is of int64 or uint64, whichever holds
         all the numbers, else of objects.
 
@@ -229,11 +239,28 @@ def read_libsvm(path: StrPath, *, n_features: int | None = None, multilabel: boo
     >>> X.toarray().tolist(), y.tolist()
     ([[0.5, 0.0, 1.0], [0.0, 4.0, 0.0]], [2, 1])
     """
+    if not isinstance(multilabel, (bool, np.bool_)) and multilabel != "indicator":
+        raise InputError(f"multilabel must be True, False or 'indicator', not {multilabel!r}")
+    if classes is not None and multilabel != "indicator":
+        raise InputError("classes names the columns of an indicator matrix; give it with multilabel='indicator'")
     rows = read_rows(path)
     beyond = 0 if n_features is None else rows.count_beyond(n_features)
     if beyond:
         warnings.warn(f"{rows.name}: {beyond_text(beyond, n_features)}", stacklevel=2)
-    return rows.matrix(n_features), rows.label_sets().lists() if multilabel else rows.single_labels().values()
+    X = rows.matrix(n_features)
+    if not multilabel:
+        return X, rows.single_labels().values()
+    if multilabel != "indicator":
+        return X, rows.label_sets().lists()
+    indicators, unknown = rows.label_sets().indicators(classes)
+    if unknown:
+        warnings.warn(
+            InputWarning(
+                f"{rows.name}: {len(unknown)} labels are not in classes and are left out, such as {unknown[0]!r}"
+            ),
+            stacklevel=2,
+        )
+    return X, indicators
 
 
 def beyond_text(count: int, n_features: int | None) -> str:

@@ -139,3 +139,33 @@ class NumberedSets:
         """Return the labels of each thing."""
         values = self.members.values().tolist()
         return [values[start:end] for start, end in itertools.pairwise(self.offsets.tolist())]
+
+    def indicators(self, classes: Sequence[Any] | None = None) -> tuple[Any, list[Any]]:
+        """Return a sparse 0/1 matrix with a row per thing and a column per label, and the labels without a column.
+
+        Parameters
+        ----------
+        classes : sequence, optional
+            The labels of the columns; by default those that occur, sorted.
+
+        Examples
+        --------
+        >>> matrix, unknown = NumberedSets.of([["b"], [], ["a", "b"]]).indicators()
+        >>> matrix.toarray().tolist(), unknown
+        ([[0, 1], [0, 0], [1, 1]], [])
+        """
+        from scipy.sparse import csr_matrix
+
+        names = self.members.names.tolist()
+        order = sorted(names) if classes is None else list(classes)
+        columns = {label: column for column, label in enumerate(order)}
+        if len(columns) < len(order):
+            raise InputError("classes has a label more than once; give each column a label of its own")
+        unknown = [name for name in names if name not in columns]
+        column_of = np.array([columns.get(name, -1) for name in names], dtype=np.int64)
+        found = column_of[self.members.numbers]
+        known = found >= 0
+        shape = (len(self), len(order))
+        matrix = csr_matrix((np.ones(int(known.sum()), np.uint8), (self.places()[known], found[known])), shape=shape)
+        matrix.data[:] = 1  # a label that is written twice counts once
+        return matrix, unknown

@@ -46,6 +46,11 @@ class Registered:
         """Its name in code."""
         return self.package.rpartition(".")[2]
 
+    @property
+    def file_name(self) -> str:
+        """Its name in model files."""
+        return self.command or self.name
+
     def part(self, name: str) -> Any:
         """Import one of its parts; `InputError` if a task of another distribution cannot be imported."""
         try:
@@ -61,7 +66,11 @@ class Registered:
 
 
 OWN = (
-    Registered("marginloom.tasks.sequence", "tag", {"SequenceTagger": "estimator", "make_tagging": "datasets"}),
+    Registered(
+        "marginloom.tasks.sequence",
+        "tag",
+        {"SequenceTagger": "estimator", "make_tagging": "datasets", "read_conll": "files"},
+    ),
     Registered(
         "marginloom.tasks.parse",
         "parse",
@@ -104,6 +113,7 @@ if TYPE_CHECKING:  # the same names, for type checkers
     from marginloom.tasks.parse.files import write_conllu as write_conllu
     from marginloom.tasks.sequence.datasets import make_tagging as make_tagging
     from marginloom.tasks.sequence.estimator import SequenceTagger as SequenceTagger
+    from marginloom.tasks.sequence.files import read_conll as read_conll
 
 
 def public_homes() -> dict[str, str]:
@@ -147,6 +157,18 @@ def find_command(command: str) -> Registered | None:
     return next(iter(found.values()), None)
 
 
+def find_task(file_name: str) -> Registered | None:
+    """Return the task that has this name in model files, or None if there is none.
+
+    Examples
+    --------
+    >>> find_task("custom").package
+    'marginloom.tasks.custom'
+    """
+    own = next((task for task in OWN if task.file_name == file_name), None)
+    return own or find_command(file_name)
+
+
 def name_of(task_type: type) -> str:
     """Return the name in code of a task; that of the class if it belongs to no registered one.
 
@@ -176,7 +198,7 @@ def command_of(model_type: type) -> str:
             f"{model_type.__name__} belongs to no registered task: no entry point of the group {GROUP} names the "
             f"package {package}"
         )
-    return task.command or task.name
+    return task.file_name
 
 
 def _owner_of(part: type) -> Registered | None:

@@ -129,6 +129,14 @@ class Estimator(BaseEstimator, RunParameters):  # type: ignore[misc]
         self.stopped_: str = model.settings.get("stopped", "")
         self.algorithm_: str = model.settings.get("algorithm", "")
 
+    def predict(self, X: Any) -> Any:
+        """Return the best output of every example."""
+        raise NotImplementedError
+
+    def predict_single(self, x: Any) -> Any:
+        """Return the prediction for one example: one sentence, one row, one image."""
+        return self.predict(x.reshape(1, -1) if hasattr(x, "tocsr") else [x])[0]
+
     def save(self, path: StrPath) -> None:
         """Write the model to one file, which the command line can use too."""
         self._check_fitted()

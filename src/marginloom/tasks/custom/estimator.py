@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from marginloom.errors import InputError
 from marginloom.io.files import StrPath
@@ -33,6 +33,8 @@ class CustomEstimator(Estimator):
 
     Attributes
     ----------
+    weights_ : array
+        The weights.
     {common attributes}
 
     Examples
@@ -52,6 +54,8 @@ class CustomEstimator(Estimator):
     >>> estimator = CustomEstimator(task=Choice, parameters={"dimension": 1}, C=1.0)
     >>> estimator.fit([(1, 3, 2), (5, 0, 1)], [1, 0]).predict([(4, 6, 9)])
     [2]
+    >>> estimator.weights_.shape
+    (1,)
     """
 
     task: MakeTask
@@ -105,6 +109,14 @@ class CustomEstimator(Estimator):
             checkpoint=checkpoint,
             resume=resume,
         )
+
+    @property
+    def weights_(self) -> NDArray[np.float64]:
+        """The weights, in the order of the task's features; a view that cannot be written to."""
+        self._check_fitted()
+        weights: NDArray[np.float64] = self.model_.weights.view()
+        weights.flags.writeable = False
+        return weights
 
     def predict(self, X: Iterable[Any]) -> OutputList:
         """Return the best output of every input: a list, which numpy takes for an array of one dimension."""

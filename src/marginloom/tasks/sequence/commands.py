@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from marginloom.cli.common import (
     ColumnOption,
     FormatOption,
+    format_option,
     gazetteer_files,
     numbers_of_labels,
     refuse,
@@ -24,7 +26,19 @@ from marginloom.features import FeatureSet, check_feature_set
 from marginloom.features.sets import FEATURE_SETS
 from marginloom.io.conll import ColumnCorpus
 from marginloom.io.corpus import Corpus, read_corpus, stream_corpora
-from marginloom.io.formats import CONLL, CONLLU_PLUS, CRFSUITE, FORMATS, LIBSVM, READY_FORMATS, format_of
+from marginloom.io.formats import (
+    CONLL,
+    CONLLU,
+    CONLLU_PLUS,
+    CRFSUITE,
+    FORMATS,
+    LABELLED,
+    LIBSVM,
+    READY_FORMATS,
+    TEXT,
+    format_of,
+)
+from marginloom.io.plain_text import stream_text
 from marginloom.labels.label_set import UNSEEN
 from marginloom.labels.numbered import NumberedLabels
 from marginloom.parameters import checked
@@ -35,7 +49,9 @@ from marginloom.tasks.sequence.model import SequenceEvaluator, SequenceModel, Se
 from marginloom.tasks.sequence.schemes import SCHEMES
 from marginloom.tasks.sequence.spans import check_scheme
 
+_XPOS = 5  # its column in CoNLL-U, from 1
 #: What to do with columns, and so of no use where a file holds ready features.
+
 COLUMN_OPTIONS = ("features", "column", "pos_column", "gazetteer", "clusters", "hash_bits")
 
 
@@ -158,7 +174,14 @@ def train(
 class SequencePredictOptions(KBestOptions):
     """Options of `marginloom predict` for sentences."""
 
-    format: FormatOption = None
+    format: Annotated[
+        str | None,
+        format_option(
+            dataclasses.replace(LABELLED, names=(TEXT, *LABELLED.names)),
+            "text (plain text, one sentence a line), conll, conllu, conlluplus, crfsuite or libsvm (ready features); "
+            "by default as the file's name says.",
+        ),
+    ] = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -187,19 +210,25 @@ class SequenceCommands(TaskCommands[SequenceModel, SequencePredictOptions, Seque
     predict_help = (
         "Sentences: columns get one more with the predicted labels, or one for each of the K best labellings; CoNLL-U "
         "gets the labels in the column that the model was trained on. For ready features in crfsuite's or LIBSVM's "
-        "format they come alone, one a line, as CRFsuite writes them."
+        "format they come alone, one a line, as CRFsuite writes them. Plain text (--format text) has one sentence a "
+        "line and comes back as CoNLL-U, with labels in the column of training if that was CoNLL-U, else in XPOS."
     )
 
     def predict(self, model: SequenceModel, options: SequencePredictOptions) -> None:
         """Write the sentences with their labels, in the format they come in."""
-        chosen, column = _file_settings(model, options.model, options.input, options.format)
+        chosen, column = (
+            (TEXT, _column_for_text(model))
+            if options.format == TEXT
+            else _file_settings(model, options.model, options.input, options.format)
+        )
         k = options.k_best
         if k > 1 and chosen != CONLL:
             raise usage_error(
                 f"--k-best writes a column for each labelling, and the format {chosen} has no room for them"
             )
         with streams(options) as (stream, out, advance):
-            for corpus in stream_corpora(stream, chosen, options.input):
+            read = stream_text if chosen == TEXT else partial(stream_corpora, format=chosen)
+            for corpus in read(stream, name=options.input):
                 _check_column_names(model, corpus)
                 numbers = _labels(model, corpus, k, options.threads)
                 out.write(corpus.with_labels(model.labels.vocabulary, numbers, column, k))
@@ -256,6 +285,18 @@ def _file_settings(tagger: SequenceModel, model: str, input: str, format: str | 
             f"with SequenceTagger.load, or with a file of such features and --format {trained}"
         )
     return _format_and_column(tagger, input, format_of(input, format, trained), trained, column)
+
+
+def _column_for_text(tagger: SequenceModel) -> int:
+    """Return the column of CoNLL-U, from 1, for the labels of plain text; `InputError` if words are not enough."""
+    if tagger.features.kind != "extracted" or tagger.features.reads_columns:
+        raise InputError(
+            "--format text gives words and nothing else, and this model reads "
+            + ("other columns too" if tagger.features.kind == "extracted" else "ready features")
+            + "; give a file in the format that it was trained on"
+        )
+    column = tagger.settings.get("label_column")
+    return column if tagger.settings.get("format") == CONLLU and isinstance(column, int) else _XPOS
 
 
 def _format_and_column(

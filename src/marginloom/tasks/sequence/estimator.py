@@ -200,10 +200,9 @@ class SequenceTagger(Estimator):
         bounds = offsets.tolist()
         return OutputList(items[start:end] for start, end in itertools.pairwise(bounds))
 
-    def predict_single(self, xseq: Any) -> list[Any]:
-        """Return the best labels of one sentence."""
-        labels: list[Any] = self.predict([xseq])[0]
-        return labels
+    def predict_single(self, xseq: Any) -> Any:  # the parameter is called as in sklearn-crfsuite
+        """Return the best labels of one sentence, as a list."""
+        return self.predict([xseq])[0]
 
     def predict_k_best(
         self, X: Any, k: int = 3, lengths: ArrayLike | None = None
