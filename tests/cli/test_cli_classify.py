@@ -123,7 +123,7 @@ def test_evaluation_has_scores_of_every_class(flowers, classifier):
     assert said["examples"] == 50
     assert said["unseen_labels"] == {}
     text = run("evaluate", classifier, flowers / "dev.svm").stdout
-    assert text.startswith("50 examples\nscores accuracy ")
+    assert text.startswith("50 examples\naccuracy ")
     assert "precision" in text
 
 

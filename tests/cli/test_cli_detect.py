@@ -88,7 +88,7 @@ def test_evaluation_agrees_with_training_and_inspection_tells_windows(folder):
     assert scores["images"] == 20
     shown = run("inspect", folder / "model").stdout
     assert "windows    8 x 8 pixels, 1 channel" in shown
-    assert "of 8 x 8 -> " in shown
+    assert "of 8 x 8" in shown.split("strongest weights\n")[1]
     assert last_json(run("inspect", folder / "model", "--json"))["window_sizes"] == [[8, 8]]
 
 

@@ -1,6 +1,7 @@
 """`marginloom evaluate`, `inspect` and `algorithms`."""
 
 import json
+import re
 from itertools import pairwise
 
 import numpy as np
@@ -75,15 +76,17 @@ def test_labels_that_mark_no_spans_are_shown_each(corpus, model):
     shown = run("evaluate", model, corpus / "dev.conll").stdout
     assert scores["per_label"]["NOUN"]["support"] > 0
     for label, row in scores["per_label"].items():
-        assert f"{label:<12} precision {row['precision']:.4f}  recall {row['recall']:.4f}" in shown
+        numbers = [f"{row[name]:.4f}" for name in ("precision", "recall", "f1")]
+        assert [label, *numbers, str(row["support"])] in [line.split() for line in shown.splitlines()]
 
 
-def test_training_shows_the_first_labels_and_leaves_the_others_to_evaluate(tmp_path):
-    write_conll(tmp_path / "t", [[f"w{i}" for i in range(30)]], [[f"L{i:02}" for i in range(30)]])
+def test_training_shows_the_frequent_labels_and_leaves_the_others_to_evaluate(tmp_path):
+    labels = [*range(30), *range(20, 30)]
+    write_conll(tmp_path / "t", [[f"w{i}" for i in labels]], [[f"L{i:02}" for i in labels]])
     shown = run("train", "tag", tmp_path / "t", "--model", tmp_path / "m", "--dev", tmp_path / "t").stdout
-    assert "L19 " in shown
-    assert "L20 " not in shown
-    assert "and 10 more labels" in shown
+    assert "L19 " not in shown
+    assert "L20 " in shown
+    assert "20 less frequent labels are not shown" in shown
 
 
 def test_labels_that_training_did_not_see_count_as_errors_and_are_named(model, tmp_path):
@@ -119,10 +122,13 @@ def test_inspect_json_describes_the_model(corpus, model):
     assert summary["certificate"] == vars(tagger.certificate)
     assert summary["state"] is True
     assert summary["settings"]["C"] == 0.1
-    strongest = [abs(entry["weight"]) for entry in summary["strongest"]]
-    assert len(strongest) == 3
-    assert strongest == sorted(strongest, reverse=True)
-    assert strongest[0] == np.abs(tagger.weights).max()
+    by_label = {
+        label: [abs(entry["weight"]) for entry in summary["strongest"] if entry["label"] == label]
+        for label in summary["labels"]
+    }
+    assert all(1 <= len(strongest) <= 3 for strongest in by_label.values())
+    assert all(strongest == sorted(strongest, reverse=True) for strongest in by_label.values())
+    assert max(strongest[0] for strongest in by_label.values()) == np.abs(tagger.weights).max()
 
 
 def test_inspect_names_what_the_strongest_weights_connect(tmp_path):
@@ -150,14 +156,20 @@ def test_inspect_names_what_the_strongest_weights_connect(tmp_path):
 
 def test_inspect_text_has_the_certificate_and_the_settings(model):
     text = run("inspect", model, "--top", "2").stdout
-    for part in ("words", "13: ADJ", "relative gap", "saved, for --warm-start", "algorithm", "dcd-ssvm"):
+    for part in ("words", "13: ADJ", "Certified: no weights", "saved, for --warm-start", "algorithm", "dcd-ssvm"):
         assert part in text
-    assert len(text.split("strongest weights\n")[1].splitlines()) == 2
+    assert "{" not in text
+    assert text.count("13: ADJ") == 1
+    weights = text.split("strongest weights\n")[1].splitlines()[1:]
+    assert [line.split()[0] for line in weights] == SequenceModel.load(model).labels.names
+    assert all(len(re.findall(r"[+-]\d\.\d{3} ", line)) == 2 for line in weights)
 
 
 def test_algorithms_lists_every_preset():
-    lines = run("algorithms").stdout.splitlines()
-    assert [line.split()[0] for line in lines] == ["auto", *ALGORITHMS]
+    header, _, *lines = run("algorithms").stdout.splitlines()
+    assert header.split()[0] == "algorithm"
+    assert [line.split()[0] for line in lines[:-1] if line[0] != " "] == ["auto", *ALGORITHMS]
+    assert max(map(len, lines)) <= 100
 
 
 def test_algorithms_shows_one_in_full():

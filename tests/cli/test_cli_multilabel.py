@@ -38,7 +38,8 @@ def test_training_reports_scores_and_a_certificate(folder, tmp_path):
     assert {"micro_f1", "macro_f1", "hamming_loss", "subset_accuracy", "per_label"} < set(summary["scores"]["dev"])
     assert summary["scores"]["test"]["micro_f1"] > 0.9
     shown = run("train", "multilabel", *files, "--model", tmp_path / "m", "--C", "1").stdout
-    assert f"micro_f1 {summary['scores']['test']['micro_f1']:.4f}" in shown
+    (row,) = (line.split() for line in shown.splitlines() if line.startswith("test "))
+    assert row[1] == f"{summary['scores']['test']['micro_f1']:.4f}"
 
 
 def test_predictions_are_label_lists_and_may_be_empty(folder):
@@ -87,7 +88,7 @@ def test_inspect_shows_labels_pairs_and_strong_weights(folder, tmp_path):
     text = run("inspect", tmp_path / "m", "--top", "20").stdout
     assert "3: blue, green, red" in text
     assert "1 of labels that interact" in text
-    assert "with blue -> red" in text
+    assert "with blue" in text.split("\nred ")[1]
     found = json.loads(run("inspect", tmp_path / "m", "--json").stdout)
     assert found["pairs"] == [["blue", "red"]]
     assert sorted(found["settings"]["label_costs"]) == [
@@ -109,30 +110,28 @@ def test_graphs_of_labels_can_be_asked_for(folder, tmp_path, interactions, algor
 
 
 @pytest.mark.parametrize(
-    ("labels", "exact", "known", "proof"),
-    [
-        (16, True, "", ", certified\n"),
-        (17, False, "at most ", ", certified by bounds of an inexact inference\n"),
-    ],
+    ("labels", "exact", "known"),
+    [(16, True, ""), (17, False, "at most ")],
 )
-def test_what_is_only_a_bound_is_called_one(tmp_path, labels, exact, known, proof):
+def test_what_is_only_a_bound_is_called_one(tmp_path, labels, exact, known):
     random = np.random.default_rng(0)
     sets = [[f"l{i % labels}", f"l{(i + 1 + i % 5) % labels}"] for i in range(40)]
     write_libsvm(tmp_path / "train.svm", random.normal(size=(40, 3)), sets)
     options = ["--interactions", "full", "--max-iter", "5", "--C", "0.01"]
     arguments = ["train", "multilabel", tmp_path / "train.svm", "--model", tmp_path / "m", *options]
-    shown = run(*arguments).stdout
+    shown = " ".join(run(*arguments).stdout.split())
     certificate = MultilabelModel.load(tmp_path / "m").certificate
     assert (certificate.exact, certificate.bounded) == (exact, True)
-    line = f"primal {known}{certificate.primal:.6g}, dual {certificate.dual:.6g}: relative gap {known}"
-    assert line in shown
-    assert proof in shown
-    inspected = run("inspect", tmp_path / "m").stdout
-    assert line in inspected
-    assert proof in inspected
+    sentence = f"Certified: no weights can lower the training objective of {known}{certificate.primal:.6g} by more than"
+    assert sentence in shown
+    assert sentence in " ".join(run("inspect", tmp_path / "m").stdout.split())
     summary = last_json(run(*arguments, "--json"))
     assert (summary["exact"], summary["bounded"]) == (exact, True)
-    assert f"\nprimal {known}" in run(*arguments, "--algorithm", "sgd").stdout
+    online = " ".join(run(*arguments, "--algorithm", "sgd").stdout.split())
+    assert (
+        f"No certificate: sgd computes no lower bound of the training objective. The training objective is {known}"
+        in online
+    )
 
 
 def test_numbers_are_labels_too_and_files_are_joined(tmp_path):

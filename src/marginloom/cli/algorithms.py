@@ -8,6 +8,7 @@ import typer
 
 from marginloom.algorithms import ALGORITHMS, AUTO, Algorithm, find_preset
 from marginloom.cli.common import usage_error
+from marginloom.cli.tables import plain_table, print_table
 from marginloom.engines import ENGINES
 from marginloom.errors import InputError
 from marginloom.learners import Learner
@@ -25,13 +26,7 @@ def algorithms(
     if name is None:
         if engine is not None:
             raise usage_error("--engine shows one algorithm on another engine; name the algorithm, too")
-        width = max(map(len, ALGORITHMS))
-        learner_width = max(len(algorithm.learner.name) for algorithm in ALGORITHMS.values())
-        engine_width = max(len(algorithm.engine.name) for algorithm in ALGORITHMS.values())
-        chosen = (AUTO, "", "", "what suits the task, its size, the loss and the threads; the default")
-        listed = [(item.name, item.learner.name, item.engine.name, item.summary) for item in ALGORITHMS.values()]
-        for name, learner, engine, summary in (chosen, *listed):
-            print(f"{name:<{width}}  {learner:<{learner_width}}  {engine:<{engine_width}}  {summary}")
+        _list()
         return
     if name == AUTO:
         print(_ABOUT_AUTO)
@@ -40,6 +35,14 @@ def algorithms(
         _show(find_preset(name, engine))
     except InputError as error:
         raise usage_error(str(error)) from error
+
+
+def _list() -> None:
+    rows = [(AUTO, "", "", "chooses one of these by task, size, loss and threads (the default)")]
+    for item in ALGORITHMS.values():
+        rows.append((item.name, item.engine.name, "yes" if item.learner.kind == "dual" else "no", item.summary))
+    print_table(plain_table(["algorithm", "engine", "certified", "what it does"], rows))
+    print("marginloom algorithms NAME shows one with its learner, objective, update, parameters and paper.")
 
 
 _ABOUT_AUTO = """\

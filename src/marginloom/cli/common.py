@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any, TextIO
 
@@ -15,7 +15,6 @@ from marginloom.cli.ending import say
 from marginloom.errors import InputError
 from marginloom.io.formats import LABELLED, KnownFormats, format_of
 from marginloom.parameters import checked
-from marginloom.tasks.base.metrics import MEASURES
 from marginloom.threads import resolve_threads
 
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="A model that 'marginloom train' has written.")]
@@ -149,26 +148,6 @@ def peak_memory_mb() -> float:
     """Return the most memory that the process has used, in megabytes."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (1e6 if sys.platform == "darwin" else 1024)
-
-
-def score_lines(name: str, scores: dict[str, Any], most: int | None = None) -> list[str]:
-    """Show scores for reading: a line of numbers, then one for each average and for each label, or for so many."""
-    kinds = [kind for kind in ("macro", "weighted") if f"{kind}_precision" in scores]
-    in_rows = {f"{kind}_{measure}" for kind in kinds for measure in MEASURES} - {"macro_f1"}
-    numbers = [f"{key} {value:.4f}" for key, value in scores.items() if isinstance(value, float) and key not in in_rows]
-    lines = [f"{name:<6} {'  '.join(numbers)}"]
-    lines += [_score_row(kind, [scores[f"{kind}_{measure}"] for measure in MEASURES]) for kind in kinds]
-    per_label = list(scores.get("per_label", {}).items())
-    for label, found in per_label[:most]:
-        lines.append(f"{_score_row(label, [found[measure] for measure in MEASURES])}  ({found['support']})")
-    if most is not None and len(per_label) > most:
-        lines.append(f"         ... and {len(per_label) - most} more labels; marginloom evaluate shows all")
-    return lines
-
-
-def _score_row(name: str, values: Sequence[float]) -> str:
-    shown = "  ".join(f"{measure} {value:.4f}" for measure, value in zip(MEASURES, values, strict=True))
-    return f"         {name:<12} {shown}"
 
 
 def gazetteer_files(given: list[str]) -> dict[str, str]:

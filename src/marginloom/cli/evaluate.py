@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from marginloom.cli.common import note, score_lines
+from marginloom.cli.common import note
 from marginloom.cli.model_command import ModelCommand
+from marginloom.cli.scores import print_scores
 from marginloom.tasks.base.commands import AnyCommands, EvaluateOptions
 from marginloom.tasks.base.model import Model
 
@@ -23,7 +24,7 @@ def _run(commands: AnyCommands, options: EvaluateOptions) -> None:
         print(json.dumps({"scores": scores, **evaluator.counts, "unseen_labels": evaluator.unseen}))
     else:
         print(", ".join(f"{count} {name}" for name, count in evaluator.counts.items()))
-        print("\n".join(score_lines("scores", scores)))
+        print_scores({"": scores})
 
 
 def _help(tasks: Sequence[AnyCommands]) -> str:

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import textwrap
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
 from marginloom.cli.common import JsonOption, ModelArgument
+from marginloom.cli.report import certificate_sentence
+from marginloom.cli.tables import WIDEST, plain_table, print_table, printable
 from marginloom.tasks.base.commands import commands_of
 from marginloom.tasks.base.model import Model
 from marginloom.tasks.registry import command_of
 
+#: Labels whose weights are shown; an object of JSON has all.
+_MOST_LABELS = 30
+
 
 def inspect(
     model: ModelArgument,
-    top: Annotated[int, typer.Option("--top", metavar="N", help="How many of the strongest weights.")] = 10,
+    top: Annotated[int, typer.Option("--top", metavar="N", help="How many weights to show for each label.")] = 5,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a model: sizes, labels, settings, certificate and strongest weights."""
+    """Show a model: sizes, labels, certificate, settings and strongest weights."""
     commands = commands_of(model)
     loaded: Model = commands.model_type.load(model)
     summary = _summary(loaded, max(top, 0))
@@ -27,22 +35,79 @@ def inspect(
         print(json.dumps(summary))
         return
     for name, text in [("task", command_of(type(loaded))), *commands.describe(loaded), *_facts(loaded, summary)]:
-        print(f"{name:<10} {text}")
-    print("settings")
-    for name, value in loaded.settings.items():
-        print(f"  {name:<14} {value}")
-    print("strongest weights")
-    for entry in summary["strongest"]:
-        print(f"  {entry['weight']:+10.4f}  {entry['feature']} -> {entry['label']}")
+        print(textwrap.fill(printable(f"{name:<10} {text}"), WIDEST, subsequent_indent=" " * 11))
+    print_table(plain_table(["setting", "value"], _settings(loaded.settings)))
+    _print_weights(summary["strongest"])
 
 
 def _facts(model: Model, summary: dict[str, Any]) -> list[tuple[str, str]]:
-    nothing = "nothing is certified: trained by an online learner, or interrupted"
+    nothing = "No certificate: the algorithm computes none, or training was interrupted before it."
     return [
-        ("weights", f"{summary['weights']}, {summary['nonzero']} not zero"),
-        ("optimum", str(model.certificate) if model.certificate else nothing),
+        ("weights", f"{summary['weights']:,}, {summary['nonzero']:,} not zero"),
+        ("optimum", certificate_sentence(model.certificate) if model.certificate else nothing),
         ("state", "saved, for --warm-start" if model.state else "not saved"),
     ]
+
+
+def _settings(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the settings in order, with the parameters of learner and engine one by one."""
+    rows = []
+    for name, value in sorted(settings.items()):
+        if isinstance(value, Mapping):
+            rows.append((name, str(value.get("name", ""))))
+            rows += [(f"  {key}", _shown(inner)) for key, inner in value.items() if key != "name"]
+        else:
+            rows.append((name, _shown(value)))
+    return rows
+
+
+def _shown(value: Any) -> str:
+    """Show a value as a user would write it.
+
+    Examples
+    --------
+    >>> _shown(True), _shown(None), _shown([["NOUN", 2.0]]), _shown(0.1)
+    ('yes', '-', 'NOUN 2.0', '0.1')
+    """
+    if value is None or value == [] or value == {}:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        separator = ", " if any(isinstance(item, list) for item in value) else " "
+        return separator.join(_shown(item) for item in value)
+    return str(value)
+
+
+def _print_weights(strongest: Iterable[Mapping[str, Any]]) -> None:
+    """Print the weights of each label in a row."""
+    groups = [(label, list(entries)) for label, entries in itertools.groupby(strongest, lambda entry: entry["label"])]
+    shown = groups[:_MOST_LABELS]
+    width = WIDEST - 6 - max((len(str(label)) for label, _ in shown), default=0)
+    rows = []
+    for label, entries in shown:
+        texts = [printable(f"{entry['weight']:+.3f} {entry['feature']}") for entry in entries]
+        rows += [("" if place else label, line) for place, line in enumerate(_in_lines(texts, max(width, 40)))]
+    print_table(plain_table(["label", "strongest weights"], rows))
+    if len(groups) > len(shown):
+        print(f"{len(groups) - len(shown)} more labels are not shown; --json has all")
+
+
+def _in_lines(texts: Iterable[str], width: int) -> list[str]:
+    """Put texts side by side in lines that are no wider, each whole if it can be.
+
+    Examples
+    --------
+    >>> _in_lines(["one", "two", "three"], 10)
+    ['one  two', 'three']
+    """
+    lines: list[str] = []
+    for text in texts:
+        if lines and len(lines[-1]) + 2 + len(text) <= width:
+            lines[-1] += f"  {text}"
+        else:
+            lines.append(text)
+    return lines
 
 
 def _summary(model: Model, top: int) -> dict[str, Any]:

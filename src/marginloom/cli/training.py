@@ -19,13 +19,13 @@ from marginloom.cli.common import (
     ThreadsOption,
     note,
     peak_memory_mb,
-    score_lines,
     usage_error,
     usage_errors,
 )
 from marginloom.cli.ending import interrupted_exit_code
 from marginloom.cli.outputs import Outputs, Saved
 from marginloom.cli.parameters import COMMON, by_owner, choose, with_options
+from marginloom.cli.report import print_report
 from marginloom.cli.standard_input import check_standard_input
 from marginloom.cli.streams import ReaderGone
 from marginloom.engines import Engine
@@ -33,7 +33,7 @@ from marginloom.errors import InputError, OutputError, OutputWarning
 from marginloom.io.files import StrPath
 from marginloom.io.overwriting import named_files
 from marginloom.learners import Learner
-from marginloom.memory import MB, parse_size
+from marginloom.memory import parse_size
 from marginloom.parameters import checked, option_name
 from marginloom.tasks.base.model import Model, Problem, fit_model
 from marginloom.training.callbacks import Callback, EarlyStopping, ProgressBar
@@ -47,9 +47,6 @@ from marginloom.training.state import State
 
 #: Options that learners may or may not have a use for.
 COMMON_OPTIONS = ("C", "tol", "loss", "memory")
-
-#: Labels whose scores are shown after training; an object of JSON has all.
-MOST_LABELS = 20
 
 MinCountOption = Annotated[
     int, typer.Option("--min-count", metavar="N", help="Leave out features seen less often in training.")
@@ -227,7 +224,7 @@ def _train(
                 seconds = {"read": reading_seconds, **result.seconds}
                 print(json.dumps(_summary(model, result, seconds, scores)), flush=True)
             elif not options.quiet:
-                _report(result, {"model": saved.place, "trace": options.trace}, scores)
+                print_report(result, {"model": saved.place, "trace": options.trace}, scores, plan.spec.C)
         except (OSError, InputError, ReaderGone):
             # A closed terminal has interrupted the run too, and where a model is that had to go elsewhere must be said.
             if not interrupts.requested and not saved.failure:
@@ -409,26 +406,3 @@ def _summary(model: Model, result: Result, seconds: dict[str, float], scores: di
         "peak_memory_mb": peak_memory_mb(),
         "scores": scores,
     }
-
-
-def _report(result: Result, files: dict[str, str | None], scores: dict[str, Any]) -> None:
-    passes = f"{result.iterations} pass{'' if result.iterations == 1 else 'es'}"
-    print(f"{result.algorithm.name}: {passes} in {result.seconds['train']:.2f} s, stopped by {result.stopped}")
-    if result.weights_iteration not in (None, result.iterations):
-        print(f"the weights are those of pass {result.weights_iteration}")
-    if result.certificate:
-        print(result.certificate)
-    elif result.primal is not None:
-        print(f"primal {'' if result.exact else 'at most ' if result.bounded else 'about '}{result.primal:.6g}")
-    for name, value in result.chosen.items():
-        print(f"{name} {value:g}")
-    if result.working_set_mb * MB > result.memory.working_sets:
-        print(
-            f"working sets took {result.working_set_mb:.1f} MB, more than the memory that they were given: "
-            "dual variables and their outputs are always kept"
-        )
-    for name, values in scores.items():
-        print("\n".join(score_lines(name, values, MOST_LABELS)))
-    for name, path in files.items():
-        if path is not None:
-            print(f"{name:<6} {path}")

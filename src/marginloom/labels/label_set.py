@@ -106,7 +106,7 @@ class LabelSet:
     def summary(self, limit: int = 12) -> str:
         """List the labels, cut short if there are many."""
         shown = ", ".join(str(name) for name in self.names[:limit])
-        return shown if len(self.names) <= limit else f"{shown}, ... ({len(self.names)} in all)"
+        return shown if len(self.names) <= limit else f"{shown} and {len(self.names) - limit} more"
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return the arrays from which `load` makes the same set."""

@@ -86,7 +86,11 @@ class Model(ABC):
 
     @abstractmethod
     def strongest(self, count: int) -> list[dict[str, Any]]:
-        """Return the weights that are largest in size: ``weight``, and what it connects: ``feature`` and ``label``."""
+        """Return for every label the `count` weights largest in size, label by label.
+
+        Each is a dict of ``weight`` and what it connects, ``feature`` and ``label``. Tasks without labels have one
+        empty label. Weights that are 0 are left out.
+        """
 
     @abstractmethod
     def own_parts(self) -> tuple[dict[str, Any], Tensors]:
@@ -152,24 +156,10 @@ class Model(ABC):
         return model
 
 
-def strongest_places(weights: NDArray[np.float64], count: int, stride: int = 1, used: int = 1) -> list[int]:
+def strongest_places(weights: NDArray[np.float64], count: int) -> list[int]:
     """Return where the weights are that are largest in size and not 0, the largest first.
 
     Weights are looked at in parts: their order as a whole would take three times as much memory as they do.
-
-    Parameters
-    ----------
-    weights : array
-        The weights.
-    count : int
-        How many of them, at most.
-    stride, used : int
-        Size of a row, and how many of its first weights count: the rest is padding.
-
-    Returns
-    -------
-    list of int
-        Places among all weights.
 
     Examples
     --------
@@ -178,8 +168,7 @@ def strongest_places(weights: NDArray[np.float64], count: int, stride: int = 1, 
     """
     found = np.zeros(0, dtype=np.int64)
     for start in range(0, weights.size, _PART):
-        part = np.arange(start, min(start + _PART, weights.size))
-        found = np.concatenate([found, part[part % stride < used]])
+        found = np.concatenate([found, np.arange(start, min(start + _PART, weights.size))])
         found = found[np.argsort(-np.abs(weights[found]), kind="stable")[:count]]
     return [place for place in found.tolist() if weights[place] != 0]
 

@@ -113,11 +113,13 @@ class DetectionModel(Model):
         }
 
     def strongest(self, count: int) -> list[dict[str, Any]]:
-        """Return the weights that are largest in size, with the cell of the window that they belong to."""
-        task = self._empty_task()
+        """Return for every label the weights largest in size, with the cell of the window that they belong to."""
+        describe = self._empty_task().core.describe
+        rows = self.weights.reshape(len(self.labels.names), -1)
         return [
-            {"weight": float(self.weights[place]), **self._describe(task.core.describe(place))}
-            for place in strongest_places(self.weights, count)
+            {"weight": float(row[place]), **self._describe(describe(number * row.size + place))}
+            for number, row in enumerate(rows)
+            for place in strongest_places(row, count)
         ]
 
     def _describe(self, weight: _core.WindowWeight) -> dict[str, Any]:

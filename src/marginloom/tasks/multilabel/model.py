@@ -18,7 +18,7 @@ from marginloom.labels.label_set import LabelSet
 from marginloom.learners import DCD
 from marginloom.parameters import check_costs, checked
 from marginloom.tasks.base.dense import require_coefficients, require_scores
-from marginloom.tasks.base.model import LEAST_INFERENCES, Evaluator, Model, Prepared, Problem
+from marginloom.tasks.base.model import LEAST_INFERENCES, Evaluator, Model, Prepared, Problem, strongest_places
 from marginloom.tasks.multilabel.features import LabelledRows, encode_labels, learn_labels
 from marginloom.tasks.multilabel.label_sets import unpack
 from marginloom.tasks.multilabel.metrics import multilabel_scores, scores_of_labels
@@ -124,21 +124,18 @@ class MultilabelModel(Model):
         }
 
     def strongest(self, count: int) -> list[dict[str, Any]]:
-        """Return the weights that are largest in size; features have numbers from 1, as in files."""
-        names = self.labels.names
-        coef, intercept = self.coefficients()
-        every = np.concatenate([self.pair_weights(), intercept, coef.T.ravel()])
+        """Return for every label the weights largest in size; features have numbers from 1, as in files."""
+        names, intercepts, of_pairs = self.labels.names, self.intercepts(), self.pair_weights()
+        rows = self._empty_task().label_weights(self.weights)[: self.n_features]
         found = []
-        for place in np.argsort(-np.abs(every), kind="stable")[:count].tolist():
-            if every[place] == 0:
-                break
-            if place < len(self.pairs):
-                a, b = self.pairs[place]
-                feature, label = f"with {names[a]}", names[b]
-            else:
-                row, column = divmod(place - len(self.pairs), len(names))
-                feature, label = str(row) if row else "intercept", names[column]
-            found.append({"weight": float(every[place]), "feature": feature, "label": label})
+        for column, name in enumerate(names):
+            entries = [(float(rows[row, column]), str(row + 1)) for row in strongest_places(rows[:, column], count)]
+            entries.append((float(intercepts[column]), "intercept"))
+            for weight, (a, b) in zip(of_pairs.tolist(), self.pairs, strict=True):
+                if column in (a, b):
+                    entries.append((weight, f"with {names[b if column == a else a]}"))
+            entries.sort(key=lambda entry: -abs(entry[0]))
+            found += [{"weight": weight, "feature": text, "label": name} for weight, text in entries[:count] if weight]
         return found
 
     @property

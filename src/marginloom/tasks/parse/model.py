@@ -100,14 +100,17 @@ class ParseModel(Model):
         }
 
     def strongest(self, count: int) -> list[dict[str, Any]]:
-        """Return the weights that are largest in size, with what they score."""
+        """Return the weights that are largest in size: of arcs, of siblings, and of every label."""
         layout = self._empty_task().core
-        arcs, rows = np.split(self.weights, [layout.first_label_row])
-        found = [self._described(layout, place) for place in strongest_places(arcs, count)]
+        parts = [(0, layout.first_sibling, 1), (layout.first_sibling, layout.first_label_row, 1)]
         if self.labels is not None:
-            places = strongest_places(rows, count, layout.stride, len(self.labels.names))
-            found += [self._described(layout, layout.first_label_row + place) for place in places]
-        return sorted(found, key=lambda entry: -abs(entry["weight"]))[:count]
+            labels = range(len(self.labels.names))
+            parts += [(layout.first_label_row + column, self.weights.size, layout.stride) for column in labels]
+        return [
+            self._described(layout, start + step * place)
+            for start, end, step in parts
+            for place in strongest_places(self.weights[start:end:step], count)
+        ]
 
     def _described(self, layout: _core.ParseTask, place: int) -> dict[str, Any]:
         if place < layout.first_sibling:

@@ -94,14 +94,14 @@ class SequenceModel(Model):
         }
 
     def strongest(self, count: int) -> list[dict[str, Any]]:
-        """Return the weights that are largest in size, with what they connect."""
-        names, layout = self.labels.names, self._empty_task().core
-        found = []
-        for place in strongest_places(self.weights, count, layout.stride, len(names)):
-            row, column = divmod(place, layout.stride)
-            described = {"feature": self._row_name(layout, row), "label": names[column]}
-            found.append({"weight": float(self.weights[place]), **described})
-        return found
+        """Return for every label the weights that are largest in size, with what they connect."""
+        layout = self._empty_task().core
+        rows = self.weights.reshape(-1, layout.stride)
+        return [
+            {"weight": float(rows[row, column]), "feature": self._row_name(layout, row), "label": name}
+            for column, name in enumerate(self.labels.names)
+            for row in strongest_places(rows[:, column], count)
+        ]
 
     def _row_name(self, layout: _core.SequenceTask, row: int) -> str:
         if row < layout.start_row:

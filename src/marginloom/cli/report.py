@@ -1,0 +1,111 @@
+"""What `marginloom train` says when it is done: how it ended, how good the weights are, and what to do next."""
+
+from __future__ import annotations
+
+import shlex
+import textwrap
+from collections.abc import Mapping
+from typing import Any
+
+from marginloom.cli.scores import print_scores
+from marginloom.memory import MB
+from marginloom.training.certificate import Certificate
+from marginloom.training.result import Result
+
+#: Labels whose scores are shown after training; ``evaluate`` and an object of JSON have all.
+MOST_LABELS = 10
+_WIDTH = 80
+
+_ENDS = {
+    "tolerance": "reached the tolerance",
+    "estimate": "the estimated gap reached the tolerance",
+    "iterations": "used all its passes",
+    "early": "stopped early",
+    "separated": "every training example is predicted correctly",
+    "unchanged": "the training loss no longer changed",
+    "callback": "stopped by a callback",
+    "interrupted": "interrupted",
+}
+
+
+def print_report(result: Result, files: Mapping[str, str | None], scores: Mapping[str, Any], C: float) -> None:
+    """Print the report of a training run.
+
+    Parameters
+    ----------
+    result : Result
+        The run.
+    files : mapping
+        What was written, by what it is: ``model`` and perhaps ``trace``.
+    scores : mapping
+        The scores of every set of examples.
+    C : float
+        The cost of slack that it was trained with.
+    """
+    for text in (_summary(result), _certificate(result)):
+        print(textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False))
+    for name, value in result.chosen.items():
+        print(f"{name} {value:g}")
+    if result.working_set_mb * MB > result.memory.working_sets:
+        print(
+            f"The candidates took {result.working_set_mb:.1f} MB, more than the memory that they were given: dual "
+            "variables and their outputs are always kept."
+        )
+    print_scores(scores, MOST_LABELS)
+    for name, path in files.items():
+        if path is not None:
+            print(f"{name:<6} {path}")
+    print("\n".join(_next_steps(str(files["model"]), "dev" in scores, result, C)))
+
+
+def _certificate(result: Result) -> str:
+    if result.certificate is not None:
+        return certificate_sentence(result.certificate)
+    if result.stopped == "interrupted":
+        return "No certificate: training was interrupted before it was computed."
+    value = ""
+    if result.primal is not None:
+        known = "" if result.exact else "at most " if result.bounded else "about "
+        value = f" The training objective is {known}{result.primal:.6g}."
+    return f"No certificate: {result.algorithm.name} computes no lower bound of the training objective.{value}"
+
+
+def certificate_sentence(certificate: Certificate) -> str:
+    """Say what a certificate proves, in one sentence.
+
+    Examples
+    --------
+    >>> certificate_sentence(Certificate(primal=2.0, dual=1.98, gap=0.01, exact=True))
+    'Certified: no weights can lower the training objective of 2 by more than 1 % (lower bound 1.98).'
+    """
+    primal, dual, percent = f"{certificate.primal:.6g}", f"{certificate.dual:.6g}", f"{100 * certificate.gap:.3g} %"
+    if not certificate.bounded:
+        return (
+            f"Not certified, because inference is inexact: the training objective is about {primal}, about {percent} "
+            f"above the lower bound {dual}."
+        )
+    value = primal if certificate.exact else f"at most {primal}"
+    bound = f"(lower bound {dual})"
+    return f"Certified: no weights can lower the training objective of {value} by more than {percent} {bound}."
+
+
+def _summary(result: Result) -> str:
+    passes = f"{result.iterations} pass{'' if result.iterations == 1 else 'es'}"
+    threads = f"{result.n_threads} thread{'' if result.n_threads == 1 else 's'}"
+    end = _ENDS.get(result.stopped, result.stopped)
+    text = f"{result.algorithm.name}: {passes} in {result.seconds['train']:.2f} s on {threads}; {end}"
+    if result.weights_iteration not in (None, result.iterations):
+        text += f"; the weights are those of pass {result.weights_iteration}"
+    return text
+
+
+def _next_steps(model: str, has_dev: bool, result: Result, C: float) -> list[str]:
+    """Return what to try next: use the model, and the one parameter that matters most."""
+    steps = [
+        f"marginloom predict {shlex.quote(model)} INPUT",
+        f"marginloom inspect {shlex.quote(model)}",
+    ]
+    if result.certificate is not None:
+        where = "compare the scores on --dev" if has_dev else "compare the scores with --dev FILE"
+        steps.append(f"train again with --C {C / 10:g} and --C {C * 10:g}, and {where}")
+    return [f"{'next' if place == 0 else '':<6} {step}" for place, step in enumerate(steps)]
