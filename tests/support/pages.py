@@ -7,8 +7,17 @@ from support.places import ROOT
 
 def code_of(name):
     """Return the blocks of Python code of a page, in order."""
-    text = (ROOT / "docs" / name).read_text(encoding="utf-8")
-    return re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    return _blocks(ROOT / "docs" / name, "python")
+
+
+def readme_blocks(language):
+    """Return the blocks of the README in a language, in order."""
+    return _blocks(ROOT / "README.md", language)
+
+
+def _blocks(path, language):
+    text = path.read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
 
 
 def run_code(code, names=None):
