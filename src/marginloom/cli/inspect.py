@@ -9,6 +9,7 @@ import numpy as np
 import typer
 
 from marginloom.cli.common import JsonOption, ModelArgument
+from marginloom.io.model import open_model
 from marginloom.tasks.base.commands import commands_of
 from marginloom.tasks.base.model import Model
 from marginloom.tasks.registry import command_of
@@ -20,8 +21,9 @@ def inspect(
     as_json: JsonOption = False,
 ) -> None:
     """Show a model: sizes, labels, settings, certificate and strongest weights."""
-    commands = commands_of(model)
-    loaded: Model = commands.model_type.load(model)
+    opened = open_model(model)
+    commands = commands_of(opened)
+    loaded: Model = commands.model_type.load(opened)
     summary = _summary(loaded, max(top, 0))
     if as_json:
         print(json.dumps(summary))
