@@ -15,6 +15,8 @@ from marginloom.memory_limits import memory_room
 WayOut: TypeAlias = str | Callable[[], str]
 
 MB = 1024**2
+#: Less than this is never compared with what there is: asking the system takes longer than the work that needs it.
+NEGLIGIBLE = MB
 #: Bytes of a weight.
 WEIGHT = 8
 #: Bytes of a pair of numbers in a list.
@@ -25,7 +27,7 @@ _MOST = 2**63 - 1
 
 
 def require_memory(work: str, needs: Mapping[str, int], way_out: WayOut) -> None:
-    """Compare what work needs with what there is, before it is taken.
+    """Compare what work needs with what there is, before it is taken; work that needs little never asks the system.
 
     Parameters
     ----------
@@ -54,6 +56,8 @@ def require_memory(work: str, needs: Mapping[str, int], way_out: WayOut) -> None
     marginloom.errors.InputError: a matrix needs 1073741824.0 GB of memory, and this process may have ...
     """
     total = sum(needs.values())
+    if total < NEGLIGIBLE:
+        return
     room = memory_room()
     if 2 * total <= room.size:
         return

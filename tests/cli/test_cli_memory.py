@@ -45,12 +45,13 @@ def test_a_learner_without_working_sets_ignores_the_budget_with_a_line(corpus, t
     assert last_json(done)["active"] == 0
 
 
-#: Runs the program where it believes that it may have so many bytes.
+#: Runs the program where it believes that it may have so many bytes, and compares all work with that.
 WITH_ROOM = """
 import sys
 import marginloom.cli
 from marginloom import memory
 from marginloom.memory_limits import Room
+memory.NEGLIGIBLE = 0
 memory.memory_room = lambda: Room({size}, "in this test")
 sys.argv[0] = "marginloom"
 marginloom.cli.main()

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import threading
 
 import pytest
 from support.program import TIMEOUT, fails, last_json, names_in, refuses, run, start
@@ -450,6 +451,25 @@ def test_sentences_are_parsed_as_they_come(folder):
             assert lines[-2].startswith(b"3\tmar\tmar\tNOUN\tNN\t_\t")
         rest, said = program.communicate(timeout=TIMEOUT)
     assert (rest, said, program.returncode) == (b"", b"", 0)
+
+
+def test_the_best_trees_of_a_sentence_come_before_the_next_one(folder):
+    with start("predict", folder / "model", "-", "--k-best", "2") as program:
+        timer = threading.Timer(TIMEOUT, program.kill)
+        timer.start()
+        for _ in range(2):
+            program.stdin.write(f"{RICH.split(chr(10) * 2)[0]}\n\n".encode())
+            program.stdin.flush()
+            lines = []
+            while lines.count(b"\n") < 2:
+                lines.append(program.stdout.readline())
+                assert lines[-1], "the program waits for more"
+            assert [line for line in lines if line.startswith(b"# tree")] == [
+                b"# tree = 1 of 2\n",
+                b"# tree = 2 of 2\n",
+            ]
+        assert program.communicate(timeout=TIMEOUT) == (b"", b"")
+        timer.cancel()
 
 
 def test_nothing_that_is_read_is_written_over(folder, tmp_path):

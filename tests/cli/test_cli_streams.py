@@ -118,7 +118,7 @@ def test_real_bug_is_still_called_one():
     """Otherwise nobody would hear of it."""
     script = """
 import marginloom.cli.inspect as inspect, marginloom.cli as cli
-inspect.commands_of = None
+inspect.open_model = None
 raise SystemExit(cli.run(["inspect", "x"]))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=TIMEOUT, check=False)

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 from fuzz.tampering import damaged, tampered_arrays, tampered_json
-from marginloom.io.model import FORMAT, _map, _text_checksum, checksum
+from marginloom.io.model import FORMAT, _text_checksum, checksum
+from marginloom.io.safetensors_file import map_safetensors
 
 
 def tampered_file(random, source, target):
@@ -15,7 +16,8 @@ def tampered_file(random, source, target):
     if kind == 0:
         Path(target).write_bytes(damaged(random, Path(source).read_bytes()))
         return
-    metadata, arrays = _map(str(source))
+    with Path(source).open("rb") as file:
+        metadata, arrays = map_safetensors(file)
     content = json.loads(metadata[FORMAT])
     content.pop("checksum")
     if kind == 1:

@@ -15,7 +15,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-LOADED = ("marginloom.cli.app", "rich.progress", "safetensors.numpy")
+LOADED = ("marginloom.cli.app", "rich.progress")
 
 
 class Launcher:

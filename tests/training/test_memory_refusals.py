@@ -13,12 +13,14 @@ from support.chain_tasks import make_task
 from support.oracles import TinyChains
 from support.rooms import GB, MB, set_room
 
-from marginloom import MulticlassClassifier, MultilabelClassifier, SequenceTagger, memory_limits
+from marginloom import MulticlassClassifier, MultilabelClassifier, SequenceTagger, memory, memory_limits
 from marginloom.algorithms import ALGORITHMS, find_algorithm
 from marginloom.errors import InputError, MemoryWarning
 from marginloom.features import ExtractedFeatures
 from marginloom.io.files import read_bytes
 from marginloom.io.libsvm import read_libsvm
+from marginloom.memory import NEGLIGIBLE, require_memory
+from marginloom.memory_limits import Room
 from marginloom.tasks.multiclass.task import MulticlassTask
 from marginloom.tasks.multilabel.label_pairs import resolve_pairs
 from marginloom.tasks.multilabel.label_sets import pack_lists, unpack
@@ -217,6 +219,15 @@ def test_features_are_refused_before_they_are_extracted(monkeypatch):
     set_room(monkeypatch, 31)
     with pytest.raises(InputError, match="extracting the features of 4 tokens by 1 templates needs"):
         features.fit([["a", "b"], ["c", "d"]])
+
+
+def test_only_what_needs_little_is_not_compared_with_what_there_is(monkeypatch):
+    asked = []
+    monkeypatch.setattr(memory, "memory_room", lambda: asked.append(None) or Room(1, "in this test"))
+    require_memory("work", {"numbers": NEGLIGIBLE // 2, "text": NEGLIGIBLE // 2 - 1}, "do less")
+    assert asked == []
+    with pytest.raises(InputError, match="work needs"):
+        require_memory("work", {"numbers": NEGLIGIBLE // 2, "text": NEGLIGIBLE // 2}, "do less")
 
 
 def test_the_least_room_counts_and_is_explained(monkeypatch):

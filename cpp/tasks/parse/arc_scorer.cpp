@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "core/kernels.hpp"
+#include "core/prefetch.hpp"
 
 namespace marginloom {
 namespace {
@@ -29,7 +30,7 @@ void ArcScorer::load(const WordValues& words, bool siblings, bool labels) {
 void ArcScorer::compute_shapes(std::size_t length) {
   if (length <= farthest_ && !shapes_.empty()) return;
   const ArcTemplates& templates = features_.templates(Kind::arc);
-  farthest_ = std::max<std::size_t>(2 * length, 64);
+  farthest_ = std::max(length, 2 * farthest_);
   const std::size_t width = 2 * farthest_ + 1;
   shapes_.resize(templates.size() * width);
   for (std::size_t line = 0; line < templates.size(); ++line) {
@@ -206,23 +207,29 @@ void ArcScorer::score_words(WeightView w, std::size_t length) {
   }
 }
 
-void ArcScorer::score_pair(WeightView w, std::size_t head, std::size_t modifier) {
+// Weights of a model seldom are in a cache, so they are asked for as soon as it is known which ones.
+void ArcScorer::find_pair_rows(WeightView w, std::size_t head, std::size_t modifier) {
   const ArcTemplates& templates = features_.templates(Kind::label);
   const FeatureNumbers& numbers = features_.numbers(Kind::label);
   const KeyParts& parts = parts_[2];
-  const std::size_t direction = modifier > head ? 2 : 0;
-  const double* const of_head = word_scores_.data() + (4 * head + direction) * layout_.stride;
-  const double* const of_modifier = word_scores_.data() + (4 * modifier + direction + 1) * layout_.stride;
-  for (std::size_t label = 0; label < layout_.stride; ++label)
-    label_scores_[label] = of_head[label] + of_modifier[label];
-  rows_.clear();
+  coming_rows_.clear();
   for (const std::size_t line : pair_lines_) {
     const FeatureKey first = parts.head(line)[head];
     const FeatureKey second = parts.modifier(line)[modifier];
     if (first == 0 || second == 0) continue;
     const std::uint32_t row = numbers.find(first + second + templates.shape(line, head, modifier));
-    if (row != KeyTable::unknown) rows_.push_back(row);
+    if (row == KeyTable::unknown) continue;
+    coming_rows_.push_back(row);
+    prefetch_bytes(w.data() + layout_.labels + row * layout_.stride, layout_.stride * sizeof(double));
   }
+}
+
+void ArcScorer::score_pair(WeightView w, std::size_t head, std::size_t modifier) {
+  const std::size_t direction = modifier > head ? 2 : 0;
+  const double* const of_head = word_scores_.data() + (4 * head + direction) * layout_.stride;
+  const double* const of_modifier = word_scores_.data() + (4 * modifier + direction + 1) * layout_.stride;
+  for (std::size_t label = 0; label < layout_.stride; ++label)
+    label_scores_[label] = of_head[label] + of_modifier[label];
   kernels().add_rows(w.data() + layout_.labels, rows_.data(), rows_.size(), layout_.stride, label_scores_.data());
 }
 

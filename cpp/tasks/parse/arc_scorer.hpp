@@ -74,6 +74,7 @@ class ArcScorer {
   void compute_shapes(std::size_t length);
   void sort_label_lines();
   void score_words(WeightView w, std::size_t length);
+  void find_pair_rows(WeightView w, std::size_t head, std::size_t modifier);
   void score_pair(WeightView w, std::size_t head, std::size_t modifier);
 
   const ArcFeatures& features_;
@@ -87,14 +88,18 @@ class ArcScorer {
   std::vector<std::size_t> pair_lines_, word_lines_;  // of labels: those that read both words of an arc, and the others
   AlignedVector<double> word_scores_;                 // a row of labels for each direction, role and word
   AlignedVector<double> label_scores_;
-  std::vector<std::uint32_t> rows_;
+  std::vector<std::uint32_t> rows_, coming_rows_;  // of labels: those of an arc, and of the next one
 };
 
 template <class Call>
 void ArcScorer::score_labels(WeightView w, std::size_t length, Call call) {
+  if (length == 0) return;
   score_words(w, length);
   for (std::size_t h = 0; h <= length; ++h) {
+    find_pair_rows(w, h, 1);
     for (std::size_t m = 1; m <= length; ++m) {
+      rows_.swap(coming_rows_);
+      if (m < length) find_pair_rows(w, h, m + 1);
       if (m == h) continue;
       score_pair(w, h, m);
       call(h, m, label_scores_.data());

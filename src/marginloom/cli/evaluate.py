@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from marginloom.cli.common import note
 from marginloom.cli.model_command import ModelCommand
 from marginloom.cli.scores import print_scores
+from marginloom.io.model import OpenedFile
 from marginloom.tasks.base.commands import AnyCommands, EvaluateOptions
 from marginloom.tasks.base.model import Model
 
 
-def _run(commands: AnyCommands, options: EvaluateOptions) -> None:
-    model: Model = commands.model_type.load(options.model)
+def _run(commands: AnyCommands, opened: OpenedFile, options: EvaluateOptions) -> None:
+    model: Model = commands.model_type.load(opened)
     evaluator = commands.evaluator(model, options)
     if evaluator.unseen:
         shown = ", ".join(f"{label} ({count})" for label, count in list(evaluator.unseen.items())[:10])

@@ -11,6 +11,7 @@ import typer
 from marginloom.cli.common import refuse, usage_errors
 from marginloom.cli.parameters import with_options
 from marginloom.errors import InputError, MarginloomError
+from marginloom.io.model import OpenedFile, open_model
 from marginloom.tasks.base.commands import AnyCommands, commands_of
 from marginloom.tasks.registry import all_tasks, command_of
 
@@ -26,14 +27,14 @@ class ModelCommand:
     kind : str
         Which options of `TaskCommands` it has.
     run : callable
-        Does it, given the task's commands and options of the task's own type.
+        Does it, given the task's commands, the model's file and options of the task's own type.
     help : callable
         Says what it does, given the commands of the tasks whose options it has.
     """
 
     name: str
     kind: Literal["predict_options", "evaluate_options"]
-    run: Callable[[AnyCommands, Any], None]
+    run: Callable[[AnyCommands, OpenedFile, Any], None]
     help: Callable[[Sequence[AnyCommands]], str]
 
     def for_arguments(self, arguments: Sequence[str]) -> Any:
@@ -42,34 +43,41 @@ class ModelCommand:
         Without a model, or with an option that its task does not have, it has the options of all tasks: to be shown, or
         to be refused by name.
         """
-        named = _commands_of_model(arguments)
-        if named is not None and not _options(arguments) - _known(getattr(named, self.kind)):
-            return self._command([named])
-        return self._command(list(_all_commands()))
+        model = _first_model(arguments)
+        if model is not None:
+            named = commands_of(model)
+            if not _options(arguments) - _known(getattr(named, self.kind)):
+                return self._command([named], model)
+        return self._command(list(_all_commands()), model)
 
-    def _command(self, tasks: Sequence[AnyCommands]) -> Any:
+    def _command(self, tasks: Sequence[AnyCommands], found: OpenedFile | None) -> Any:
+        """Return the command with the options of tasks; the model that was found is not opened again."""
         declaration = _together([getattr(task, self.kind) for task in tasks])
 
         def command(*, context: typer.Context, options: Any) -> None:
-            commands = commands_of(options.model)
+            model = found if found is not None and found.name == options.model else open_model(options.model)
+            commands = commands_of(model)
             own = getattr(commands, self.kind)
             names = [field.name for field in dataclasses.fields(own)]
             others = sorted({field.name for field in dataclasses.fields(declaration)} - set(names))
             with usage_errors():
                 task = command_of(commands.model_type)
                 refuse(context, others, f"the task {task!r} of this model does not have it")
-            self.run(commands, own(**{name: getattr(options, name) for name in names}))
+            self.run(commands, model, own(**{name: getattr(options, name) for name in names}))
 
         app = typer.Typer(add_completion=False, rich_markup_mode=None)
         app.command(self.name, help=self.help(tasks))(with_options(command, declaration))
         return typer.main.get_command(app)
 
 
-def _commands_of_model(arguments: Sequence[str]) -> AnyCommands | None:
+def _first_model(arguments: Sequence[str]) -> OpenedFile | None:
+    """Return the first argument that is a model of a task that there is."""
     for argument in arguments:
         if not argument.startswith("-"):
             try:
-                return commands_of(argument)
+                model = open_model(argument)
+                commands_of(model)
+                return model
             except (MarginloomError, OSError):  # the command will say it of its model
                 continue
     return None

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from marginloom.cli.model_command import ModelCommand
+from marginloom.io.model import OpenedFile
 from marginloom.tasks.base.commands import AnyCommands, PredictOptions
 
 
-def _run(commands: AnyCommands, options: PredictOptions) -> None:
+def _run(commands: AnyCommands, model: OpenedFile, options: PredictOptions) -> None:
     options.check_outputs()
-    commands.predict(commands.model_type.load(options.model), options)
+    commands.predict(commands.model_type.load(model), options)
 
 
 def _help(tasks: Sequence[AnyCommands]) -> str:

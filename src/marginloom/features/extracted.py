@@ -185,21 +185,25 @@ class ExtractedFeatures:
         tables, word_column = _tables(source)
         extractor = self._extractor(word_column)
         self._require_memory(sum(int(table.sentences()[-1]) for table in tables), extractor)
+        rows = [self._rows(table, extractor, learn) for table in tables]
+        if len(rows) == 1:
+            return rows[0].sentences, rows[0].tokens, rows[0].features
         sentences, tokens, features = [np.zeros(1, np.uint64)], [np.zeros(1, np.uint64)], [np.zeros(0, np.uint32)]
-        for table in tables:
-            try:
-                if learn:
-                    rows = extractor.learn(table, self._vocabulary, self.n_threads)
-                elif self.hash_bits is not None:
-                    rows = extractor.hash(table, self.hash_bits, self.n_threads)
-                else:
-                    rows = extractor.encode(table, self._vocabulary, self.n_threads)
-            except ValueError as error:
-                raise InputError(f"{getattr(table, 'name', 'X')}: {error}") from error
-            sentences.append(rows.sentences[1:] + sentences[-1][-1])
-            tokens.append(rows.tokens[1:] + tokens[-1][-1])
-            features.append(rows.features)
+        for part in rows:
+            sentences.append(part.sentences[1:] + sentences[-1][-1])
+            tokens.append(part.tokens[1:] + tokens[-1][-1])
+            features.append(part.features)
         return np.concatenate(sentences), np.concatenate(tokens), np.concatenate(features)
+
+    def _rows(self, table: _core.TokenColumns, extractor: _core.Extractor, learn: bool) -> _core.TokenRows:
+        try:
+            if learn:
+                return extractor.learn(table, self._vocabulary, self.n_threads)
+            if self.hash_bits is not None:
+                return extractor.hash(table, self.hash_bits, self.n_threads)
+            return extractor.encode(table, self._vocabulary, self.n_threads)
+        except ValueError as error:
+            raise InputError(f"{getattr(table, 'name', 'X')}: {error}") from error
 
     def _require_memory(self, tokens: int, extractor: _core.Extractor) -> None:
         """Compare a feature of every token and template, held twice while tables are joined, with what there is."""

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import stat
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from marginloom.errors import ModelFileError
 from marginloom.io.files import StrPath, atomic_write
-from marginloom.io.safetensors_file import write_safetensors
+from marginloom.io.safetensors_file import map_safetensors, write_safetensors
 from marginloom.memory import require_memory
 
 FORMAT = "marginloom"
@@ -26,7 +27,6 @@ MISFITS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeErr
 
 _DEEPEST = 20  # levels of lists and objects; ours have five at most
 _PART_BYTES = 1 << 26
-_DTYPES = {"F64": "<f8", "I64": "<i8", "U64": "<u8", "U8": "u1"}
 
 Tensors = dict[str, NDArray[Any]]
 
@@ -57,7 +57,32 @@ def save_model(path: StrPath, task: str, header: dict[str, Any], tensors: Tensor
         write_safetensors(file, arrays, {FORMAT: json.dumps(content, sort_keys=True)})
 
 
-def load_model(path: StrPath, task: str) -> tuple[dict[str, Any], Tensors]:
+@dataclasses.dataclass(frozen=True)
+class OpenedFile:
+    """A model file or a checkpoint whose metadata have been checked, opened once; `load_model` checks the rest.
+
+    Attributes
+    ----------
+    name : str
+        The file.
+    task : str
+        The task's name on the command line, or `CHECKPOINT`.
+    header : object
+        What JSON has of the content.
+    checksums : object
+        Of the arrays, as the file says.
+    tensors : dict
+        Arrays by name: views of the file's pages, so that all parts are those of one file even if it is replaced.
+    """
+
+    name: str
+    task: Any
+    header: Any
+    checksums: Any
+    tensors: Tensors
+
+
+def load_model(source: StrPath | OpenedFile, task: str) -> tuple[dict[str, Any], Tensors]:
     """Read a model file of a task, or a checkpoint, and return its header and arrays.
 
     Raises
@@ -65,36 +90,34 @@ def load_model(path: StrPath, task: str) -> tuple[dict[str, Any], Tensors]:
     ModelFileError
         If the file is missing, not one of ours, of another task, of a newer version, cut off or damaged.
     """
-    name = os.fspath(path)
     kind = _kind(task)
-    content, tensors = _content(name, kind)
-    if content["task"] != task:
-        if _kind(content["task"]) != kind:
-            raise ModelFileError(f"{name}: this is a {_kind(content['task'])}, expected a {kind}")
-        raise ModelFileError(f"{name}: this is a model of the task {content['task']!r}, expected {task!r}")
-    header, checksums = content["header"], content["checksums"]
-    if not isinstance(header, dict) or checksums != {key: checksum(array) for key, array in tensors.items()}:
-        raise _damaged(name)
-    return header, tensors
+    opened = source if isinstance(source, OpenedFile) else _open(source, kind)
+    if opened.task != task:
+        if _kind(opened.task) != kind:
+            raise ModelFileError(f"{opened.name}: this is a {_kind(opened.task)}, expected a {kind}")
+        raise ModelFileError(f"{opened.name}: this is a model of the task {opened.task!r}, expected {task!r}")
+    header, checksums = opened.header, {key: checksum(array) for key, array in opened.tensors.items()}
+    if not isinstance(header, dict) or opened.checksums != checksums:
+        raise _damaged(opened.name)
+    return header, opened.tensors
 
 
-def task_of(path: StrPath) -> str:
-    """Return the name of the task that a model file belongs to, without reading its arrays.
+def open_model(path: StrPath) -> OpenedFile:
+    """Open a model file, to see which task it belongs to; its arrays are not read.
 
     Raises
     ------
     ModelFileError
         If the file is missing, not one of ours, a checkpoint, of a newer version, cut off or damaged.
     """
+    opened = _open(path, "model")
+    if opened.task == CHECKPOINT:
+        raise ModelFileError(f"{opened.name}: this is a checkpoint, expected a model")
+    return opened
+
+
+def _open(path: StrPath, kind: str) -> OpenedFile:
     name = os.fspath(path)
-    task = str(_content(name, "model")[0]["task"])
-    if task == CHECKPOINT:
-        raise ModelFileError(f"{name}: this is a checkpoint, expected a model")
-    return task
-
-
-def _content(name: str, kind: str) -> tuple[dict[str, Any], Tensors]:
-    """Return the checked metadata, which has a task, a header and checksums, and the arrays, not checked yet."""
     metadata, tensors = _read(name, kind)
     if FORMAT not in metadata:
         raise ModelFileError(f"{name}: this is a safetensors file, but not a marginloom {kind}")
@@ -103,7 +126,7 @@ def _content(name: str, kind: str) -> tuple[dict[str, Any], Tensors]:
         _check_version(name, content["version"])
         if content.pop("checksum") != _text_checksum(content):
             raise _damaged(name)
-        return {key: content[key] for key in ("task", "header", "checksums")}, tensors
+        return OpenedFile(name, content["task"], content["header"], content["checksums"], tensors)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         if isinstance(error, ModelFileError):
             raise
@@ -159,39 +182,27 @@ def _kind(task: str) -> str:
 
 
 def _read(name: str, kind: str) -> tuple[dict[str, str], Tensors]:
-    from safetensors import SafetensorError, safe_open
-
-    _check_readable(name, kind)
-    _require_memory(name, kind)
-    try:
-        with safe_open(name, framework="numpy"):  # checks that the header fits the file
-            pass
-        return _map(name)
-    except (SafetensorError, OSError, ValueError, TypeError, LookupError, AttributeError) as error:
-        raise ModelFileError(
-            f"{name}: this is not a {kind} file, or it is cut off or damaged ({error}); expected one that "
-            "'marginloom train' has written"
-        ) from error
+    with _readable(name, kind) as file:
+        size = os.fstat(file.fileno()).st_size
+        require_memory(f"the {kind} {name!r}", {"file": size}, "use it where there is more, or train a smaller one")
+        try:
+            return map_safetensors(file)
+        except (OSError, ValueError) as error:
+            raise ModelFileError(
+                f"{name}: this is not a {kind} file, or it is cut off or damaged ({error}); expected one that "
+                "'marginloom train' has written"
+            ) from error
 
 
-def _require_memory(name: str, kind: str) -> None:
-    """Compare a file's size with what memory there is; a file that cannot be read has none."""
-    try:
-        size = Path(name).stat().st_size
-    except (OSError, ValueError):
-        return
-    require_memory(f"the {kind} {name!r}", {"file": size}, "use it where there is more, or train a smaller one")
-
-
-def _check_readable(name: str, kind: str) -> None:
-    """Say why a file cannot be read; safetensors says of all that it is not there."""
+def _readable(name: str, kind: str) -> BinaryIO:
+    """Open a file, or say why it cannot be read."""
     try:
         mode = Path(name).stat().st_mode
         if stat.S_ISDIR(mode):
             raise ModelFileError(f"{name}: this is a folder, expected a {kind} file")
-        if not stat.S_ISREG(mode):
+        if not stat.S_ISREG(mode):  # opening a pipe would wait for who writes it
             raise ModelFileError(f"{name}: this is a device or a pipe, and a {kind} can be read from a file only")
-        Path(name).open("rb").close()
+        return Path(name).open("rb")
     except (FileNotFoundError, NotADirectoryError) as error:
         raise ModelFileError(f"{name}: there is no such file") from error
     except PermissionError as error:
@@ -204,23 +215,6 @@ def _check_readable(name: str, kind: str) -> None:
         if isinstance(error, ModelFileError):
             raise
         raise ModelFileError(f"{name!r} cannot be the name of a file: {error}") from error
-
-
-def _map(name: str) -> tuple[dict[str, str], Tensors]:
-    """Return metadata, and the arrays as views of the pages, which are read when they are used and shared by processes.
-
-    Both are from the same pages: a file that is replaced in the meantime must not give half of each.
-    """
-    pages = np.memmap(name, dtype=np.uint8, mode="r")
-    start = 8 + int.from_bytes(pages[:8].tobytes(), "little")
-    tensors = {}
-    header = json.loads(pages[8:start].tobytes())
-    metadata = dict(header.pop("__metadata__", {}))
-    for key, entry in header.items():
-        first, last = entry["data_offsets"]
-        content = pages[start + first : start + last].view(_DTYPES[entry["dtype"]])
-        tensors[key] = np.asarray(content).reshape(entry["shape"])
-    return metadata, tensors
 
 
 def _text_checksum(content: dict[str, Any]) -> int:

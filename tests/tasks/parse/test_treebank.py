@@ -3,6 +3,7 @@
 import contextlib
 import gzip
 from collections import UserList
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from marginloom.errors import InputError, MarginloomError
 from marginloom.io.conll import parse, read_corpus
 from marginloom.io.formats import TREEBANKS
 from marginloom.tasks.parse.files import read_conllu
+from marginloom.tasks.parse.sentences import checked_sentences
 from marginloom.tasks.parse.treebank import Treebank
 
 TEXT = """\
@@ -28,6 +30,11 @@ TEXT = """\
 """
 WORDS = [[("a", "ADP", "E"), ("el", "DET", "D"), ("mar", "NOUN", "N")], [("ya", "ADV", "B")]]
 TREES = [[(3, "case"), (3, "det"), (0, "root")], [(0, "root")]]
+
+
+class Word(NamedTuple):
+    form: str
+    upos: str
 
 
 def bank_of(text, format="conllu", labelled=True):
@@ -145,6 +152,17 @@ def test_empty_sentences_are_fine_in_python():
     assert bank.sentences.tolist() == [0, 0, 1, 1]
     assert Treebank.from_lists([], []).heads.size == 0
     assert Treebank.from_lists([[]], [np.zeros(0, np.int64)]).labels is None
+
+
+@pytest.mark.parametrize(
+    "word", [("dogs", "NOUN"), ["dogs", "NOUN"], (np.str_("dogs"), "NOUN"), Word("dogs", "NOUN")], ids=repr
+)
+def test_words_may_be_of_derived_types(word):
+    assert checked_sentences([[("a", "DET"), word], []]) == [[("a", "DET"), word], []]
+    with pytest.raises(InputError, match="sentence 1, word 2: found"):
+        checked_sentences([[], [word, (*word, "NN")]])
+    with pytest.raises(InputError, match="sentence 0, word 2: found"):
+        checked_sentences([[word, (word[0], 7)]])
 
 
 @pytest.mark.parametrize(

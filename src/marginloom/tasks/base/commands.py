@@ -15,7 +15,7 @@ import typer
 from marginloom.cli.common import JsonOption, ModelArgument, ThreadsOption, usage_errors
 from marginloom.errors import ModelFileError
 from marginloom.io.files import StrPath, atomic_write, open_binary
-from marginloom.io.model import task_of
+from marginloom.io.model import OpenedFile
 from marginloom.io.overwriting import refuse_overwriting, refuse_same_outputs
 from marginloom.tasks.base.model import Evaluator, Model
 from marginloom.tasks.registry import all_tasks, find_command
@@ -103,13 +103,12 @@ class TaskCommands(ABC, Generic[SomeModel, SomePredict, SomeEvaluate]):
 AnyCommands: TypeAlias = TaskCommands[Any, Any, Any]
 
 
-def commands_of(path: str) -> AnyCommands:
+def commands_of(model: OpenedFile) -> AnyCommands:
     """Return the commands of the task that a model file belongs to."""
-    name = task_of(path)
-    task = find_command(name)
+    task = find_command(str(model.task))
     if task is None:
         known = " or ".join(repr(other.command) for other in all_tasks() if other.command is not None)
-        raise ModelFileError(f"{path}: this is a model of the task {name!r}, expected {known}")
+        raise ModelFileError(f"{model.name}: this is a model of the task {model.task!r}, expected {known}")
     commands: AnyCommands = task.part("commands").COMMANDS
     return commands
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from marginloom import _core
 from marginloom.errors import ModelFileError
 from marginloom.io.files import StrPath
-from marginloom.io.model import MISFITS, Tensors, load_model, misfit, save_model
+from marginloom.io.model import MISFITS, OpenedFile, Tensors, load_model, misfit, save_model
 from marginloom.tasks.base.task import Task
 from marginloom.tasks.registry import command_of
 from marginloom.training.certificate import Certificate
@@ -114,15 +114,15 @@ class Model(ABC):
         save_model(path, command_of(type(self)), *self._parts())
 
     @classmethod
-    def load(cls, path: StrPath) -> Self:
-        """Read a model that `save` wrote."""
-        parts = load_model(path, command_of(cls))
+    def load(cls, source: StrPath | OpenedFile) -> Self:
+        """Read a model that `save` wrote, from a file, or from one that is open already."""
+        parts = load_model(source, command_of(cls))
         try:
             return cls._from_parts(*parts)
         except ModelFileError:
             raise
         except MISFITS as error:
-            raise misfit(path, "model", error) from error
+            raise misfit(source.name if isinstance(source, OpenedFile) else source, "model", error) from error
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the same parts that a file has."""

@@ -97,8 +97,8 @@ class MultilabelModel(Model):
     def label_scores(self, X: Any) -> NDArray[np.float64]:
         """Return the score of every label for every example, without what labels add to each other."""
         require_scores(X.shape[0], len(self.labels.names))
-        coef, intercepts = self.coefficients()
-        return np.asarray(X @ coef.T) + intercepts
+        weights = self._empty_task().label_weights(self.weights)[: self.n_features]
+        return np.asarray(X @ weights) + self.intercepts()
 
     def pair_weights(self) -> NDArray[np.float64]:
         """Return what the presence of both labels of a pair adds to the score, for every pair."""

@@ -177,6 +177,7 @@ class ParseCommands(TaskCommands[ParseModel, ParsePredictOptions, ParseEvaluateO
                 for number, corpus in enumerate(stream_sentences(stream, chosen, options.input)):
                     check_numbering(corpus)
                     out.writelines(_k_best(model, corpus, options, with_header=number == 0 and chosen == CONLLU_PLUS))
+                    out.flush()
                     advance(corpus.byte_count)
                 return
             for corpus in stream_corpora(stream, chosen, options.input):

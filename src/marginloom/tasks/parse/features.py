@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import warnings
@@ -137,9 +138,13 @@ class ArcFeatureSet:
             warnings.warn(InputWarning(text), stacklevel=3)
 
     def _uses(self, atom: str) -> bool:
-        return any(
-            found.startswith(f"{atom}[") for line in self._extractor((0, 1, 2)).templates() for found in line.split()
-        )
+        return atom in self._kinds_of_atoms
+
+    @functools.cached_property
+    def _kinds_of_atoms(self) -> frozenset[str]:
+        """What comes before the places of atoms; kept, since prediction asks and templates do not change."""
+        lines = self._extractor((0, 1, 2)).templates()
+        return frozenset(atom.partition("[")[0] for line in lines for atom in line.split())
 
     @property
     def columns_read(self) -> set[int]:

@@ -69,7 +69,8 @@ class ParseModel(Model):
         if isinstance(source, ColumnCorpus):
             return source.sentences, self.task_of(source, source.sentences)
         sentences = checked_sentences(source)
-        return offsets_of(sentences), self.task_of(sentences, offsets_of(sentences))
+        offsets = offsets_of(sentences)
+        return offsets, self.task_of(sentences, offsets)
 
     def task_of(self, source: Any, sentences: NDArray[np.uint64]) -> ParseTask:
         """Return the task of parsing sentences, files or lists that were checked."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -35,10 +36,21 @@ def checked_sentences(X: Any) -> list[list[Word]]:
     first = next((word for sentence in sentences for word in sentence), None)
     size = len(first) if isinstance(first, (tuple, list)) and len(first) in (2, 3) else 0
     for i, sentence in enumerate(sentences):
+        if size and _are_plain_words(sentence, size):
+            continue
         for place, word in enumerate(sentence, 1):
             if not _is_word(word, size):
                 raise InputError(f"{place_in_lists(i, place)}: found {_shown(word)}, expected {_expected(size)}")
     return sentences
+
+
+def _are_plain_words(sentence: Sequence[Any], size: int) -> bool:
+    """Tell whether all words are as most are, with nothing derived from the types: sooner than word by word."""
+    return (
+        {tuple, list}.issuperset(map(type, sentence))
+        and {size}.issuperset(map(len, sentence))
+        and {str}.issuperset(map(type, itertools.chain.from_iterable(sentence)))
+    )
 
 
 def _is_word(word: Any, size: int) -> bool:

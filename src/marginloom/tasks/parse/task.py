@@ -17,8 +17,6 @@ from marginloom.memory import WEIGHT, require_memory
 from marginloom.tasks.base.task import Task
 from marginloom.tasks.parse.sentences import lengths_of
 
-_LONG = 1000  # words from which on it is worth asking how much memory there is
-
 
 @dataclasses.dataclass(frozen=True)
 class TreeOptions:
@@ -104,6 +102,8 @@ class ParseTask(Task):
     ) -> None:
         self._sentences, self._values, self._gold, self._options = sentences, values, gold, options
         self._features = features
+        self._lengths = lengths_of(sentences)
+        self._longest = int(self._lengths.max(initial=0))
         data = _core.ParseData(
             sentences=sentences,
             values=values.reshape(-1),
@@ -153,13 +153,13 @@ class ParseTask(Task):
     @property
     def buffer_bytes(self) -> int:
         """Bytes of the chart and the scores of the longest sentence, and of labels for each of its words."""
-        side = int(lengths_of(self._sentences).max(initial=0)) + 1
+        side = self._longest + 1
         tables = 8 if self._options.order == 2 else 6
         return WEIGHT * side * (tables * side + 4 * self.core.stride)
 
     def way_to_parse(self) -> str:
         """Say what a user can do where sentences are too long."""
-        return f"split the longest sentence, which has {int(lengths_of(self._sentences).max(initial=0)):,} words"
+        return f"split the longest sentence, which has {self._longest:,} words"
 
     def way_to_need_less(self) -> str:
         """Say what a user can do to need less memory."""
@@ -170,14 +170,13 @@ class ParseTask(Task):
     def predict(self, weights: NDArray[np.float64], n_threads: int = 1) -> Trees:
         """Return the best tree of every sentence, all in a row."""
         found = self._predictions(weights, n_threads, 1)
-        lengths = lengths_of(self._sentences)
-        return self._decoded(found.outputs, lengths)
+        return self._decoded(found.outputs, self._lengths)
 
     def predict_k_best(self, weights: NDArray[np.float64], k: int, n_threads: int = 1) -> KBestTrees:
         """Return the k best trees of every sentence; one of each where the search is not exact."""
         found = self._predictions(weights, n_threads, k)
         counts = lengths_of(found.example_bounds)
-        lengths = np.repeat(lengths_of(self._sentences), counts)
+        lengths = np.repeat(self._lengths, counts)
         whole = self._decoded(found.outputs, lengths)
         ends = np.cumsum(lengths)[:-1]
         labels = [None] * lengths.size if whole.labels is None else np.split(whole.labels, ends)
@@ -186,29 +185,23 @@ class ParseTask(Task):
 
     def _predictions(self, weights: NDArray[np.float64], n_threads: int, k: int) -> _core.Predictions:
         """Return the k best trees; `InputError` if a sentence, such as a whole text, is too long for the memory."""
-        longest = int(lengths_of(self._sentences).max(initial=0))
-        if longest > _LONG:
-            threads = min(n_threads, self._sentences.size - 1)
-            require_memory(
-                f"parsing a sentence of {longest:,} words",
-                {"scores": self.buffer_bytes * threads},
-                "split it, with a blank line between sentences in files",
-            )
+        require_memory(
+            f"parsing a sentence of {self._longest:,} words",
+            {"scores": self.buffer_bytes * min(n_threads, self._lengths.size)},
+            "split it, with a blank line between sentences in files",
+        )
         return super()._predictions(weights, n_threads, k)
 
     def _decoded(self, outputs: NDArray[np.uint8], lengths: NDArray[np.int64]) -> Trees:
         """Take outputs apart, in each of which heads come before labels."""
-        width = 2 + self.core.bytes_per_label
-        starts = np.repeat(width * (np.cumsum(lengths) - lengths), lengths)
-        place = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        heads = _numbers(outputs, starts + 2 * place, 2)
-        if width == 2:
-            return Trees(heads, None)
-        first = starts + 2 * np.repeat(lengths, lengths)
-        return Trees(heads, _numbers(outputs, first + (width - 2) * place, width - 2))
+        label_size = self.core.bytes_per_label
+        if label_size == 0:
+            return Trees(_numbers(outputs, 2), None)
+        runs = np.outer(lengths, (2, label_size)).ravel()
+        in_heads = np.repeat(np.arange(runs.size) % 2 == 0, runs)
+        return Trees(_numbers(outputs[in_heads], 2), _numbers(outputs[~in_heads], label_size))
 
 
-def _numbers(outputs: NDArray[np.uint8], places: NDArray[np.int64], width: int) -> NDArray[np.uint16]:
-    """Return the numbers of one or two bytes that begin at places."""
-    low = outputs[places].astype(np.uint16)
-    return low if width == 1 else low + (outputs[places + 1].astype(np.uint16) << np.uint16(8))
+def _numbers(written: NDArray[np.uint8], size: int) -> NDArray[np.uint16]:
+    """Return numbers of one or two bytes that stand in a row."""
+    return written.astype(np.uint16) if size == 1 else written.view("<u2").astype(np.uint16, copy=False)
