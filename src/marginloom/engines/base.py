@@ -58,7 +58,7 @@ class Engine(Configured):
     kinds: ClassVar[frozenset[str]]  # of learner that it can drive: "online", "dual"
     needs: ClassVar[frozenset[str]]  # of the task, keys of marginloom.learners.base.NEEDS
     honours: ClassVar[frozenset[str]]  # of the parameters by which learners ask for something, see Parameter.neutral
-    ignores: ClassVar[frozenset[str]] = frozenset()  # of the other parameters, which it has no use for
+    ignores: ClassVar[frozenset[str]] = frozenset()  # other parameters, and common options, that have no effect with it
     minimum_threads: ClassVar[int]
     paper: ClassVar[str] = ""  # that it comes from, if it has one of its own
 
