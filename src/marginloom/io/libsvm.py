@@ -25,6 +25,7 @@ from marginloom.labels.arrays import label_array, plain_labels
 from marginloom.labels.numbered import NumberedLabels, NumberedSets
 from marginloom.labels.written import whole_number
 from marginloom.memory import require_memory
+from marginloom.parameters import checked
 
 __all__ = ["LibsvmRows", "parse", "read_libsvm", "read_rows", "stream_rows", "write_libsvm"]
 
@@ -229,6 +230,7 @@ def read_libsvm(path: StrPath, *, n_features: int | None = None, multilabel: boo
     >>> X.toarray().tolist(), y.tolist()
     ([[0.5, 0.0, 1.0], [0.0, 4.0, 0.0]], [2, 1])
     """
+    checked("multilabel", multilabel, "switch")
     rows = read_rows(path)
     beyond = 0 if n_features is None else rows.count_beyond(n_features)
     if beyond:

@@ -31,16 +31,9 @@ from marginloom.training.spec import RunSpec
 #: Options that some learners and engines do not have.
 COMMON = ("C", "tol", "loss", "memory")
 
-#: What is a number, and what is true or false, where it is given.
-_KINDS = {
-    "C": "positive",
-    "tol": "positive",
-    "max_iter": "positive count",
-    "least_inferences": "count",
-    "reproducible": "switch",
-    "keep_state": "switch",
-    "resume": "switch",
-}
+#: Numbers that may be left open, and what is always there.
+_OPTIONAL = {"C": "positive", "tol": "positive", "max_iter": "positive count"}
+_ALWAYS = {"least_inferences": "count", "reproducible": "switch", "keep_state": "switch", "resume": "switch"}
 
 
 def is_auto(algorithm: Any) -> bool:
@@ -63,8 +56,8 @@ def check_spec(spec: RunSpec) -> Algorithm | None:
     Traceback (most recent call last):
     marginloom.errors.InputError: perceptron has no tol (--tol): leave it out
     """
-    for name, kind in _KINDS.items():
-        if getattr(spec, name) is not None:
+    for name, kind in (_OPTIONAL | _ALWAYS).items():
+        if name in _ALWAYS or getattr(spec, name) is not None:
             checked(name, getattr(spec, name), kind)
     check_loss_name(spec.loss)
     if spec.memory is not None:
