@@ -14,3 +14,9 @@ OTHERS = [
     if not any(ALGORITHMS[name].learner.name == learner.name and own == engine for name, own in PRESETS)
 ]
 CASES = [*PRESETS, *OTHERS]
+
+
+def with_effect(algorithm, options):
+    """Return the options without those of C, tol, loss and memory that the algorithm does not have."""
+    lacks = {"C", "tol", "loss", "memory"} - ALGORITHMS[algorithm].common if algorithm in ALGORITHMS else set()
+    return {name: value for name, value in options.items() if name not in lacks}

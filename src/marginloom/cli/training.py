@@ -80,7 +80,9 @@ class TrainingOptions:
     ] = None
     max_iter: Annotated[
         int | None,
-        typer.Option("--max-iter", metavar="N", help="Passes at most. [default 100; online learners 10]"),
+        typer.Option(
+            "--max-iter", metavar="N", help="Passes at most. [default 100; online learners 10, one-slack and bcfw 500]"
+        ),
     ] = None
     threads: ThreadsOption = 1
     memory: Annotated[

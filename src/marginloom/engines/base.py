@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +77,10 @@ class Engine(Configured):
     def least_threads(self) -> int:
         """Return how many threads it needs with its parameters."""
         return self.minimum_threads
+
+    def settled(self, n_threads: int, n_examples: int) -> Self:
+        """Return it with the parameters that follow from threads and examples, where none were given."""
+        return self
 
     @classmethod
     def loses(cls, learner: Configured | type[Configured]) -> list[Parameter]:

@@ -34,7 +34,8 @@ C : float, optional
 tol : float, optional
     Certified relative gap at which a learner with a dual stops; by default {DEFAULT_TOL}.
 max_iter : int, optional
-    Passes at most; by default 100 for learners with a dual and 10 for the others.
+    Passes at most; by default 10 for learners without a dual, 500 for one-slack and bcfw, and 100 for the others, of
+    which ``"auto"`` allows 1,000 for classes where a pass is short.
 loss : {"squared_hinge", "hinge"}, optional
     Loss of the slack; by default the learner's own.
 n_threads : int
