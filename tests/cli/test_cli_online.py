@@ -84,9 +84,12 @@ def test_rules_of_convergence_end_a_run(corpus, tmp_path, option, reason):
         (["--algorithm", "ipm", "--sharding", "random"], "sharding must be shuffled or contiguous, not 'random'"),
         (["--algorithm", "mira", "--qp-sweeps", "0"], "qp_sweeps must be a whole number from 1"),
         (["--algorithm", "sgd", "--eta0", "-1"], "eta0 must be a number, 0 or more"),
-        (["--algorithm", "sgd", "--variant", "pa"], "--variant is not an option of sgd"),
+        (["--algorithm", "sgd", "--variant", "pa"], "sgd has no parameter 'variant' (--variant on"),
         (["--algorithm", "sgd", "--loss", "squared_hinge"], "the learner sgd has the loss hinge"),
-        (["--algorithm", "dcd-ssvm", "--stop-separated"], "--stop-separated is not an option of dcd-ssvm"),
+        (
+            ["--algorithm", "dcd-ssvm", "--stop-separated"],
+            "dcd-ssvm has no parameter 'stop_separated' (--stop-separated on",
+        ),
         (["--algorithm", "perceptron", "--stop-unchanged", "-1"], "stop_unchanged must be a number, 0 or more"),
     ],
 )
