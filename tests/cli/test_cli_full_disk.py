@@ -59,8 +59,7 @@ def test_full_disk_under_the_checkpoint_is_one_warning_and_the_model_is_written(
     assert done.exit_code == 0
     assert done.stderr.count("\n") == 1
     assert done.stderr.startswith(f"marginloom: warning: cannot write '{tmp_path / 'run' / FILE_NAME}'")
-    assert names_in(tmp_path) == ["m", "run"]
-    assert names_in(tmp_path / "run") == []
+    assert names_in(tmp_path) == ["m"]
 
 
 @needs_full_device

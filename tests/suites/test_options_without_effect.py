@@ -169,8 +169,8 @@ def test_the_command_line_warns_in_a_line_that_quiet_does_not_hide(tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"learner": {"eta": 1}}, r"no learner has a parameter 'eta' \(did you mean 'eta0'\?\)"),
-        ({"engine": {"shard": 1}}, r"no engine has a parameter 'shard' \(did you mean 'shards'\?\)"),
+        ({"learner": {"eta": 1}}, r"there is no parameter 'eta' \(did you mean 'eta0'\?\) of any learner"),
+        ({"engine": {"shard": 1}}, r"there is no parameter 'shard' \(did you mean 'shards'\?\) of any engine"),
         ({"engine": "sharded"}, r"there is no engine 'sharded' \(did you mean 'shared'\?\)"),
         ({"engine": {"name": "sharded"}}, r"there is no engine 'sharded'"),
         ({"learner": {"eta0": -1}}, "eta0 must be a number, 0 or more, not -1"),

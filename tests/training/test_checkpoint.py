@@ -388,10 +388,13 @@ def test_kill_in_the_middle_of_a_write_leaves_the_checkpoint_before(tmp_path):
     assert list((tmp_path / "run").iterdir()) == []
 
 
+@pytest.mark.parametrize("made_before", [False, True])
 @pytest.mark.parametrize("interval", [0, 3600], ids=["with checkpoints", "too short for one"])
-def test_the_folder_stays_and_the_checkpoint_does_not(tmp_path, interval):
+def test_the_folder_stays_if_it_was_there_or_had_a_checkpoint(tmp_path, interval, made_before):
+    if made_before:
+        (tmp_path / "run").mkdir()
     fit(tagger(), checkpoint=Checkpoint(tmp_path / "run", interval=interval))
-    assert list((tmp_path / "run").iterdir()) == []
+    assert [path.name for path in tmp_path.rglob("*")] == (["run"] if made_before or interval == 0 else [])
 
 
 def test_a_folder_that_was_made_for_a_refused_run_does_not_stay(tmp_path):

@@ -206,3 +206,25 @@ def test_auto_keeps_to_the_learner_of_the_state_that_it_starts_from():
     classifier.fit(X, y)
     assert classifier.algorithm_ == "newton"
     assert classifier.certificate_.gap <= 0.01
+
+
+def test_auto_asks_for_the_algorithm_of_a_state_without_duals():
+    X, y = wide()
+    classifier = MulticlassClassifier("averaged-perceptron", warm_start=True).fit(X, y)
+    said = r"^the state to start from is one of the learner perceptron, .*; name the algorithm that the state is of"
+    with pytest.raises(InputError, match=said) as caught:
+        classifier.set_params(algorithm="auto").fit(X, y)
+    assert "dcd" not in str(caught.value)
+    assert classifier.set_params(algorithm="averaged-perceptron").fit(X, y).n_iter_ == 10
+
+
+@pytest.mark.parametrize("algorithm", [name for name, preset in ALGORITHMS.items() if preset.learner.kind == "dual"])
+def test_auto_goes_on_from_the_duals_of_every_learner(algorithm):
+    X, y = wide()
+    X = X[:, :30]
+    make = MulticlassClassifier
+    if ALGORITHMS[algorithm].engine.needs:
+        make, y = MultilabelClassifier, np.eye(5, dtype=np.uint8)[y]
+    estimator = make(algorithm, warm_start=True, n_threads=2, max_iter=3).fit(X, y)
+    estimator.set_params(algorithm="auto").fit(X, y)
+    assert ALGORITHMS[estimator.algorithm_].learner.name == ALGORITHMS[algorithm].learner.name

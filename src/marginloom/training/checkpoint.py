@@ -291,7 +291,9 @@ class Checkpoint:
         self.is_behind = False
 
     def remove(self) -> None:
-        """Remove the checkpoint, and what killed processes left of theirs; the folder stays, also if it was made here.
+        """Remove the checkpoint, and what killed processes left of theirs.
+
+        The folder stays, unless it was made for a run that has not written a checkpoint.
 
         `InputError` if another run uses the folder.
         """
@@ -300,7 +302,6 @@ class Checkpoint:
         with self.in_use():
             self.path.unlink(missing_ok=True)
             self.remove_leftovers()
-            self._lock.folder_is_used = True
 
     def remove_leftovers(self) -> None:
         """Remove the incomplete files of processes that were killed while they wrote a checkpoint."""

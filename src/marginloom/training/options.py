@@ -100,7 +100,8 @@ def _check_declared(role: str, given: Any, known: Declared) -> None:
             continue
         if name not in known:
             raise InputError(
-                f"no {role} has a parameter {name!r}{suggestion(name, known)}; there are: {listed([*known])}"
+                f"there is no parameter {name!r}{suggestion(name, known)} of any {role}; 'marginloom algorithms NAME' "
+                "shows those of an algorithm"
             )
         kinds = [parameter.kind for _, parameter in known[name]]
         checked(name, value, next((kind for kind in kinds if KINDS[kind].accepts(value)), kinds[0]))

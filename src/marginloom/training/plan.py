@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom.algorithms import ALGORITHMS, Algorithm
+from marginloom.errors import InputError
 from marginloom.learners import Objective
 from marginloom.parameters import checked
 from marginloom.tasks.base.choice import Choice, Circumstances
@@ -135,8 +136,13 @@ def _choice(task: Task, spec: RunSpec) -> Choice:
     choice = task.choose(Circumstances(spec.loss, resolve_threads(spec.n_threads), bool(spec.reproducible)))
     if spec.warm_start is None or ALGORITHMS[choice.algorithm].learner.name == spec.warm_start.learner:
         return choice
-    same = [name for name, preset in ALGORITHMS.items() if preset.learner.name == spec.warm_start.learner]
-    return Choice(same[0], "the learner of the state to start from") if same else choice
+    for name, preset in ALGORITHMS.items():
+        if preset.learner.name == spec.warm_start.learner and preset.learner.kind == "dual":
+            return Choice(name, "the learner of the state to start from")
+    raise InputError(
+        f"the state to start from is one of the learner {spec.warm_start.learner}, and auto takes another one for this "
+        "task; name the algorithm that the state is of (--algorithm, or algorithm= in Python)"
+    )
 
 
 def _seed(random_state: RandomSource | None) -> int:
