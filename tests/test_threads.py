@@ -10,6 +10,7 @@ import pytest
 from support.chain_tasks import make_task
 from support.custom_chains import Watched, at_call
 from support.oracles import TinyChains
+from support.pairs import with_effect
 
 from marginloom import InputError
 from marginloom.algorithms import ALGORITHMS
@@ -42,7 +43,9 @@ def threads_of_this_process():
 @every_pair
 def test_times_of_every_thread_add_up_to_the_pass(algorithm, engine):
     task = make_task(TinyChains(2, sentences=60), "valued")
-    result = train(task, algorithm=algorithm, engine=engine, n_threads=3, tol=1e-12, max_iter=3)
+    result = train(
+        task, algorithm=algorithm, engine=engine, n_threads=3, max_iter=3, **with_effect(algorithm, {"tol": 1e-12})
+    )
     total = 0.0
     for row in result.trace.rows:
         threads = row["threads"]
@@ -61,7 +64,9 @@ def test_times_of_every_thread_add_up_to_the_pass(algorithm, engine):
 def test_no_time_of_a_pass_is_missing(algorithm, engine):
     calls = []
     task = Watched(lambda: calls.append(time.perf_counter()))
-    result = train(task, algorithm=algorithm, engine=engine, n_threads=3, tol=1e9, max_iter=1)
+    result = train(
+        task, algorithm=algorithm, engine=engine, n_threads=3, max_iter=1, **with_effect(algorithm, {"tol": 1e9})
+    )
     between = calls[result.inferences - 1] - calls[0]  # calls of the certificate follow
     for thread in result.trace.rows[0]["threads"]:
         assert sum(thread.values()) >= between
@@ -82,7 +87,8 @@ def test_exception_in_any_thread_reaches_the_caller_with_its_text(algorithm, eng
     def fail():
         raise KeyError("no such word: zebra")
 
-    options = {"algorithm": algorithm, "engine": engine, "n_threads": n_threads, "tol": 1e-300, "max_iter": 100}
+    options = {"algorithm": algorithm, "engine": engine, "n_threads": n_threads, "max_iter": 100}
+    options |= with_effect(algorithm, {"tol": 1e-300})
     before = threads_of_this_process()
     with pytest.raises(KeyError, match="zebra") as caught:
         train(Watched(at_call(45, fail)), **options)

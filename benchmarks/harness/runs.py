@@ -15,7 +15,7 @@ from harness.clocks import Watch
 from harness.package import Task, loss_of, primal, relative_gap
 from harness.peers import LINEAR_SVC, OutOfTimeError
 from harness.problem import Problem
-from marginloom import Callback, Result, train
+from marginloom import ALGORITHMS, Callback, Result, train
 
 COARSE_GAP, FINE_GAP = 0.01, 0.001
 #: Passes that are measured in any case.
@@ -163,13 +163,13 @@ def _run_ours(task: Task, problem: Problem, settings: Settings) -> Record:
     """Train, recording every pass; what is recorded beyond the trace is not timed."""
     watch = Watch(settings.budget, settings.clock)
     measurements = _Measurements(task, problem, settings)
+    objective = {"C": settings.C, "loss": settings.loss, "tol": settings.tol}
+    has = ALGORITHMS[settings.algorithm].common
     result = train(
         task,
         algorithm=settings.algorithm,
-        C=settings.C,
-        loss=settings.loss,
+        **{name: value for name, value in objective.items() if name in has},
         max_iter=settings.max_iter,
-        tol=settings.tol,
         n_threads=settings.threads,
         learner=dict(settings.learner) or None,
         engine=dict(settings.engine) or None,

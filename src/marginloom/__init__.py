@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from marginloom.errors import MarginloomError as MarginloomError
     from marginloom.errors import MemoryWarning as MemoryWarning
     from marginloom.errors import ModelFileError as ModelFileError
+    from marginloom.errors import OptionWarning as OptionWarning
     from marginloom.errors import ScoreWarning as ScoreWarning
     from marginloom.io.crfsuite import read_crfsuite as read_crfsuite
     from marginloom.io.crfsuite import write_crfsuite as write_crfsuite
@@ -52,6 +53,7 @@ _HOMES = {
     "MarginloomError": "marginloom.errors",
     "MemoryWarning": "marginloom.errors",
     "ModelFileError": "marginloom.errors",
+    "OptionWarning": "marginloom.errors",
     "PassiveAggressive": "marginloom.learners",
     "Perceptron": "marginloom.learners",
     "ProgressBar": "marginloom.training.callbacks",

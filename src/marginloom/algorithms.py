@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from marginloom.engines import (
@@ -34,7 +33,7 @@ from marginloom.learners import (
     PassiveAggressive,
     Perceptron,
 )
-from marginloom.parameters import Configured, option_text
+from marginloom.parameters import Configured, listed, option_name, option_text, suggestion
 
 AnyConfigured = TypeVar("AnyConfigured", bound=Configured)
 
@@ -51,16 +50,28 @@ class Algorithm:
     learner: Learner
     engine: Engine
 
-    def uses(self, name: str) -> bool:
-        """Tell whether its learner has a parameter that its engine has use for.
+    @property
+    def common(self) -> frozenset[str]:
+        """Which of the options C, tol, loss and memory have an effect.
 
         Examples
         --------
-        >>> ALGORITHMS["dcd-ssvm"].uses("k_best"), ALGORITHMS["perceptron"].uses("k_best")
-        (True, False)
+        >>> sorted(ALGORITHMS["sgd"].common)
+        ['C', 'loss']
         """
-        known = {parameter.name for parameter in self.learner.parameters()}
-        return name in known - self.engine.ignores
+        return self.learner.common - self.engine.ignores
+
+    @property
+    def whole_name(self) -> str:
+        """Its name, with that of the engine where this is not its own.
+
+        Examples
+        --------
+        >>> find_algorithm("bcfw").whole_name, find_algorithm("bcfw", engine="master-worker").whole_name
+        ('bcfw', 'bcfw on the engine master-worker')
+        """
+        own = ALGORITHMS[self.name].engine.name
+        return self.name if self.engine.name == own else f"{self.name} on the engine {self.engine.name}"
 
 
 ALGORITHMS: dict[str, Algorithm] = {
@@ -214,7 +225,7 @@ def check_engine(name: Any) -> None:
     >>> check_engine("serial")
     """
     if not isinstance(name, str) or name not in ENGINES:
-        raise InputError(f"there is no engine {name!r}{_suggestion(name, ENGINES)}; there are: {', '.join(ENGINES)}")
+        raise InputError(f"there is no engine {name!r}{suggestion(name, ENGINES)}; there are: {', '.join(ENGINES)}")
 
 
 def engines_that_lose(learner: Learner | type[Learner], parameter: str) -> list[str]:
@@ -235,7 +246,7 @@ def _put_together(
         raise InputError("auto chooses when there is a task to choose for: train with it, or name an algorithm")
     if not isinstance(name, str) or name not in ALGORITHMS:
         raise InputError(
-            f"there is no algorithm {name!r}{_suggestion(name, ALGORITHMS)}; there are: {', '.join(ALGORITHMS)}"
+            f"there is no algorithm {name!r}{suggestion(name, ALGORITHMS)}; there are: {', '.join(ALGORITHMS)}"
         )
     preset = ALGORITHMS[name]
     if not isinstance(learner, Learner):
@@ -260,7 +271,7 @@ def _check_options(algorithm: Algorithm) -> None:
     lost = {p.name: p.neutral for p in engine.loses(learner) if given[p.name] != p.neutral}
     if not lost:
         return
-    values = _listed([f"{name}={given[name]}" for name in lost])
+    values = listed([f"{name}={given[name]}" for name in lost])
     options = " ".join(option_text(name, neutral) for name, neutral in lost.items())
     others = [name for name in learner.engines if not lost.keys() & {p.name for p in ENGINES[name].loses(learner)}]
     raise InputError(
@@ -274,11 +285,7 @@ def _brought(algorithm: Algorithm, names: Iterable[str]) -> str:
     preset = ALGORITHMS[algorithm.name].learner
     brought = [name for name in names if getattr(preset, name) == getattr(algorithm.learner, name)]
     verb = "comes" if len(brought) == 1 else "come"
-    return f" ({_listed(brought)} {verb} with {algorithm.name})" if brought else ""
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    return f" ({listed(brought)} {verb} with {algorithm.name})" if brought else ""
 
 
 def _chosen_engine(algorithm: str, preset: Engine, given: str | Mapping[str, Any] | None) -> Engine:
@@ -308,12 +315,7 @@ def _with_parameters(
     for name in given:
         if name not in known:
             raise InputError(
-                f"{algorithm} has no parameter {name!r}{_suggestion(name, known)}; "
-                f"its {role} has: {', '.join(known) or 'none'}"
+                f"{algorithm} has no parameter {name!r} ({option_name(str(name))} on the command line)"
+                f"{suggestion(name, known)}; its {role} has: {', '.join(known) or 'none'}"
             )
     return dataclasses.replace(preset, **given)
-
-
-def _suggestion(name: str, known: Collection[str]) -> str:
-    close = difflib.get_close_matches(str(name), known, n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""

@@ -29,6 +29,10 @@ class OutputWarning(UserWarning):
     """A file that a run does not depend on cannot be written, so the run goes on without it."""
 
 
+class OptionWarning(UserWarning):
+    """An option that was given has no effect, since what ``auto`` has chosen does not have it."""
+
+
 class MemoryWarning(UserWarning):
     """Work needs more than half of the memory that the process may have."""
 

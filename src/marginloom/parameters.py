@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import math
 import numbers
-from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -119,6 +120,29 @@ def option_text(name: str, value: Any) -> str:
     return f"{option_name(name)} {value:g}" if isinstance(value, float) else f"{option_name(name)} {value}"
 
 
+def suggestion(name: Any, known: Collection[str]) -> str:
+    """Return the known name that is close to one that is not known, in words; nothing if none is.
+
+    Examples
+    --------
+    >>> suggestion("sweep", ["sweeps", "delta"])
+    " (did you mean 'sweeps'?)"
+    """
+    close = difflib.get_close_matches(str(name), known, n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def listed(names: Sequence[str], last: str = "and") -> str:
+    """Return names as one says them, `last` before the last one.
+
+    Examples
+    --------
+    >>> listed(["C", "tol", "loss"])
+    'C, tol and loss'
+    """
+    return f" {last} ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
 def checked(name: str, value: Any, kind: str) -> Any:
     """Return the value as a plain number or bool; raise `InputError`, in one sentence, if it is not of that kind.
 
@@ -159,3 +183,15 @@ class Configured:
         """Yield the declared parameters in order."""
         for field in dataclasses.fields(cls):
             yield Parameter(field.name, field.default, **field.metadata)
+
+
+Declared: TypeAlias = dict[str, list[tuple[type[Configured], Parameter]]]
+
+
+def declared(owners: Iterable[type[Configured]]) -> Declared:
+    """Collect the parameters of learners or engines by name, each with those that have it."""
+    found: Declared = {}
+    for owner in owners:
+        for parameter in owner.parameters():
+            found.setdefault(parameter.name, []).append((owner, parameter))
+    return found

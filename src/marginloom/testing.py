@@ -84,6 +84,7 @@ def check_task(
     """
     if not isinstance(task, CustomTask) or task.Y is None:
         raise InputError("check_task takes a CustomTask with right outputs (Y)")
+    checked("raise_error", raise_error, "switch")
     trials = checked("trials", trials, "positive count")
     random = np.random.default_rng(checked("random_state", random_state, "seed"))
     chosen = np.arange(len(task.X))

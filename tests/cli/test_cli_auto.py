@@ -38,10 +38,10 @@ def test_options_of_the_chosen_learner_and_engine_can_be_given(corpus, tmp_path)
     assert json.loads(done.stdout)["engine"] == "master-worker"
 
 
-def test_options_that_the_chosen_learner_has_not_are_refused(corpus, tmp_path):
-    done = train(corpus, tmp_path, "--eta0", "0.5", code=1)
-    assert "dcd-ssvm has no parameter 'eta0'" in done.stderr
-    assert not (tmp_path / "model").exists()
+def test_options_that_the_chosen_learner_does_not_have_are_told_in_a_line(corpus, tmp_path):
+    done = train(corpus, tmp_path, "--tol", "0.1", "--eta0", "0.5", "--quiet")
+    said = "eta0 (--eta0) has no effect: auto has chosen dcd-ssvm, which has no eta0"
+    assert done.stderr == f"marginloom: warning: {said}\n"
 
 
 def test_training_without_its_tolerance_is_told_in_a_line(corpus, tmp_path):

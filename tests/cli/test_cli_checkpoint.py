@@ -4,6 +4,7 @@ import signal
 import time
 
 import pytest
+from support.pairs import tolerance
 from support.program import TIMEOUT, fails, json_lines, last_json, names_in, refuses, run, start
 from typer.testing import CliRunner
 
@@ -12,7 +13,8 @@ from marginloom.cli.app import app
 from marginloom.tasks.sequence.model import SequenceModel
 from marginloom.training.checkpoint import FILE_NAME, Snapshot
 
-FOREVER = ["--max-iter", "1000000000", "--tol", "1e-300"]
+ENDLESS = ["--max-iter", "1000000000"]
+FOREVER = [*ENDLESS, "--tol", "1e-300"]
 
 
 def command(corpus, model, *options):
@@ -39,7 +41,7 @@ def stopped_in_the_middle(arguments, folder, by=signal.SIGKILL, passes=2):
 def finish(corpus, model, folder, *options):
     """Resume with three passes more than the checkpoint has, and train the same without an interruption."""
     passes = Snapshot.load(folder / FILE_NAME).progress["iteration"] + 3
-    limits = ["--max-iter", str(passes), "--tol", "1e-300", "--json", *options]
+    limits = ["--max-iter", str(passes), "--json", *(options or ["--tol", "1e-300"])]
     trace, whole = model.with_name("trace"), model.with_name("whole")
     resumed = run(*command(corpus, model, *limits, "--trace", trace, "--checkpoint", folder, "--resume"))
     uninterrupted = run(*command(corpus, whole, *limits))
@@ -58,19 +60,19 @@ def finish(corpus, model, folder, *options):
 @pytest.mark.parametrize("algorithm", ["dcd-ssvm", "averaged-perceptron"])
 @pytest.mark.parametrize("patience", [False, True], ids=["to the end", "best pass"])
 def test_killed_program_resumes_to_the_same_bits(corpus, tmp_path, algorithm, patience):
-    options = ["--algorithm", algorithm]
+    options = ["--algorithm", algorithm, *tolerance(algorithm, 1e-300)]
     if patience:
         options += ["--dev", corpus / "dev.conll", "--patience", "1000000"]
     folder = tmp_path / "run"
-    stopped_in_the_middle(command(corpus, tmp_path / "m", *FOREVER, *options), folder)
+    stopped_in_the_middle(command(corpus, tmp_path / "m", *ENDLESS, *options), folder)
     assert not (tmp_path / "m").exists()
     finish(corpus, tmp_path / "m", folder, *options)
 
 
 @pytest.mark.parametrize("algorithm", ["dcd-ssvm", "averaged-perceptron"])
 def test_interrupted_program_resumes_to_the_same_bits(corpus, tmp_path, algorithm):
-    folder, options = tmp_path / "run", ["--algorithm", algorithm]
-    said = stopped_in_the_middle(command(corpus, tmp_path / "m", *FOREVER, *options), folder, by=signal.SIGINT)
+    folder, options = tmp_path / "run", ["--algorithm", algorithm, *tolerance(algorithm, 1e-300)]
+    said = stopped_in_the_middle(command(corpus, tmp_path / "m", *ENDLESS, *options), folder, by=signal.SIGINT)
     assert "--resume goes on from the last whole pass" in said
     assert (tmp_path / "m").exists()
     finish(corpus, tmp_path / "m", folder, *options)

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.full_disk import FULL, needs_full_device
+from support.pairs import tolerance
 from support.program import PROGRAM, TIMEOUT, environment, json_lines, last_json, names_in, run, start
 
 from marginloom.tasks.sequence.datasets import make_tagging, write_conll
@@ -191,9 +192,10 @@ def pressed_in(function, *arguments, presses=1, by=(signal.SIGINT, 130)):
     return done
 
 
-def pressed(function, corpus, model, *options, **how):
+def pressed(function, corpus, model, *options, algorithm="dcd-ssvm", **how):
     files = ("train", "tag", corpus / "train.conll", "--dev", corpus / "dev.conll", "--model", model)
-    return pressed_in(function, *files, "--max-iter", "3", "--tol", "1e-12", "--json", *options, **how)
+    limits = ("--max-iter", "3", *tolerance(algorithm, 1e-12))
+    return pressed_in(function, *files, "--algorithm", algorithm, *limits, "--json", *options, **how)
 
 
 @pytest.mark.parametrize("algorithm", ["ms-dcd", "averaged-perceptron"])
@@ -213,7 +215,7 @@ def pressed(function, corpus, model, *options, **how):
 )
 def test_model_is_saved_wherever_ctrl_c_falls(corpus, tmp_path, algorithm, function, passes):
     model = tmp_path / "m"
-    done = pressed(function, corpus, model, "--algorithm", algorithm, "--threads", "2")
+    done = pressed(function, corpus, model, "--threads", "2", algorithm=algorithm)
     assert f"interrupted after {passes} passes; the model in {model} is usable" in done.stderr
     assert last_json(done)["iterations"] == passes
     assert SequenceModel.load(model).settings["iterations"] == passes

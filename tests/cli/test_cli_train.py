@@ -166,7 +166,7 @@ def test_text_for_readers_names_gap_scores_and_model(corpus, tmp_path):
 
 
 def test_quiet_says_nothing(corpus, tmp_path):
-    done = train(corpus, tmp_path / "m", "--quiet", "--algorithm", "perceptron", "--C", "2")
+    done = train(corpus, tmp_path / "m", "--quiet", "--algorithm", "perceptron")
     assert done.stdout == done.stderr == ""
 
 

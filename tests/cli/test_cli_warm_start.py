@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.pairs import tolerance
 from support.program import fails, json_lines, last_json, names_in, run
 
 from marginloom.tasks.sequence.datasets import make_tagging, write_conll
@@ -35,7 +36,7 @@ def test_warm_start_does_not_begin_at_nothing(corpus, tmp_path, model):
 @pytest.mark.parametrize("algorithm", ["dcd-ssvm", "dcd-light", "perceptron", "averaged-perceptron"])
 def test_interrupted_halfway_and_continued_is_the_same_as_in_one_go(corpus, tmp_path, algorithm):
     """The state has everything: random state, duals or averages."""
-    path, common = corpus / "train.conll", ["--algorithm", algorithm, "--tol", "1e-12", "--save-state"]
+    path, common = corpus / "train.conll", ["--algorithm", algorithm, *tolerance(algorithm, 1e-12), "--save-state"]
     train(path, tmp_path / "whole", *common, "--max-iter", "6")
     train(path, tmp_path / "half", *common, "--max-iter", "3")
     train(path, tmp_path / "rest", *common, "--max-iter", "3", "--warm-start", tmp_path / "half")

@@ -110,10 +110,12 @@ def test_a_state_of_a_larger_c_becomes_one_of_a_smaller(loss):
 
 def test_what_it_cannot_learn_is_refused():
     shared = MultilabelTask(X, Y, 19)
-    with pytest.raises(InputError, match="label-dcd needs a slack of its own for every decision"):
+    with pytest.raises(InputError, match="the engine columns needs a slack of its own for every decision"):
         run(shared, "squared_hinge")
     tree = MultilabelTask(X, Y, 19, pairs=[(0, 1)])
-    with pytest.raises(InputError, match="label-dcd needs outputs that are made of independent yes-or-no decisions"):
+    with pytest.raises(
+        InputError, match=r"needs outputs that are made of independent yes-or-no .*here labels interact"
+    ):
         run(tree, "hinge")
     with pytest.raises(InputError, match=r"does not honour shrinking=0\.1"):
         run(task_of("hinge"), "hinge", learner={"shrinking": 0.1})

@@ -6,6 +6,7 @@ from support.chain_tasks import make_task
 from support.custom_chains import EnumeratedChains
 from support.online import candidates, margin_programme
 from support.oracles import TinyChains
+from support.pairs import with_effect
 
 from marginloom import InputError, find_algorithm
 from marginloom.engines import Minibatch
@@ -101,7 +102,7 @@ def test_mira_solves_one_programme_over_a_batch(m, k, loss_scale):
 def test_batches_of_one_are_the_serial_engine_to_the_bit(batched, serial, learner, n_threads):
     chains = TinyChains(1, sentences=40, labels=4, max_length=6, integers=False)
     task = make_task(chains, "valued")
-    options = {"C": C, "max_iter": 4, "random_state": 7, "learner": learner}
+    options = with_effect(serial, {"C": C, "max_iter": 4, "random_state": 7, "learner": learner})
     one = train(task, algorithm=batched, n_threads=n_threads, engine={"batch_size": 1}, **options)
     other = train(task, algorithm=serial, **options)
     assert one.weights.tobytes() == other.weights.tobytes()
@@ -116,7 +117,8 @@ def test_batches_of_one_are_the_serial_engine_to_the_bit(batched, serial, learne
 def test_any_number_of_threads_gives_the_same_bits(algorithm, learner, representation):
     chains = TinyChains(2, sentences=150, labels=4, max_length=7, integers=False)
     task = make_task(chains, representation)
-    options = {"algorithm": algorithm, "C": C, "learner": learner, "max_iter": 3, "engine": {"batch_size": 17}}
+    options = {"algorithm": algorithm, "learner": learner, "max_iter": 3, "engine": {"batch_size": 17}}
+    options |= with_effect(algorithm, {"C": C})
     alone = train(task, n_threads=1, **options)
     for threads in (2, 3, 16):
         together = train(task, n_threads=threads, **options)
@@ -143,7 +145,8 @@ def test_seed_fixes_the_batches():
 def test_task_in_plain_python_trains_as_the_native_one_does(algorithm):
     chains = TinyChains(3, sentences=12, max_length=3)
     native_task = make_task(chains, "indicators")
-    options = {"algorithm": algorithm, "max_iter": 3, "n_threads": 3, "C": C, "engine": {"batch_size": 4}}
+    options = {"algorithm": algorithm, "max_iter": 3, "n_threads": 3, "engine": {"batch_size": 4}}
+    options |= with_effect(algorithm, {"C": C})
     native = train(native_task, **options)
     custom = train(EnumeratedChains(chains), **options)
     assert custom.updates == native.updates > 0

@@ -6,6 +6,7 @@ from support.chain_tasks import make_task
 from support.custom_chains import EnumeratedChains, Majority, Watched, at_call, votes
 from support.online import candidates
 from support.oracles import TinyChains
+from support.pairs import with_effect
 
 from marginloom import CustomTask, InputError, _core, find_algorithm
 from marginloom.engines import Mixing, Subsample
@@ -68,7 +69,7 @@ def test_weights_after_every_pass_equal_a_replay(algorithm, representation, inne
     train(
         task,
         algorithm=algorithm,
-        C=0.3,
+        **with_effect(algorithm, {"C": 0.3}),
         learner={"averaged": averaged},
         engine=engine,
         max_iter=7,

@@ -67,7 +67,7 @@ def test_every_online_learner_has_the_rules(algorithm, learner):
 @pytest.mark.parametrize(("algorithm", "learner"), ONLINE)
 def test_a_warm_start_repeats_an_uninterrupted_run(algorithm, learner):
     chains = TinyChains(4, sentences=30, max_length=6, integers=False)
-    options = {"algorithm": algorithm, "C": 0.1, "learner": learner, "random_state": 3}
+    options = {"algorithm": algorithm, "learner": learner, "random_state": 3}
     whole = train(make_task(chains, "valued"), max_iter=6, **options)
     half = train(make_task(chains, "valued"), max_iter=3, keep_state=True, **options)
     rest = train(make_task(chains, "valued"), max_iter=3, warm_start=half.state, **options)

@@ -162,7 +162,8 @@ def test_weight_zero_drops_and_other_weights_are_factors_of_the_cost():
 
 
 def test_needs_follow_the_parameters():
-    task = SimpleNamespace(name="simple", core=SimpleNamespace(capabilities=["gold"]))
+    core = SimpleNamespace(capabilities=["gold"])
+    task = SimpleNamespace(core=core, why_it_lacks=lambda need: "the task simple has none")
     check_needs(task, find_algorithm("mira"))
     with pytest.raises(InputError, match="kbest-mira needs k-best inference, and the task simple has none"):
         check_needs(task, find_algorithm("kbest-mira"))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support.chain_tasks import make_task
 from support.oracles import TinyChains, WholeDual
+from support.pairs import with_effect
 
 from marginloom.training.train import train
 
@@ -93,7 +94,7 @@ def test_certificate_does_not_depend_on_the_number_of_threads():
 @pytest.mark.parametrize("algorithm", ["dcd-ssvm", "averaged-perceptron"])
 def test_warm_start_repeats_an_uninterrupted_run(algorithm):
     chains = TinyChains(4, sentences=30, max_length=6)
-    options = {"algorithm": algorithm, "C": C, "tol": 1e-12}
+    options = with_effect(algorithm, {"algorithm": algorithm, "C": C, "tol": 1e-12})
     whole = train(make_task(chains, "valued"), max_iter=6, **options)
     half = train(make_task(chains, "valued"), max_iter=3, keep_state=True, **options)
     rest = train(make_task(chains, "valued"), max_iter=3, warm_start=half.state, **options)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.chain_tasks import make_task
 from support.oracles import SLOW, TinyChains, WholeDual
-from support.pairs import GENERAL
+from support.pairs import GENERAL, with_effect
 from support.small_tasks import taught_trees
 
 from marginloom.algorithms import ALGORITHMS
@@ -64,9 +64,7 @@ def test_learners_of_one_objective_end_at_the_same_optimum(problem, algorithm, l
         task,
         algorithm=algorithm,
         learner=learner,
-        loss=loss,
-        C=C,
-        tol=5e-4,
+        **with_effect(algorithm, {"loss": loss, "C": C, "tol": 5e-4}),
         max_iter=SLOW.get(algorithm, 1_000),
         n_threads=2,
         sample_weight=weights,

@@ -8,7 +8,7 @@ from support.chain_tasks import make_task
 from support.custom_chains import Majority, votes
 from support.duals import DUAL_VARIANTS, REPEATABLE, train
 from support.oracles import TinyChains
-from support.pairs import GENERAL
+from support.pairs import GENERAL, with_effect
 from support.small_tasks import taught_trees
 from support.treebanks import TinyTrees
 
@@ -89,7 +89,8 @@ def test_examples_of_weight_0_do_not_count(algorithm, learner):
     kept = copy.copy(chains)
     chosen = np.flatnonzero(weights)
     kept.X, kept.y, kept.lengths = [chains.X[i] for i in chosen], [chains.y[i] for i in chosen], chains.lengths[chosen]
-    options = {"algorithm": algorithm, "learner": learner, "max_iter": 5, "tol": 1e-9, "engine": {"shuffle": False}}
+    options = {"algorithm": algorithm, "learner": learner, "max_iter": 5, "engine": {"shuffle": False}}
+    options |= with_effect(algorithm, {"tol": 1e-9})
     if ALGORITHMS[algorithm].learner.name == "fsmo":
         options["learner"] = {"batch": 2, **learner}
     if ALGORITHMS[algorithm].engine.name == "shared":

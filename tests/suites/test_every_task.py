@@ -1,11 +1,12 @@
 """Every algorithm, on every engine that its learner has, on every task: one suite for all."""
 
 import itertools
+import re
 
 import numpy as np
 import pytest
 from support.killing import KillAfter, Killed
-from support.pairs import CASES
+from support.pairs import CASES, with_effect
 from support.small_tasks import SMALL, C
 
 from marginloom import Checkpoint, InputError
@@ -29,19 +30,24 @@ def small(request):
 def options(algorithm, engine, **others):
     shards = {"shards": 3} if engine in ("mixing", "subsample") else {}  # the examples are too few for the default
     threads = max(2, ENGINES[engine].minimum_threads)
-    return {"algorithm": algorithm, "engine": {"name": engine, **shards}, "C": C, "n_threads": threads, **others}
+    asked = {"algorithm": algorithm, "engine": {"name": engine, **shards}, "C": C, "n_threads": threads, **others}
+    return with_effect(algorithm, asked)
 
 
 def refuses(task, algorithm, engine):
     """Check that what needs something that the task does not have is refused, naming both sides."""
     learner = ALGORITHMS[algorithm].learner
-    needs = learner.all_needs() | ENGINES[engine]().needs_with(next(iter(learner.losses), None))
-    missing = sorted(needs - set(task.core.capabilities))
-    if not missing:
-        return False
-    with pytest.raises(InputError, match=f"{algorithm} needs {NEEDS[missing[0]]}, and the task {task.name} has none"):
-        train(task, **options(algorithm, engine))
-    return True
+    has = set(task.core.capabilities)
+    for side, needs in (
+        (algorithm, learner.all_needs()),
+        (f"the engine {engine}", ENGINES[engine]().needs_with(next(iter(learner.losses), None))),
+    ):
+        for missing in sorted(needs - has):
+            said = f"{side} needs {NEEDS[missing]}, and {task.why_it_lacks(missing)}"
+            with pytest.raises(InputError, match=f"^{re.escape(said)}$"):
+                train(task, **options(algorithm, engine))
+            return True
+    return False
 
 
 def learns(result, small):

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from support.pairs import GENERAL
+from support.pairs import GENERAL, with_effect
 from support.places import ROOT
 
 from marginloom import DCD, Callback, InputError, find_algorithm
@@ -152,8 +152,7 @@ def run(name, option, engine, value=None):
         algorithm=PRESET_OF[name],
         learner=LEARNERS[name](**given),
         engine={"name": engine, **shards},
-        C=change.C,
-        tol=1e-12,
+        **with_effect(PRESET_OF[name], {"C": change.C, "tol": 1e-12}),
         max_iter=5000 if waits else change.max_iter,
         # One thread of shared makes the same steps in every run.
         n_threads=1 if engine == "shared" else max(2, ENGINES[engine].minimum_threads),

@@ -14,3 +14,14 @@ OTHERS = [
     if not any(ALGORITHMS[name].learner.name == learner.name and own == engine for name, own in PRESETS)
 ]
 CASES = [*PRESETS, *OTHERS]
+
+
+def with_effect(algorithm, options):
+    """Return the options without those of C, tol, loss and memory that the algorithm does not have."""
+    lacks = {"C", "tol", "loss", "memory"} - ALGORITHMS[algorithm].common if algorithm in ALGORITHMS else set()
+    return {name: value for name, value in options.items() if name not in lacks}
+
+
+def tolerance(algorithm, gap):
+    """Return what gives the algorithm that tolerance on the command line, nothing if it has none."""
+    return ["--tol", str(gap)] if "tol" in ALGORITHMS[algorithm].common else []

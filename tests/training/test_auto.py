@@ -85,11 +85,6 @@ def test_parameters_that_are_given_come_before_what_was_chosen(task):
     assert result.algorithm.engine.name == "master-worker"
 
 
-def test_parameters_that_the_chosen_algorithm_has_not_are_refused(task):
-    with pytest.raises(InputError, match="dcd-ssvm has no parameter 'eta0'"):
-        train(task, learner={"eta0": 0.5})
-
-
 def test_a_named_algorithm_stays_what_it_is(task):
     result = train(task, algorithm="dcd-light", n_threads=2)
     assert result.algorithm == find_algorithm("dcd-light")

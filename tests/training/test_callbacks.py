@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from support.pairs import with_effect
 
 from marginloom import Callback, EarlyStopping, InputError, ProgressBar, SequenceTagger, make_tagging
 
@@ -16,7 +17,8 @@ ALGORITHMS = ["dcd-ssvm", "dcd-light", "perceptron", "averaged-perceptron"]
 
 
 def words_tagger(algorithm="dcd-ssvm", **parameters):
-    return SequenceTagger(algorithm, **{"features": "words", "tol": 1e-9, "max_iter": 12, **parameters})
+    options = {"features": "words", "tol": 1e-9, "max_iter": 12, **parameters}
+    return SequenceTagger(algorithm, **with_effect(algorithm, options))
 
 
 class Recorder(Callback):

@@ -11,7 +11,10 @@ import threading
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
+from support.chain_tasks import make_task
 from support.killing import KillAfter, Killed
+from support.oracles import TinyChains
+from support.pairs import with_effect
 
 from marginloom import (
     Callback,
@@ -22,6 +25,7 @@ from marginloom import (
     SequenceTagger,
     State,
     make_tagging,
+    train,
 )
 from marginloom.io.model import CHECKPOINT, load_model, save_model
 from marginloom.training.checkpoint import LOCK_NAME, Snapshot
@@ -37,8 +41,8 @@ UNSEEN_PAIR = min(
 
 
 def tagger(algorithm="dcd-ssvm", **parameters):
-    max_iter = 40 if algorithm.startswith("dcd") else 6
-    return SequenceTagger(algorithm, **{"features": "words", "tol": 0.05, "max_iter": max_iter, **parameters})
+    options = {"features": "words", "tol": 0.05, "max_iter": 40 if algorithm.startswith("dcd") else 6, **parameters}
+    return SequenceTagger(algorithm, **with_effect(algorithm, options))
 
 
 def fit(estimator, **options):
@@ -382,6 +386,34 @@ def test_kill_in_the_middle_of_a_write_leaves_the_checkpoint_before(tmp_path):
     assert {NAME, LOCK_NAME} < left
     is_same(fit(tagger()), fit(tagger(), checkpoint=tmp_path / "run", resume=True), tmp_path)
     assert list((tmp_path / "run").iterdir()) == []
+
+
+@pytest.mark.parametrize("made_before", [False, True])
+@pytest.mark.parametrize("interval", [0, 3600], ids=["with checkpoints", "too short for one"])
+def test_the_folder_stays_if_it_was_there_or_had_a_checkpoint(tmp_path, interval, made_before):
+    if made_before:
+        (tmp_path / "run").mkdir()
+    fit(tagger(), checkpoint=Checkpoint(tmp_path / "run", interval=interval))
+    assert [path.name for path in tmp_path.rglob("*")] == (["run"] if made_before or interval == 0 else [])
+
+
+def test_a_folder_that_was_made_for_a_refused_run_does_not_stay(tmp_path):
+    with pytest.raises(InputError, match="perceptron has no tol"):
+        fit(SequenceTagger("perceptron", tol=0.1), checkpoint=tmp_path / "run")
+    with pytest.raises(InputError, match="sample_weight"):
+        fit(tagger(), checkpoint=tmp_path / "run", sample_weight=[1.0])
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("interval", [0, 3600], ids=["with checkpoints", "too short for one"])
+def test_train_leaves_a_checkpoint_that_was_written(tmp_path, interval):
+    task = make_task(TinyChains(1, sentences=12), "plain")
+    place = Checkpoint(tmp_path / "run", interval=interval)
+    result = train(task, tol=1e-9, max_iter=3, checkpoint=place)
+    assert result.iterations == 3
+    assert place.exists() == (interval == 0)
+    place.remove()
+    assert not place.exists()
 
 
 def test_folder_in_use_is_refused_to_other_fits(tmp_path):

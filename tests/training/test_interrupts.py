@@ -8,6 +8,7 @@ import pytest
 from support.chain_tasks import make_task
 from support.custom_chains import Watched, at_call
 from support.oracles import TinyChains
+from support.pairs import with_effect
 
 from marginloom import Callback, SequenceTagger
 from marginloom.training import train as training
@@ -75,7 +76,7 @@ def press_before(monkeypatch, owner, name, when=1):
 
 def check_interrupted(algorithm, *, iterations, **options):
     """Train three passes at most, and check the result of an interruption."""
-    settings = {"algorithm": algorithm, "n_threads": 2, "tol": 1e-12}
+    settings = with_effect(algorithm, {"algorithm": algorithm, "n_threads": 2, "tol": 1e-12})
     result = train(TASK, **settings, max_iter=3, keep_state=True, **options)
     assert result.stopped == "interrupted"
     assert result.iterations == len(result.trace.rows) == iterations
@@ -147,7 +148,7 @@ def test_ctrl_c_between_the_steps_of_a_run_loses_nothing(monkeypatch, tmp_path, 
 @pytest.mark.parametrize("n_threads", [2, 4])
 @pytest.mark.parametrize("action", [ctrl_c, raise_interrupt])
 def test_ctrl_c_in_inference_ends_training_in_or_after_the_pass(algorithm, n_threads, action):
-    options = {"algorithm": algorithm, "n_threads": n_threads, "tol": 1e-300}
+    options = with_effect(algorithm, {"algorithm": algorithm, "n_threads": n_threads, "tol": 1e-300})
     task = Watched(at_call(45, action))
     result = train(task, max_iter=10**6, keep_state=True, **options)
     assert result.stopped == "interrupted"

@@ -6,6 +6,7 @@ import pytest
 from support.chain_tasks import make_task
 from support.killing import KillAfter, Killed
 from support.oracles import TinyChains
+from support.pairs import with_effect
 
 from marginloom import Callback, Checkpoint, EarlyStopping
 from marginloom.training.train import train
@@ -44,7 +45,7 @@ def stopped_early(algorithm, learner, **others):
         learner=learner,
         evaluations=evaluations(),
         callbacks=[EarlyStopping(PATIENCE)],
-        **OPTIONS,
+        **with_effect(algorithm, OPTIONS),
         **others,
     )
 
@@ -58,8 +59,9 @@ def close(numbers, expected):
 @pytest.mark.parametrize(("algorithm", "learner"), ALGORITHMS)
 def test_the_certificate_is_in_the_row_of_the_pass_that_was_restored(tmp_path, algorithm, learner):
     result = stopped_early(algorithm, learner, trace_path=tmp_path / "t")
-    until_best = train(TASK, algorithm=algorithm, learner=learner, max_iter=BEST, **OPTIONS)
-    beyond = train(TASK, algorithm=algorithm, learner=learner, max_iter=LAST + 1, **OPTIONS)
+    options = {"algorithm": algorithm, "learner": learner, **with_effect(algorithm, OPTIONS)}
+    until_best = train(TASK, max_iter=BEST, **options)
+    beyond = train(TASK, max_iter=LAST + 1, **options)
     rows = result.trace.rows
     assert (result.stopped, result.iterations, result.weights_iteration) == ("early", LAST, BEST)
     close(objectives(rows[BEST - 1]), objectives(until_best.trace.rows[-1]))

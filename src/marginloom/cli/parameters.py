@@ -10,19 +10,12 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from marginloom.algorithms import (
-    ALGORITHMS,
-    Algorithm,
-    check_engine,
-    engines_that_lose,
-    find_algorithm,
-    find_preset,
-)
-from marginloom.errors import InputError
-from marginloom.learners import Learner
-from marginloom.parameters import KINDS, Configured, Parameter, checked, option_name
+from marginloom.algorithms import engines_that_lose
+from marginloom.engines import ENGINES
+from marginloom.learners import LEARNERS, Learner
+from marginloom.parameters import KINDS, Configured, Declared, Parameter, declared, option_name
 
-#: Parameters that are common options: ignored with a word, not refused, where an algorithm has none of that name.
+#: Parameters of learners that the short help shows too.
 COMMON = frozenset({"k_best"})
 
 _HELP_ALL = "help_all"
@@ -41,15 +34,15 @@ def with_options(command: Callable[..., None], declaration: type[Any], specific:
         Field that takes the parameters of learners and engines, by name, as far as they are given: there is an option
         for every one. Without a name there are none.
     """
-    declared = _declared() if specific else {}
+    parts = _declared() if specific else {}
     hints = get_type_hints(declaration, include_extras=True)
     fields = {field.name: field for field in dataclasses.fields(declaration) if field.name != specific}
 
     @functools.wraps(command)
     def wrapper(**given: Any) -> None:
         given.pop(_HELP_ALL, None)
-        own = {name: value for name, value in given.items() if name not in declared and name not in fields}
-        parameters = {name: given[name] for name in declared if given[name] is not None}
+        own = {name: value for name, value in given.items() if name not in parts and name not in fields}
+        parameters = {name: given[name] for name in parts if given[name] is not None}
         shared = {name: given[name] for name in fields}
         command(**own, options=declaration(**shared, **({specific: parameters} if specific else {})))
 
@@ -57,8 +50,8 @@ def with_options(command: Callable[..., None], declaration: type[Any], specific:
     options = [
         *(_keyword(name, hints[name], _default(field)) for name, field in fields.items()),
         *(parameter for parameter in signature.parameters.values() if parameter.name != "options"),
-        *(_keyword(name, _option(name, owners), None) for name, owners in declared.items()),
-        *([_keyword(_HELP_ALL, HelpAllOption, False)] if declared else []),
+        *(_keyword(name, _option(name, owners), None) for name, owners in parts.items()),
+        *([_keyword(_HELP_ALL, HelpAllOption, False)] if parts else []),
     ]
     wrapper.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
     wrapper.__annotations__ = {option.name: option.annotation for option in options}
@@ -73,48 +66,15 @@ def _default(field: dataclasses.Field[Any]) -> Any:
     return inspect.Parameter.empty if field.default is dataclasses.MISSING else field.default
 
 
-def choose(name: str, specific: dict[str, Any], ignored: Callable[[str], None], engine: str | None = None) -> Algorithm:
-    """Find the algorithm with its own options set; refuse options of others, and tell common ones that it has not."""
-    preset = find_preset(name, engine)
-    learner_has = {parameter.name for parameter in preset.learner.parameters()}
-    engine_has = {parameter.name for parameter in preset.engine.parameters()}
-    for key in specific.keys() - learner_has - engine_has:
-        if key in COMMON:
-            ignored(key)
-            continue
-        own = ", ".join(option_name(known) for known in sorted(learner_has | engine_has))
-        whole = name if engine is None else f"{name} on the engine {engine}"
-        raise InputError(f"{option_name(key)} is not an option of {whole}, which has {own}")
-    return find_algorithm(
-        name,
-        {key: value for key, value in specific.items() if key in learner_has},
-        {"name": preset.engine.name, **{key: value for key, value in specific.items() if key in engine_has}},
-    )
+def by_owner(specific: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the parameters of learners, and those of engines; no name is one of both."""
+    of_learners = declared(LEARNERS.values())
+    learner = {name: value for name, value in specific.items() if name in of_learners}
+    return learner, {name: value for name, value in specific.items() if name not in of_learners}
 
 
-def by_owner(specific: dict[str, Any], engine: str | None) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Return parameters of learners, of engines with the name of one if it is given, and common ones, all checked."""
-    declared = _declared()
-    for name, value in specific.items():
-        kinds = [parameter.kind for _, parameter in declared[name]]
-        checked(name, value, next((kind for kind in kinds if KINDS[kind].accepts(value)), kinds[0]))
-    if engine is not None:
-        check_engine(engine)
-    of_learners = {name for name in specific if any(issubclass(owner, Learner) for owner, _ in declared[name])}
-    learner = {name: value for name, value in specific.items() if name in of_learners - COMMON}
-    others = {name: value for name, value in specific.items() if name not in of_learners}
-    common = {name: value for name, value in specific.items() if name in COMMON}
-    return learner, others | ({} if engine is None else {"name": engine}), common
-
-
-def _declared() -> dict[str, list[tuple[type[Configured], Parameter]]]:
-    """Collect all parameters by name, with those that have them."""
-    owners = {type(part): None for algorithm in ALGORITHMS.values() for part in (algorithm.learner, algorithm.engine)}
-    declared: dict[str, list[tuple[type[Configured], Parameter]]] = {}
-    for owner in owners:
-        for parameter in owner.parameters():
-            declared.setdefault(parameter.name, []).append((owner, parameter))
-    return declared
+def _declared() -> Declared:
+    return declared([*LEARNERS.values(), *ENGINES.values()])
 
 
 def _option(name: str, owners: list[tuple[type[Configured], Parameter]]) -> Any:

@@ -28,7 +28,7 @@ _ENDS = {
 }
 
 
-def print_report(result: Result, files: Mapping[str, str | None], scores: Mapping[str, Any], C: float) -> None:
+def print_report(result: Result, files: Mapping[str, str | None], scores: Mapping[str, Any]) -> None:
     """Print the report of a training run.
 
     Parameters
@@ -39,8 +39,6 @@ def print_report(result: Result, files: Mapping[str, str | None], scores: Mappin
         What was written, by what it is: ``model`` and perhaps ``trace``.
     scores : mapping
         The scores of every set of examples.
-    C : float
-        The cost of slack that it was trained with.
     """
     for text in (_summary(result), _certificate(result)):
         print(textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False))
@@ -55,7 +53,7 @@ def print_report(result: Result, files: Mapping[str, str | None], scores: Mappin
     for name, path in files.items():
         if path is not None:
             print(f"{name:<6} {path}")
-    print("\n".join(_next_steps(str(files["model"]), "dev" in scores, result, C)))
+    print("\n".join(_next_steps(str(files["model"]), "dev" in scores, result)))
 
 
 def _certificate(result: Result) -> str:
@@ -99,13 +97,14 @@ def _summary(result: Result) -> str:
     return text
 
 
-def _next_steps(model: str, has_dev: bool, result: Result, C: float) -> list[str]:
+def _next_steps(model: str, has_dev: bool, result: Result) -> list[str]:
     """Return what to try next: use the model, and the one parameter that matters most."""
     steps = [
         f"marginloom predict {shlex.quote(model)} INPUT",
         f"marginloom inspect {shlex.quote(model)}",
     ]
     if result.certificate is not None:
+        C = result.trace.settings["C"]
         where = "compare the scores on --dev" if has_dev else "compare the scores with --dev FILE"
         steps.append(f"train again with --C {C / 10:g} and --C {C * 10:g}, and {where}")
     return [f"{'next' if place == 0 else '':<6} {step}" for place, step in enumerate(steps)]

@@ -6,14 +6,13 @@ import dataclasses
 import json
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
-from marginloom.algorithms import AUTO, Algorithm
 from marginloom.cli.common import (
     JsonOption,
     ThreadsOption,
@@ -24,29 +23,23 @@ from marginloom.cli.common import (
 )
 from marginloom.cli.ending import interrupted_exit_code
 from marginloom.cli.outputs import Outputs, Saved
-from marginloom.cli.parameters import COMMON, by_owner, choose, with_options
+from marginloom.cli.parameters import by_owner, with_options
 from marginloom.cli.report import print_report
 from marginloom.cli.standard_input import check_standard_input
 from marginloom.cli.streams import ReaderGone
-from marginloom.engines import Engine
-from marginloom.errors import InputError, OutputError, OutputWarning
+from marginloom.errors import InputError, OptionWarning, OutputError, OutputWarning
 from marginloom.io.files import StrPath
 from marginloom.io.overwriting import named_files
-from marginloom.learners import Learner
-from marginloom.memory import parse_size
-from marginloom.parameters import checked, option_name
+from marginloom.parameters import checked
 from marginloom.tasks.base.model import Model, Problem, fit_model
 from marginloom.training.callbacks import Callback, EarlyStopping, ProgressBar
 from marginloom.training.checkpoint import Checkpoint
-from marginloom.training.checks import check_loss, check_loss_name, check_reproducible, check_threads
 from marginloom.training.interrupts import watch_ctrl_c
+from marginloom.training.options import check_spec
 from marginloom.training.result import Result
 from marginloom.training.run import Run
 from marginloom.training.spec import RunParameters, RunSpec
 from marginloom.training.state import State
-
-#: Options that learners may or may not have a use for.
-COMMON_OPTIONS = ("C", "tol", "loss", "memory")
 
 MinCountOption = Annotated[
     int, typer.Option("--min-count", metavar="N", help="Leave out features seen less often in training.")
@@ -83,7 +76,9 @@ class TrainingOptions:
     ] = None
     max_iter: Annotated[
         int | None,
-        typer.Option("--max-iter", metavar="N", help="Passes at most. [default 100; online learners 10]"),
+        typer.Option(
+            "--max-iter", metavar="N", help="Passes at most. [default 100; online learners 10, one-slack and bcfw 500]"
+        ),
     ] = None
     threads: ThreadsOption = 1
     memory: Annotated[
@@ -128,7 +123,12 @@ class TrainingOptions:
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from the checkpoint in --checkpoint DIR, if there is one.")
     ] = False
-    quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")] = False
+    quiet: Annotated[
+        bool,
+        typer.Option(
+            "--quiet", help="Say nothing but errors, options without effect, and files that cannot be written."
+        ),
+    ] = False
     as_json: JsonOption = False
     #: Parameters of the learner and the engine, by name.
     specific: dict[str, Any] = dataclasses.field(default_factory=dict)
@@ -195,7 +195,8 @@ def run_training(
     """
     if options.quiet:
         warnings.simplefilter("ignore", UserWarning)
-        warnings.simplefilter("always", OutputWarning)
+        for category in (OptionWarning, OutputWarning):  # what was asked for and is not done
+            warnings.simplefilter("always", category)
     plan = _checked(options)
     plan.outputs.check([*options.files_to_read, *reads])
     checkpoint = plan.outputs.checkpoint
@@ -224,7 +225,7 @@ def _train(
                 seconds = {"read": reading_seconds, **result.seconds}
                 print(json.dumps(_summary(model, result, seconds, scores)), flush=True)
             elif not options.quiet:
-                print_report(result, {"model": saved.place, "trace": options.trace}, scores, plan.spec.C)
+                print_report(result, {"model": saved.place, "trace": options.trace}, scores)
         except (OSError, InputError, ReaderGone):
             # A closed terminal has interrupted the run too, and where a model is that had to go elsewhere must be said.
             if not interrupts.requested and not saved.failure:
@@ -248,46 +249,30 @@ def _say_interrupted(options: TrainingOptions, saved: Saved, checkpoint: Checkpo
 
 def _checked(options: TrainingOptions) -> _Plan:
     with usage_errors():
-        chosen = _named_algorithm(options)
-        for key in ("max_iter", "patience"):
-            if getattr(options, key) is not None:
-                checked(key, getattr(options, key), "positive count")
+        if options.patience is not None:
+            checked("patience", options.patience, "positive count")
         checked("seed", options.seed, "seed")
         checkpoint = _checkpoint(options.checkpoint, options.checkpoint_interval, options.resume)
         outputs = Outputs(options.model, options.trace, checkpoint)
         outputs.check_distinct()
-        spec = _spec(options, chosen, checkpoint)
-        _take_common_options(spec, options, chosen)
+        spec = _spec(options, checkpoint)
+        check_spec(spec)
     check_standard_input([path for _, path in options.files_to_read], options.resume)
     if options.patience is not None and options.dev is None:
         raise usage_error("--patience watches the score on --dev, which is not given")
     return _Plan(spec, outputs)
 
 
-def _named_algorithm(options: TrainingOptions) -> Algorithm | None:
-    """Return the algorithm, checked; None if it is to be chosen once the examples are known."""
-    name = options.algorithm
-    if name == AUTO:
-        return None
-    chosen = choose(name, options.specific, lambda key: note(_ignored(name, key), options.quiet), options.engine)
-    threads = check_threads(chosen, options.threads)
-    if options.reproducible:
-        check_reproducible(chosen, threads)
-    return chosen
-
-
-def _spec(options: TrainingOptions, chosen: Algorithm | None, checkpoint: Checkpoint | None) -> RunSpec:
-    common: dict[str, Any] = {}
-    learner: Mapping[str, Any] | Learner
-    engine: Mapping[str, Any] | Engine
-    if chosen is not None:
-        learner, engine = chosen.learner, chosen.engine
-    else:
-        learner, engine, common = by_owner(options.specific, options.engine)
+def _spec(options: TrainingOptions, checkpoint: Checkpoint | None) -> RunSpec:
+    learner, engine = by_owner(options.specific)
     return RunSpec(
         algorithm=options.algorithm,
+        C=options.C,
+        tol=options.tol,
+        loss=options.loss,
+        memory=options.memory,
         learner=learner,
-        engine=engine,
+        engine=engine if options.engine is None else {"name": options.engine, **engine},
         max_iter=options.max_iter,
         n_threads=options.threads,
         random_state=options.seed,
@@ -297,31 +282,7 @@ def _spec(options: TrainingOptions, chosen: Algorithm | None, checkpoint: Checkp
         trace_path=options.trace,
         checkpoint=checkpoint,
         resume=options.resume,
-        common=common,
     )
-
-
-def _take_common_options(spec: RunSpec, options: TrainingOptions, chosen: Algorithm | None) -> None:
-    """Check the common options and take them over, but for those that the algorithm does not use."""
-    unused = [] if chosen is None else _unused(options, chosen)
-    for name in unused:
-        note(_ignored(options.algorithm, name), options.quiet)
-    given = {name: getattr(options, name) for name in COMMON_OPTIONS if name not in unused}
-    if given.get("C") is not None:
-        spec.C = checked("C", options.C, "positive")
-    if given.get("tol") is not None:
-        spec.tol = checked("tol", options.tol, "positive")
-    if given.get("loss") is not None:
-        check_loss_name(options.loss)
-        spec.loss = options.loss if chosen is None else check_loss(chosen.learner, options.loss)
-    if given.get("memory") is not None:
-        spec.memory = parse_size("memory", options.memory)
-
-
-def _unused(options: TrainingOptions, algorithm: Algorithm) -> list[str]:
-    """Return the common options that were given and that an algorithm does not use."""
-    given = [name for name in COMMON_OPTIONS if getattr(options, name) is not None]
-    return [name for name in given if name not in algorithm.learner.common]
 
 
 def _prepare(checkpoint: Checkpoint, options: TrainingOptions) -> None:
@@ -333,26 +294,21 @@ def _prepare(checkpoint: Checkpoint, options: TrainingOptions) -> None:
 
 
 def _callbacks(options: TrainingOptions) -> list[Callback]:
-    callbacks: list[Callback] = [] if options.quiet else [_ChoiceNote(options), _MemoryNote(), ProgressBar()]
+    callbacks: list[Callback] = [] if options.quiet else [_ChoiceNote(), _MemoryNote(), ProgressBar()]
     if options.patience is not None:
         callbacks.append(EarlyStopping(options.patience))
     return callbacks
 
 
 class _ChoiceNote(Callback):
-    """Says before training which algorithm ``auto`` has chosen, and what it does not use."""
-
-    def __init__(self, options: TrainingOptions) -> None:
-        self._options = options
+    """Says before training which algorithm ``auto`` has chosen, or had chosen when the checkpoint's run began."""
 
     def before_training(self, run: Run) -> None:
         if run.choice is None:
             return
         bits = "" if run.algorithm.engine.gives_same_bits(run.n_threads) else "; not the same bits every time"
-        note(f"auto: {run.algorithm.name} ({run.choice.reason}{bits})")
-        given = [name for name in self._options.specific if name in COMMON and not run.algorithm.uses(name)]
-        for name in _unused(self._options, run.algorithm) + given:
-            note(_ignored(run.algorithm.name, name))
+        before = "; chosen before the checkpoint" if run.iteration else ""
+        note(f"auto: {run.algorithm.name} ({run.choice.reason}{bits}{before})")
 
 
 class _MemoryNote(Callback):
@@ -360,10 +316,6 @@ class _MemoryNote(Callback):
 
     def before_training(self, run: Run) -> None:
         note(run.memory.describe())
-
-
-def _ignored(algorithm: str, parameter: str) -> str:
-    return f"{algorithm} has no {parameter}: {option_name(parameter)} is ignored"
 
 
 def _checkpoint(folder: str | None, interval: float | None, resume: bool) -> Checkpoint | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +58,7 @@ class Engine(Configured):
     kinds: ClassVar[frozenset[str]]  # of learner that it can drive: "online", "dual"
     needs: ClassVar[frozenset[str]]  # of the task, keys of marginloom.learners.base.NEEDS
     honours: ClassVar[frozenset[str]]  # of the parameters by which learners ask for something, see Parameter.neutral
-    ignores: ClassVar[frozenset[str]] = frozenset()  # of the other parameters, which it has no use for
+    ignores: ClassVar[frozenset[str]] = frozenset()  # other parameters, and common options, that have no effect with it
     minimum_threads: ClassVar[int]
     paper: ClassVar[str] = ""  # that it comes from, if it has one of its own
 
@@ -77,6 +77,10 @@ class Engine(Configured):
     def least_threads(self) -> int:
         """Return how many threads it needs with its parameters."""
         return self.minimum_threads
+
+    def settled(self, n_threads: int, n_examples: int) -> Self:
+        """Return it with the parameters that follow from threads and examples, where none were given."""
+        return self
 
     @classmethod
     def loses(cls, learner: Configured | type[Configured]) -> list[Parameter]:

@@ -28,7 +28,7 @@ class Columns(Engine):
     kinds = frozenset({"dual"})
     needs = frozenset({"decisions"})
     honours = frozenset({"inner_passes", "averaged"})
-    ignores = frozenset({"delta", "k_best", "sweeps"})
+    ignores = frozenset({"delta", "k_best", "sweeps", "memory"})
     minimum_threads = 1
 
     def needs_with(self, loss: str | None) -> frozenset[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,12 +47,16 @@ class Mixing(Engine):
         """Return those of the round's start, and of every thread with its average."""
         return 1 + 2 * min(n_threads, self.shards or n_threads)
 
+    def settled(self, n_threads: int, n_examples: int) -> Self:
+        """Return it with as many shards as threads, and no more than examples, where their number was not given."""
+        return self if self.shards else dataclasses.replace(self, shards=max(1, min(n_threads, n_examples)))
+
     def build(self, job: Job) -> _core.Engine:
         """Make the native engine."""
         native = job.online(self.name, self.shuffle)
-        count = self.shards or max(1, min(job.n_threads, job.examples.size))
+        shards = self.settled(job.n_threads, job.examples.size).shards
         options = _core.MixingOptions(by_errors=self.mixing == "errors", inner_epochs=self.inner_epochs)
-        return _core.Mixing(native, _shards(job, count, self.sharding), options)
+        return _core.Mixing(native, _shards(job, shards, self.sharding), options)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -34,6 +34,10 @@ class Pipelined(Engine):
     honours = frozenset({"inner_passes", "shrinking", "rest", "averaged"})
     minimum_threads = 3
 
+    def least_threads(self) -> int:
+        """Return how many threads it needs: those that own weights, one that learns and one that multiplies."""
+        return max(self.minimum_threads, self.scorers + 2)
+
     def weight_copies(self, n_threads: int) -> int:
         """Return the room that inputs take while they are multiplied."""
         return 2 * (n_threads - 2)

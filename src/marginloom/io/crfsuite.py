@@ -24,6 +24,7 @@ from marginloom.io.files import StrPath, atomic_write, decode_utf8, read_bytes, 
 from marginloom.io.formats import CRFSUITE
 from marginloom.labels.numbered import NumberedLabels
 from marginloom.labels.written import written_labels
+from marginloom.parameters import checked
 
 __all__ = [
     "NAME_SEPARATOR",
@@ -197,6 +198,7 @@ def read_crfsuite(path: StrPath, *, weights: bool = False) -> tuple[Any, ...]:
     ...     read_crfsuite(path)
     ([[['w=the', 'bias'], {'w=dog': 1.0, 'length': 3.0}]], [['D', 'N']])
     """
+    checked("weights", weights, "switch")
     corpus = read_corpus([path])
     (table,) = corpus.tables
     labels = corpus.labels().values().tolist()

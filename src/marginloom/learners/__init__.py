@@ -11,10 +11,29 @@ from marginloom.learners.passive_aggressive import PassiveAggressive
 from marginloom.learners.perceptron import Perceptron
 from marginloom.learners.sgd import SGD
 
+#: All learners, by name.
+LEARNERS: dict[str, type[Learner]] = {
+    learner.name: learner
+    for learner in (
+        DCD,
+        NSlack,
+        CPD,
+        OneSlack,
+        FrankWolfe,
+        FSMO,
+        Newton,
+        Perceptron,
+        MIRA,
+        PassiveAggressive,
+        SGD,
+    )
+}
+
 __all__ = [
     "CPD",
     "DCD",
     "FSMO",
+    "LEARNERS",
     "MIRA",
     "SGD",
     "FrankWolfe",

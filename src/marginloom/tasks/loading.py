@@ -8,7 +8,7 @@ from typing import Any
 
 from marginloom.errors import InputError, ModelFileError
 from marginloom.io.files import StrPath
-from marginloom.io.model import task_of
+from marginloom.io.model import open_model
 from marginloom.tasks.registry import Registered, all_tasks, find_task
 
 
@@ -43,7 +43,7 @@ def load(path: StrPath, *, task: Any = None) -> Any:
     ...     load(path).predict([["the", "dog"]])
     [['DET', 'NOUN']]
     """
-    name = task_of(path)
+    name = str(open_model(path).task)
     registered = find_task(name)
     if registered is None:
         known = ", ".join(repr(other.file_name) for other in all_tasks())

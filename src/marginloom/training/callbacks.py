@@ -93,7 +93,7 @@ class EarlyStopping(Callback):
         self.evaluation_set = evaluation_set
         self.metric = metric
         self.min_delta = min_delta
-        self.restore_best = restore_best
+        self.restore_best: bool = checked("restore_best", restore_best, "switch")
 
     def before_training(self, run: Run) -> None:
         """Forget earlier runs and check that there is something to watch."""

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from marginloom.algorithms import ALGORITHMS
 from marginloom.errors import InputError, OutputError, OutputWarning
 from marginloom.io.files import StrPath, cannot_write, check_writable_target, temporary_prefix
 from marginloom.io.lock import FolderLock
 from marginloom.io.model import CHECKPOINT, MISFITS, Tensors, load_model, misfit, parse_json, save_model
 from marginloom.parameters import checked
+from marginloom.tasks.base.choice import Choice
 from marginloom.training.state import State
 from marginloom.training.trace import Row
 
@@ -104,6 +106,8 @@ class Snapshot:
         The trace so far.
     callbacks : list of tuple
         Class name and state of every callback that has one.
+    choice : Choice or None
+        What ``auto`` has chosen, if it was asked, so that the rest of the run does not depend on its threads.
     """
 
     identity: Identity
@@ -111,6 +115,7 @@ class Snapshot:
     progress: dict[str, Any]
     rows: list[Row]
     callbacks: list[tuple[str, dict[str, Any]]]
+    choice: Choice | None = None
 
     def save(self, path: Path) -> None:
         """Write the snapshot to a file, complete or not at all."""
@@ -118,6 +123,7 @@ class Snapshot:
             "identity": dataclasses.asdict(self.identity),
             "state": self.state.header(),
             "progress": self.progress,
+            "choice": None if self.choice is None else dataclasses.asdict(self.choice),
             "callbacks": [],
         }
         # The trace grows without limit, and a header must not.
@@ -169,7 +175,23 @@ class Snapshot:
             raise ValueError("the trace does not have one row for each pass")
         if not isinstance(identity.settings, dict) or not isinstance(identity.fingerprints, dict):
             raise ValueError("the settings have no names")
-        return cls(identity, State.from_parts(header["state"], tensors, "state."), progress, rows, callbacks)
+        state = State.from_parts(header["state"], tensors, "state.")
+        return cls(identity, state, progress, rows, callbacks, _choice_of(header.get("choice")))
+
+
+def _choice_of(stored: dict[str, Any] | None) -> Choice | None:
+    """Return what ``auto`` had chosen; None if it was not asked, or not stored, as in earlier versions."""
+    if stored is None:
+        return None
+    choice = Choice(**stored)
+    preset = ALGORITHMS[choice.algorithm]
+    if not isinstance(choice.reason, str) or not isinstance(choice.learner, dict):
+        raise ValueError("what auto has chosen has no reason or no parameters")
+    if choice.engine is not None and choice.engine not in preset.learner.engines:
+        raise ValueError(f"there is no engine {choice.engine!r} for {choice.algorithm}")
+    if choice.max_iter is not None:
+        checked("max_iter", choice.max_iter, "positive count")
+    return choice
 
 
 def _check_count(name: str, value: Any) -> None:
@@ -251,6 +273,14 @@ class Checkpoint:
                 "resume=True in Python), or remove it to start from the beginning"
             )
 
+    def unfinished(self, resume: bool) -> Snapshot | None:
+        """Return what to go on from, or None for a run from the beginning; `InputError` if neither is right.
+
+        Called while the folder is `in_use`.
+        """
+        self.prepare(resume)
+        return Snapshot.load(self.path) if self.exists() else None
+
     def write(self, snapshot: Snapshot) -> None:
         """Replace the checkpoint."""
         self.is_behind = True
@@ -261,7 +291,9 @@ class Checkpoint:
         self.is_behind = False
 
     def remove(self) -> None:
-        """Remove the checkpoint, and what killed processes left of theirs; the folder stays.
+        """Remove the checkpoint, and what killed processes left of theirs.
+
+        The folder stays, unless it was made for a run that has not written a checkpoint.
 
         `InputError` if another run uses the folder.
         """
@@ -293,23 +325,6 @@ class Saver:
         self._last = time.monotonic()
         self._has_warned = False
 
-    def folder_in_use(self) -> AbstractContextManager[None]:
-        """Keep other runs out of the folder, as `Checkpoint.in_use` does."""
-        return self._checkpoint.in_use()
-
-    def find(self, resume: bool) -> Snapshot | None:
-        """Return what to go on from, or None for a run from the beginning; `InputError` if neither is right.
-
-        Called while the folder is `Checkpoint.in_use`.
-        """
-        self._checkpoint.prepare(resume)
-        snapshot = None
-        if self._checkpoint.exists():
-            snapshot = Snapshot.load(self._checkpoint.path)
-            self._identity.check(self._checkpoint.path, snapshot.identity)
-        self._checkpoint.remove_leftovers()
-        return snapshot
-
     def restore_callbacks(self, snapshot: Snapshot) -> None:
         """Give the callbacks their state back."""
         own = [callback for callback in self._callbacks if callback.state()]
@@ -328,9 +343,9 @@ class Saver:
     def after_pass(self, run: Run) -> None:
         """Remember the run as it is now, and write it if it is time to."""
         states = [(type(callback).__name__, callback.state()) for callback in self._callbacks]
-        self._pending = Snapshot(
-            self._identity, run.state(), run.progress(), list(run.trace.rows), [pair for pair in states if pair[1]]
-        )
+        own = [pair for pair in states if pair[1]]
+        rows = list(run.trace.rows)
+        self._pending = Snapshot(self._identity, run.state(), run.progress(), rows, own, run.choice)
         if time.monotonic() - self._last >= self._checkpoint.interval:
             self.flush()
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marginloom.algorithms import ALGORITHMS, Algorithm
+from marginloom.engines import Engine
 from marginloom.errors import InputError
 from marginloom.learners import Learner
 from marginloom.learners.base import NEEDS
@@ -14,7 +15,7 @@ from marginloom.threads import resolve_threads
 
 
 def check_needs(task: Task, algorithm: Algorithm, loss: str | None = None) -> None:
-    """Raise `InputError`, naming both sides, if the algorithm with this loss needs something that the task has not.
+    """Raise `InputError`, naming both sides, if the learner or the engine needs something that the task has not.
 
     Examples
     --------
@@ -25,14 +26,32 @@ def check_needs(task: Task, algorithm: Algorithm, loss: str | None = None) -> No
     Traceback (most recent call last):
     marginloom.errors.InputError: perceptron needs examples with their right output, and the task sequence has none
     """
-    has = set(task.core.capabilities)
-    for need in sorted(algorithm.learner.all_needs() | algorithm.engine.needs_with(loss)):
-        if need not in has:
-            raise InputError(f"{algorithm.name} needs {NEEDS[need]}, and the task {task.name} has none")
+    _check_side(task, algorithm.name, algorithm.learner.all_needs())
+    check_engine_needs(task, algorithm.engine, loss)
 
 
-def check_reproducible(algorithm: Algorithm, n_threads: int) -> None:
-    """Raise `InputError` if the same seed does not give the same bits.
+def check_engine_needs(task: Task, engine: Engine, loss: str | None) -> None:
+    """Raise `InputError`, naming both sides, if the engine with this loss needs something that the task has not.
+
+    Examples
+    --------
+    >>> from marginloom.engines import Pipelined
+    >>> from marginloom.tasks.sequence.task import SequenceTask
+    >>> task = SequenceTask.from_lists([[[0]]], None, feature_count=1, label_count=2)
+    >>> check_engine_needs(task, Pipelined(), "hinge")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    marginloom.errors.InputError: the engine pipelined needs joint features that are products ...
+    """
+    _check_side(task, f"the engine {engine.name}", engine.needs_with(loss))
+
+
+def _check_side(task: Task, side: str, needs: frozenset[str]) -> None:
+    for need in sorted(needs - set(task.core.capabilities)):
+        raise InputError(f"{side} needs {NEEDS[need]}, and {task.why_it_lacks(need)}")
+
+
+def check_reproducible(algorithm: Algorithm, n_threads: int, *, named: bool = True) -> None:
+    """Raise `InputError` if the same seed does not give the same bits; `named` tells whether users named the algorithm.
 
     Examples
     --------
@@ -40,14 +59,18 @@ def check_reproducible(algorithm: Algorithm, n_threads: int) -> None:
     >>> check_reproducible(find_algorithm("shared-dcd"), n_threads=1)
     """
     if not algorithm.engine.gives_same_bits(n_threads):
+        engine = f"the engine {algorithm.engine.name}"
         raise InputError(
-            f"{algorithm.name} on the engine {algorithm.engine.name} does not give the same bits with {n_threads} "
-            "threads; train without --reproducible (reproducible=False in Python), or leave the algorithm to auto"
+            f"{f'{algorithm.name} on ' if named else ''}{engine} does not give the same bits with {n_threads} threads; "
+            "train without --reproducible (reproducible=False in Python), or leave the "
+            f"{'algorithm' if named else 'engine'} to auto"
         )
 
 
-def check_threads(algorithm: Algorithm, n_threads: int) -> int:
+def check_threads(algorithm: Algorithm, n_threads: int, *, named: bool = True) -> int:
     """Return the number of threads, all cores for -1; `InputError` that says what to do if the engine needs more.
+
+    `named` tells whether users named the algorithm.
 
     Examples
     --------
@@ -65,9 +88,11 @@ def check_threads(algorithm: Algorithm, n_threads: int) -> int:
         for name, preset in ALGORITHMS.items()
         if type(preset.learner) is type(algorithm.learner) and preset.engine.least_threads() <= threads
     ]
-    instead = f", or use {with_fewer[0]}" if with_fewer else ""
+    instead = f", or use {with_fewer[0]}" if named and with_fewer else ""
+    engine = f"engine {algorithm.engine.name}"
+    needs = f"needs at least {least} threads"
     raise InputError(
-        f"{algorithm.name} needs at least {least} threads for its engine {algorithm.engine.name}, and {given}; give "
+        f"{f'{algorithm.name} {needs} for its {engine}' if named else f'the {engine} {needs}'}, and {given}; give "
         f"--threads {least} (n_threads={least} in Python) or more{instead}"
     )
 

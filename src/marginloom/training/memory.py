@@ -102,7 +102,7 @@ def plan_memory(
     )
     given = None if budget is None else parse_size("memory", budget)
     require_memory("training", plan.needs, lambda: _way_out(task, algorithm, n_threads))
-    if "memory" not in learner.common:
+    if "memory" not in algorithm.common:
         return plan
     free = memory_beside(plan.needs)
     return dataclasses.replace(plan, working_sets=free // 2 if given is None else given)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from marginloom.algorithms import AUTO, Algorithm, find_algorithm, find_preset
+from marginloom.algorithms import ALGORITHMS, Algorithm
+from marginloom.errors import InputError
 from marginloom.learners import Objective
 from marginloom.parameters import checked
 from marginloom.tasks.base.choice import Choice, Circumstances
@@ -17,14 +17,14 @@ from marginloom.tasks.base.task import Task
 from marginloom.threads import resolve_threads
 from marginloom.training.checks import (
     check_loss,
-    check_loss_name,
     check_needs,
     check_reproducible,
     check_threads,
     checked_sample_weight,
 )
 from marginloom.training.memory import MemoryPlan, plan_memory
-from marginloom.training.spec import RandomSource, RunSpec
+from marginloom.training.options import check_spec, completed
+from marginloom.training.spec import DEFAULT_C, DEFAULT_TOL, RandomSource, RunSpec
 
 _DRAWN_BELOW = 2**31 - 1
 
@@ -68,8 +68,10 @@ class Plan:
         }
 
 
-def make_plan(task: Task, spec: RunSpec) -> Plan:
+def make_plan(task: Task, spec: RunSpec, choice: Choice | None = None) -> Plan:
     """Return what a run will do; `InputError` in one sentence if a value, a need or the memory forbids it.
+
+    `choice` is what ``auto`` has chosen before, for a run that goes on with it.
 
     Examples
     --------
@@ -78,27 +80,29 @@ def make_plan(task: Task, spec: RunSpec) -> Plan:
     >>> make_plan(task, RunSpec(algorithm="sgd")).max_iter
     10
     """
-    algorithm, choice = chosen_algorithm(task, spec)
+    algorithm, choice = chosen_algorithm(task, spec, choice)
     learner = algorithm.learner
     loss = check_loss(learner, spec.loss)
-    C = checked("C", spec.C, "positive")
-    tol = checked("tol", spec.tol, "positive")
+    C = DEFAULT_C if spec.C is None else checked("C", spec.C, "positive")
+    tol = DEFAULT_TOL if spec.tol is None else checked("tol", spec.tol, "positive")
     least_inferences = checked("least_inferences", spec.least_inferences, "count")
     passes = (choice and choice.max_iter) or learner.default_max_iter if spec.max_iter is None else spec.max_iter
     max_iter = checked("max_iter", passes, "positive count")
     seed = _seed(spec.random_state)
-    n_threads = check_threads(algorithm, spec.n_threads)
+    n_threads = check_threads(algorithm, spec.n_threads, named=choice is None)
     check_needs(task, algorithm, loss)
     if spec.reproducible:
-        check_reproducible(algorithm, n_threads)
+        check_reproducible(algorithm, n_threads, named=choice is None)
+    weights = checked_sample_weight(task.example_weights(spec.sample_weight), task.core.size, C)
+    examples = np.flatnonzero(weights).astype(np.uint64)
+    algorithm = dataclasses.replace(algorithm, engine=algorithm.engine.settled(n_threads, examples.size))
     keeps_state = spec.keep_state or spec.checkpoint is not None
     memory = plan_memory(task, algorithm, n_threads, spec.memory, keeps_state=keeps_state)
-    weights = checked_sample_weight(task.example_weights(spec.sample_weight), task.core.size, C)
     return Plan(
         algorithm,
         choice,
         Objective(C, loss or "", weights, memory.working_sets),
-        np.flatnonzero(weights).astype(np.uint64),
+        examples,
         tol,
         least_inferences,
         max_iter,
@@ -108,8 +112,10 @@ def make_plan(task: Task, spec: RunSpec) -> Plan:
     )
 
 
-def chosen_algorithm(task: Task, spec: RunSpec) -> tuple[Algorithm, Choice | None]:
-    """Return the algorithm of a run, and what ``auto`` has chosen if it was asked; given parameters come before that.
+def chosen_algorithm(task: Task, spec: RunSpec, choice: Choice | None = None) -> tuple[Algorithm, Choice | None]:
+    """Return the algorithm of a run, and what ``auto`` has chosen, now or before, if it was asked.
+
+    Parameters that were given come before those that were chosen.
 
     Examples
     --------
@@ -118,18 +124,25 @@ def chosen_algorithm(task: Task, spec: RunSpec) -> tuple[Algorithm, Choice | Non
     >>> chosen_algorithm(task, RunSpec(n_threads=2))[0].name
     'shared-dcd'
     """
-    if spec.algorithm != AUTO:
-        return find_algorithm(spec.algorithm, spec.learner, spec.engine), None
-    check_loss_name(spec.loss)
-    choice = task.choose(Circumstances(spec.loss, resolve_threads(spec.n_threads), spec.reproducible))
-    learner, engine = spec.learner, spec.engine
-    if learner is None or isinstance(learner, Mapping):
-        learner = {**choice.learner, **(learner or {})}
-        preset = find_preset(choice.algorithm, choice.engine)
-        learner |= {name: value for name, value in spec.common.items() if preset.uses(name)}
-    if choice.engine is not None and (engine is None or isinstance(engine, Mapping)):
-        engine = {"name": choice.engine, **(engine or {})}
-    return find_algorithm(choice.algorithm, learner, engine), choice
+    named = check_spec(spec)
+    if named is not None:
+        return named, None
+    choice = choice or _choice(task, spec)
+    return completed(task, spec, choice), choice
+
+
+def _choice(task: Task, spec: RunSpec) -> Choice:
+    """Let the task choose; a state to start from can go on with its own learner only."""
+    choice = task.choose(Circumstances(spec.loss, resolve_threads(spec.n_threads), bool(spec.reproducible)))
+    if spec.warm_start is None or ALGORITHMS[choice.algorithm].learner.name == spec.warm_start.learner:
+        return choice
+    for name, preset in ALGORITHMS.items():
+        if preset.learner.name == spec.warm_start.learner and preset.learner.kind == "dual":
+            return Choice(name, "the learner of the state to start from")
+    raise InputError(
+        f"the state to start from is one of the learner {spec.warm_start.learner}, and auto takes another one for this "
+        "task; name the algorithm that the state is of (--algorithm, or algorithm= in Python)"
+    )
 
 
 def _seed(random_state: RandomSource | None) -> int:

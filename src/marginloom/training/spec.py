@@ -20,17 +20,22 @@ from marginloom.training.state import State
 Evaluation: TypeAlias = Callable[[NDArray[np.float64]], dict[str, Any]]
 RandomSource: TypeAlias = "int | np.random.RandomState | np.random.Generator"
 
+#: What C and tol are where they are not given.
+DEFAULT_C, DEFAULT_TOL = 0.1, 0.01
+
 #: What is said of the fields of `RunParameters`, wherever they are parameters.
-PARAMETER_TEXT = """
+PARAMETER_TEXT = f"""
 algorithm : str
     How to train; ``marginloom algorithms`` lists the choices. ``"auto"`` chooses by the task, its size, the loss and
-    the threads, by a fixed rule.
-C : float
-    Cost of slack per example, in 1/2 |w|^2 + sum_i C_i loss(slack_i).
-tol : float
-    Certified relative gap at which a learner with a dual stops.
+    the threads, by a fixed rule. Leave out options that the algorithm does not have, or give None: any other value is
+    an `InputError`. With ``"auto"`` it is an `OptionWarning`, and the value has no effect.
+C : float, optional
+    Cost of slack per example, in 1/2 |w|^2 + sum_i C_i loss(slack_i); by default {DEFAULT_C}.
+tol : float, optional
+    Certified relative gap at which a learner with a dual stops; by default {DEFAULT_TOL}.
 max_iter : int, optional
-    Passes at most; by default 100 for learners with a dual and 10 for the others.
+    Passes at most; by default 10 for learners without a dual, 500 for one-slack and bcfw, and 100 for the others, of
+    which ``"auto"`` allows 1,000 for classes where a pass is short.
 loss : {"squared_hinge", "hinge"}, optional
     Loss of the slack; by default the learner's own.
 n_threads : int
@@ -50,11 +55,14 @@ learner, engine : mapping or ready object, optional
 
 @dataclasses.dataclass(kw_only=True, eq=False)
 class RunParameters:
-    """The part of a run that is chosen in advance and can be used again: estimators have it as their parameters."""
+    """The part of a run that is chosen in advance and can be used again: estimators have it as their parameters.
+
+    None stands for what was not given. Any other value was, also one that is the default: it must have an effect.
+    """
 
     algorithm: str = AUTO
-    C: float = 0.1
-    tol: float = 0.01
+    C: float | None = None
+    tol: float | None = None
     max_iter: int | None = None
     loss: str | None = None
     n_threads: int = 1
@@ -78,8 +86,6 @@ class RunSpec(RunParameters):
     trace_path: StrPath | None = None
     checkpoint: StrPath | Checkpoint | None = None
     resume: bool = False
-    #: Parameters of the learner that are for any algorithm: ``auto`` leaves them out if its choice has no use for them.
-    common: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def of(cls, parameters: RunParameters) -> RunSpec:

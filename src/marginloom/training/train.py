@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import nullcontext, suppress
 from typing import Concatenate, ParamSpec
 
@@ -14,11 +14,13 @@ from marginloom.engines import Job
 from marginloom.errors import InputError
 from marginloom.io.files import StrPath
 from marginloom.io.overwriting import refuse_same_outputs
+from marginloom.parameters import suggestion
 from marginloom.tasks.base.task import Task
 from marginloom.training.callbacks import Callback
 from marginloom.training.certificate import Certificate
-from marginloom.training.checkpoint import Identity, Saver, Snapshot, as_checkpoint
-from marginloom.training.interrupts import watch_ctrl_c
+from marginloom.training.checkpoint import Checkpoint, Identity, Saver, Snapshot, as_checkpoint
+from marginloom.training.interrupts import Interrupts, watch_ctrl_c
+from marginloom.training.options import check_spec
 from marginloom.training.plan import Plan, make_plan
 from marginloom.training.result import Result
 from marginloom.training.run import Run
@@ -34,16 +36,27 @@ def _taking_fields(
     """Let a function of a task and a spec take the fields of the spec as arguments instead."""
 
     def decorate(function: Callable[[Task, RunSpec], Result]) -> Callable[Concatenate[Task, Fields], Result]:
-        @functools.wraps(function)
-        def with_fields(task: Task, *args: Fields.args, **fields: Fields.kwargs) -> Result:
-            return function(task, spec_type(*args, **fields))
-
         task, fields = inspect.signature(function).parameters["task"], inspect.signature(spec_type).parameters
-        with_fields.__signature__ = inspect.Signature([task, *fields.values()])  # type: ignore[attr-defined]
+        signature = inspect.Signature([task, *fields.values()])
+
+        @functools.wraps(function)
+        def with_fields(task: Task, *args: Fields.args, **given: Fields.kwargs) -> Result:
+            try:  # or the error would be one of the spec, which nobody has called
+                signature.bind(task, *args, **given)
+            except TypeError as error:
+                raise TypeError(f"{function.__name__}() {error}{_close(given, fields)}") from None
+            return function(task, spec_type(*args, **given))
+
+        with_fields.__signature__ = signature  # type: ignore[attr-defined]
         with_fields.__doc__ = with_shared_texts(function.__doc__ or "", {"run parameters": PARAMETER_TEXT})
         return with_fields  # type: ignore[return-value]  # no field is called task
 
     return decorate
+
+
+def _close(given: Iterable[str], known: Collection[str]) -> str:
+    """Suggest a name for the first that is not known."""
+    return next((suggestion(name, known) for name in given if name not in known), "")
 
 
 @_taking_fields(RunSpec)
@@ -71,13 +84,12 @@ def train(task: Task, spec: RunSpec) -> Result:
     trace_path : path, optional
         JSON-lines file for the trace.
     checkpoint : path or Checkpoint, optional
-        Folder in which to save from time to time what the run needs to go on. The checkpoint stays there; call
-        `Checkpoint.remove` once the result is safe.
+        Folder in which to save from time to time what the run needs to go on. A checkpoint that was written stays
+        there; call `Checkpoint.remove` once the result is safe.
     resume : bool
-        Go on from the checkpoint, if there is one, which takes the place of `warm_start`. Everything but `tol`,
-        `max_iter` and `n_threads` must be as it was.
-    common : mapping
-        Parameters of the learner for whichever ``auto`` chooses, which may have no use for them.
+        Go on from the checkpoint, if there is one, which takes the place of `warm_start`. The problem, the algorithm
+        and its parameters, C, the loss, the seed and the evaluation sets must be as they were; `tol`, `max_iter`,
+        `n_threads`, `memory` and `trace_path` may change. ``"auto"`` goes on with the algorithm that it chose.
 
     Returns
     -------
@@ -96,13 +108,28 @@ def train(task: Task, spec: RunSpec) -> Result:
 
 def train_as(task: Task, spec: RunSpec) -> Result:
     """Train on a task as a spec says, see `train`."""
-    plan = make_plan(task, spec)
+    check_spec(spec)
+    place = _place(spec)
+    folder_in_use = nullcontext() if place is None else place.in_use()
+    with watch_ctrl_c() as interrupts, folder_in_use:
+        snapshot = None if place is None else place.unfinished(spec.resume)
+        plan = make_plan(task, spec, None if snapshot is None else snapshot.choice)
+        return _train(task, spec, plan, place, snapshot, interrupts)
+
+
+def _train(
+    task: Task,
+    spec: RunSpec,
+    plan: Plan,
+    place: Checkpoint | None,
+    snapshot: Snapshot | None,
+    interrupts: Interrupts,
+) -> Result:
+    """Run a plan, from the beginning or from where a snapshot was made."""
     learner = plan.algorithm.learner.build(task.core, plan.objective)
     engine = plan.algorithm.engine.build(Job(task.core, learner, plan.examples, plan.n_threads, plan.seed))
-    saver = _saver(task, spec, plan)
-    folder_in_use = nullcontext() if saver is None else saver.folder_in_use()
-    with watch_ctrl_c() as interrupts, folder_in_use, Trace(plan.settings(task)) as trace:
-        snapshot = saver.find(spec.resume) if saver is not None else None
+    with Trace(plan.settings(task)) as trace:
+        saver = None if place is None else _saver(task, spec, plan, place, snapshot)
         run = Run(task, plan, engine, spec.evaluations or {}, trace, interrupts)
         if snapshot is not None:
             run.resume(snapshot)
@@ -159,8 +186,8 @@ def _warn_of_gap(stopped: str, certificate: Certificate | None, plan: Plan) -> N
     )
 
 
-def _saver(task: Task, spec: RunSpec, plan: Plan) -> Saver | None:
-    """Return what saves the run, if there is a folder for that."""
+def _place(spec: RunSpec) -> Checkpoint | None:
+    """Return where the run is saved, if there is a folder for that."""
     if spec.checkpoint is None:
         if spec.resume:
             raise InputError("resume goes on from a checkpoint, and there is no folder for one; give checkpoint=")
@@ -168,8 +195,17 @@ def _saver(task: Task, spec: RunSpec, plan: Plan) -> Saver | None:
     place = as_checkpoint(spec.checkpoint)
     if spec.trace_path is not None:
         refuse_same_outputs([("trace_path", spec.trace_path), *(("checkpoint", path) for path in place.files)])
-    weights = plan.objective.instance_weights
-    return Saver(place, Identity.of_run(task, plan.settings(task), weights, spec.evaluations or {}), spec.callbacks)
+    return place
+
+
+def _saver(task: Task, spec: RunSpec, plan: Plan, place: Checkpoint, snapshot: Snapshot | None) -> Saver:
+    """Return what saves the run; `InputError` unless the snapshot, if there is one, is of the same run."""
+    weights, evaluations = plan.objective.instance_weights, spec.evaluations or {}
+    identity = Identity.of_run(task, plan.settings(task), weights, evaluations)
+    if snapshot is not None:
+        identity.check(place.path, snapshot.identity)
+    place.remove_leftovers()
+    return Saver(place, identity, spec.callbacks)
 
 
 def _run_with_callbacks(

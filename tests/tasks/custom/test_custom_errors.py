@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from support.custom_chains import Majority, votes
+from support.pairs import with_effect
 
 from marginloom import train
 from marginloom.training.callbacks import Callback
@@ -93,11 +94,12 @@ def test_keyboard_interrupt_of_a_method_ends_training_with_usable_weights(algori
 
     X, Y = votes()
     task = Interrupted(X, Y)
-    result = train(task, algorithm=algorithm, tol=1e-12, keep_state=True)
+    options = with_effect(algorithm, {"algorithm": algorithm, "tol": 1e-12})
+    result = train(task, keep_state=True, **options)
     assert result.stopped == "interrupted"
     assert result.iterations == 1
     assert result.weights.any()
-    again = train(task, algorithm=algorithm, tol=1e-12, max_iter=1, warm_start=result.state)
+    again = train(task, max_iter=1, warm_start=result.state, **options)
     assert again.iterations == 1
 
 

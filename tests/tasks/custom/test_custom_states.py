@@ -3,6 +3,7 @@
 import pytest
 from support.custom_chains import EnumeratedChains, Majority, tiny, votes
 from support.killing import KillAfter, Killed
+from support.pairs import with_effect
 
 from marginloom import Checkpoint, InputError, train
 
@@ -12,7 +13,7 @@ C = 0.7
 @pytest.mark.parametrize("algorithm", ["dcd-ssvm", "averaged-perceptron"])
 def test_a_run_resumed_from_its_checkpoint_ends_with_the_same_bits(algorithm, tmp_path):
     chains = tiny(sentences=10)
-    options = {"algorithm": algorithm, "C": C, "tol": 1e-12}
+    options = with_effect(algorithm, {"algorithm": algorithm, "C": C, "tol": 1e-12})
     whole = train(EnumeratedChains(chains), max_iter=6, **options)
     checkpoint = Checkpoint(tmp_path, interval=0)
     with pytest.raises(Killed):

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from sklearn.svm import LinearSVC
 from support.classes import TinyClasses
 from support.oracles import SLOW, WholeDual
+from support.pairs import with_effect
 
 from marginloom import Callback
 from marginloom.algorithms import ALGORITHMS
@@ -38,9 +39,7 @@ def test_learners_end_at_the_optimum_that_scipy_finds(problem, algorithm, learne
         task,
         algorithm=algorithm,
         learner=learner,
-        loss=loss,
-        C=C,
-        tol=5e-4,
+        **with_effect(algorithm, {"loss": loss, "C": C, "tol": 5e-4}),
         max_iter=SLOW.get(algorithm, 1_000),
         n_threads=2,
         sample_weight=weights,

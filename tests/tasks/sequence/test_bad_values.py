@@ -52,7 +52,6 @@ def test_value_that_is_neither_number_nor_string():
         ({"C": NAN}, "C must be a positive number, not nan"),
         ({"C": INF}, "C must be a positive number"),
         ({"C": "1"}, "C must be a positive number"),
-        ({"C": None}, "C must be a positive number"),
         ({"C": True}, "C must be a positive number"),
         ({"tol": 0}, "tol must be a positive number"),
         ({"tol": NAN}, "tol must be a positive number"),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.pairs import with_effect
 
 from marginloom import SequenceTagger, make_tagging
 
@@ -12,7 +13,7 @@ ALGORITHMS = ["dcd-ssvm", "dcd-light", "perceptron", "averaged-perceptron"]
 
 def fit(X, y, sample_weight=None, algorithm="dcd-ssvm", **parameters):
     options = {"features": "words", "C": 0.3, "tol": 1e-7, "max_iter": 20_000, **parameters}
-    return SequenceTagger(algorithm, **options).fit(X, y, sample_weight=sample_weight)
+    return SequenceTagger(algorithm, **with_effect(algorithm, options)).fit(X, y, sample_weight=sample_weight)
 
 
 def emissions(tagger):

@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy import sparse
+from support.pairs import with_effect
 
 from marginloom import InputError, SequenceTagger, make_tagging
 
@@ -222,7 +223,7 @@ def test_sentences_of_one_token():
 @pytest.mark.parametrize("algorithm", ["dcd-ssvm", "averaged-perceptron"])
 def test_empty_sentences_change_nothing(algorithm, start_end):
     X, y = [[], ["a", "b"], [], ["b"], []], [[], ["P", "Q"], [], ["Q"], []]
-    options = {"features": "words", "C": 1.0, "start_end": start_end}
+    options = with_effect(algorithm, {"features": "words", "C": 1.0, "start_end": start_end})
     tagger = SequenceTagger(algorithm, engine={"shuffle": False}, **options).fit(X, y)
     without = SequenceTagger(algorithm, engine={"shuffle": False}, **options).fit([X[1], X[3]], [y[1], y[3]])
     if algorithm == "dcd-ssvm":  # updates are shuffled too

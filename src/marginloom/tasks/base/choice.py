@@ -40,7 +40,7 @@ class Choice:
     reason : str
         Why, in a few words.
     learner : mapping
-        Parameters of the learner.
+        Parameters of the learner that differ from the preset's.
     engine : str or None
         Another engine than the preset's.
     max_iter : int or None

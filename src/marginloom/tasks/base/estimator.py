@@ -11,9 +11,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
+from marginloom.algorithms import ALGORITHMS
 from marginloom.documentation import with_shared_texts
 from marginloom.io.files import StrPath
 from marginloom.io.model import MISFITS, misfit
+from marginloom.parameters import checked
 from marginloom.tasks.base.model import Model, Problem, fit_model
 from marginloom.training.callbacks import Callback, ProgressBar
 from marginloom.training.certificate import Certificate
@@ -95,13 +97,15 @@ class Estimator(BaseEstimator, RunParameters):  # type: ignore[misc]
         and `KeyboardInterrupt` is raised: who fits in a loop wants to leave the loop.
         """
         fitted: Model | None = getattr(self, "model_", None)
+        goes_on = checked("warm_start", self.warm_start, "switch")
+        progress = [ProgressBar()] if checked("verbose", self.verbose, "switch") else []
         place = None if checkpoint is None else as_checkpoint(checkpoint)
         spec = dataclasses.replace(
             RunSpec.of(self),
             sample_weight=sample_weight,
-            callbacks=[*([ProgressBar()] if self.verbose else []), *callbacks],
-            warm_start=fitted.state if fitted is not None and self.warm_start else None,
-            keep_state=self.warm_start,
+            callbacks=[*progress, *callbacks],
+            warm_start=fitted.state if fitted is not None and goes_on else None,
+            keep_state=goes_on,
             checkpoint=place,
             resume=resume,
         )
@@ -169,7 +173,10 @@ class Estimator(BaseEstimator, RunParameters):  # type: ignore[misc]
 
 def _common_parameters(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the constructor's parameters that all estimators have, from the settings of a model."""
-    named = ("algorithm", "C", "tol", "max_iter", "loss")
+    named = {"algorithm", "C", "tol", "max_iter", "loss"}
+    preset = ALGORITHMS.get(settings.get("algorithm", ""))
+    if preset is not None:  # what it does not have would be an error in the next fit
+        named -= {"C", "tol", "loss"} - preset.learner.common
     return {
         "random_state": settings.get("seed", 0),
         "learner": {name: value for name, value in settings.get("learner", {}).items() if name != "name"} or None,

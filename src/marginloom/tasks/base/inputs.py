@@ -161,7 +161,7 @@ def _by_precision(
 
 
 def bias_of(fit_intercept: bool, intercept_scaling: float) -> float:
-    """Return the value of the feature for intercepts, 0 for none; `InputError` if it is not positive.
+    """Return the value of the feature for intercepts, 0 for none; `InputError` if one of them is something else.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def bias_of(fit_intercept: bool, intercept_scaling: float) -> float:
     (2.0, 0.0)
     """
     scaling: float = checked("intercept_scaling", intercept_scaling, "positive")
-    return scaling if fit_intercept else 0.0
+    return scaling if checked("fit_intercept", fit_intercept, "switch") else 0.0
 
 
 class RowTask(Task):

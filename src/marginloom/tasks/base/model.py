@@ -19,6 +19,7 @@ from marginloom.io.model import MISFITS, OpenedFile, Tensors, load_model, misfit
 from marginloom.tasks.base.task import Task
 from marginloom.tasks.registry import command_of
 from marginloom.training.certificate import Certificate
+from marginloom.training.options import check_spec
 from marginloom.training.result import Result
 from marginloom.training.spec import RunSpec
 from marginloom.training.state import State
@@ -224,6 +225,7 @@ def fit_model(
     tuple
         The model and the training run's result; its ``seconds`` also have ``features``, the time to encode.
     """
+    check_spec(spec)
     start = time.perf_counter()
     model, task, run = problem.prepare(spec)
     evaluations = {name: model.evaluator(labelled, run.n_threads) for name, labelled in (evaluation_sets or {}).items()}

@@ -66,6 +66,16 @@ class Task(ABC):
         """Return the algorithm that ``auto`` stands for: a fixed rule, which does not look at the clock."""
         return usual_choice(self.core.capabilities, circumstances)
 
+    def why_it_lacks(self, need: str) -> str:
+        """Say why a learner or an engine that needs this cannot have it: the rest of a sentence.
+
+        Parameters
+        ----------
+        need : str
+            A key of `marginloom.learners.base.NEEDS` that is not among the capabilities.
+        """
+        return f"the task {self.name} has none"
+
     def way_to_need_less(self) -> str:
         """Say what a user can do to have fewer weights."""
         return "take fewer features or labels"

@@ -87,7 +87,7 @@ class CustomTask(Task):
                 len(self.X),
                 self.dimension,
                 gold=self.Y is not None,
-                exact=bool(self.exact),
+                exact=checked(f"{type(self).__name__}.exact", self.exact, "switch"),
                 k_best=hasattr(self, "argmax_k_best"),
             )
         except ValueError as error:

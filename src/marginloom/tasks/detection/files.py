@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from marginloom.errors import InputError
 from marginloom.io.files import StrPath, atomic_write, open_binary, read_bytes
 from marginloom.labels.arrays import label_array
+from marginloom.parameters import checked
 
 __all__ = ["DetectionFile", "read_detections", "write_detections"]
 
@@ -94,6 +95,7 @@ def read_detections(path: StrPath, *, labelled: bool = True) -> DetectionFile:
     InputError
         If the file is missing, no such archive, damaged, or its arrays do not fit together.
     """
+    checked("labelled", labelled, "switch")
     name = os.fspath(path)
     if name == "-":
         with open_binary(name) as stream:

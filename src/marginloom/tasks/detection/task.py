@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from marginloom import _core
 from marginloom.errors import InputError
+from marginloom.parameters import checked
 from marginloom.tasks.base.choice import Choice, Circumstances
 from marginloom.tasks.base.task import Task
 from marginloom.tasks.detection.boxes import LossTables
@@ -66,7 +67,7 @@ class DetectionTask(Task):
         self._gold = None if gold is None else np.ascontiguousarray(gold, dtype=np.uint32).reshape(-1)
         self._sizes = [(int(height), int(width)) for height, width in sizes]
         self._label_count = label_count
-        self._bias = bias
+        self._bias: bool = checked("bias", bias, "switch")
         self._losses = LossTables([], np.zeros(0)) if losses is None else losses
         try:
             data = _core.DetectionData(
@@ -79,7 +80,7 @@ class DetectionTask(Task):
             )
             options = _core.DetectionOptions(
                 sizes=self._sizes,
-                bias=bias,
+                bias=self._bias,
                 loss_tables=self._losses.numbers,
                 losses=self._losses.losses,
                 overlap=overlap,

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from marginloom.algorithms import AUTO, Algorithm, find_algorithm
+from marginloom.algorithms import Algorithm
 from marginloom.errors import InputError
 from marginloom.io.model import Tensors
 from marginloom.labels.label_set import LabelSet
@@ -25,6 +25,7 @@ from marginloom.tasks.multilabel.metrics import multilabel_scores, scores_of_lab
 from marginloom.tasks.multilabel.task import MultilabelTask
 from marginloom.threads import resolve_threads
 from marginloom.training.checks import check_loss
+from marginloom.training.options import check_spec
 from marginloom.training.spec import RunSpec
 
 #: A label that is missing costs twice as much as one too many, so that it is predicted from a probability of a third
@@ -197,7 +198,7 @@ class MultilabelProblem(Problem[MultilabelModel]):
 
     def prepare(self, spec: RunSpec) -> Prepared[MultilabelModel]:
         """Give the labels numbers, and every label a slack of its own if nothing else is asked for."""
-        algorithm = None if spec.algorithm == AUTO else find_algorithm(spec.algorithm, spec.learner, spec.engine)
+        algorithm = check_spec(spec)
         loss = check_loss(DCD() if algorithm is None else algorithm.learner, spec.loss)
         labels, gold = learn_labels(self.training.labels)
         costs = _costs(labels, self.label_costs)
@@ -218,7 +219,7 @@ class MultilabelProblem(Problem[MultilabelModel]):
             "interactions": _stored_interactions(labels, pairs),
             "labels_per_slack": self.labels_per_slack,
         }
-        return Prepared(model, task, dataclasses.replace(spec, loss=loss, least_inferences=LEAST_INFERENCES))
+        return Prepared(model, task, dataclasses.replace(spec, least_inferences=LEAST_INFERENCES))
 
     def _labels_per_slack(self, algorithm: Algorithm | None, loss: str | None) -> int | None:
         """Return the number that was asked for, or one with which the objective is that of a binary SVM per label.

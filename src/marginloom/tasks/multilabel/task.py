@@ -182,6 +182,19 @@ class MultilabelTask(RowTask):
             raise InputError(f"sample_weight must have one number per row, {self._inputs.rows}, not {weights.shape}")
         return np.repeat(weights, self.core.size // max(self._inputs.rows, 1))
 
+    def why_it_lacks(self, need: str) -> str:
+        """Say what of the labels it is: their interactions, or their slacks."""
+        if need in ("factored", "decisions", "own-slacks") and self.pairs:
+            return "here labels interact (--interactions or --pair, interactions= in Python), so pairs have weights too"
+        if need == "factored":
+            return (
+                f"here the {self.n_labels} labels of a row do not share a slack: labels_per_slack is {self._part}; "
+                f"take the hinge loss, or give labels_per_slack={self.n_labels} (--labels-per-slack {self.n_labels})"
+            )
+        if need == "own-slacks":
+            return "here labels share a slack; take the hinge loss, or give labels_per_slack=1 (--labels-per-slack 1)"
+        return super().why_it_lacks(need)
+
     @property
     def n_features(self) -> int:
         """Number of columns of the inputs."""

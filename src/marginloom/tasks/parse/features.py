@@ -100,7 +100,9 @@ class ArcFeatureSet:
         self.hash_bits: int | None = None
         if hash_bits not in (AUTO, None):
             self.hash_bits = checked("hash_bits", hash_bits, "hash bits")
-        self.labelled, self.pos_column, self.xpos, self.n_threads = labelled, pos_column, xpos, n_threads
+        self.labelled: bool = checked("labelled", labelled, "switch")
+        self.xpos: bool = checked("xpos", xpos, "switch")
+        self.pos_column, self.n_threads = pos_column, n_threads
         self._lists = lists or Lists()
         self._templates = self._find_templates()
         self.label_count = 0

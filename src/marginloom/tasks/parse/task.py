@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from marginloom import _core
 from marginloom.errors import InputError
 from marginloom.memory import WEIGHT, require_memory
+from marginloom.parameters import checked
 from marginloom.tasks.base.task import Task
 from marginloom.tasks.parse.sentences import lengths_of
 
@@ -42,6 +43,9 @@ class TreeOptions:
     label_count: int = 0
     root_labels: Sequence[int] = ()
     other_labels: Sequence[int] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "projective", checked("projective", self.projective, "switch"))
 
 
 class Trees(NamedTuple):

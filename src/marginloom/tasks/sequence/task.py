@@ -13,6 +13,7 @@ from marginloom import _core
 from marginloom.errors import InputError
 from marginloom.features.base import Encoded
 from marginloom.memory import WEIGHT, check_weight_count
+from marginloom.parameters import checked
 from marginloom.tasks.base.task import Task
 
 
@@ -57,6 +58,7 @@ class SequenceTask(Task):
         self._label_count = label_count
         rows = _core.SequenceTask.weight_rows(encoded.feature_count, label_count)
         check_weight_count(rows, self.way_to_need_less)
+        start_end = checked("start_end", start_end, "switch")
         self._options = {"start_end": start_end, "label_costs": list(label_costs), "constraints": list(forbidden)}
         try:
             data = _core.SequenceData(

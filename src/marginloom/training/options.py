@@ -1,0 +1,175 @@
+"""Options that have no effect: an error with an algorithm that was named, a warning with ``auto``.
+
+An option was given if it is not None, in Python as on the command line; a value that is the default counts too. With a
+parameter that asks an engine for something, the value that asks for nothing is fine on every engine.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from marginloom.algorithms import ALGORITHMS, AUTO, Algorithm, check_engine, find_algorithm
+from marginloom.engines import ENGINES, Engine
+from marginloom.errors import InputError, OptionWarning
+from marginloom.learners import LEARNERS, Learner
+from marginloom.memory import parse_size
+from marginloom.parameters import KINDS, Declared, checked, declared, listed, option_name, suggestion
+from marginloom.tasks.base.choice import Choice
+from marginloom.tasks.base.task import Task
+from marginloom.threads import resolve_threads
+from marginloom.training.checks import (
+    check_engine_needs,
+    check_loss,
+    check_loss_name,
+    check_reproducible,
+    check_threads,
+)
+from marginloom.training.spec import RunSpec
+
+#: Options that some learners and engines do not have.
+COMMON = ("C", "tol", "loss", "memory")
+
+#: Numbers that may be left open, and what is always there.
+_OPTIONAL = {"C": "positive", "tol": "positive", "max_iter": "positive count"}
+_ALWAYS = {"least_inferences": "count", "reproducible": "switch", "keep_state": "switch", "resume": "switch"}
+
+
+def is_auto(algorithm: Any) -> bool:
+    """Tell whether the algorithm is to be chosen.
+
+    Examples
+    --------
+    >>> is_auto("auto"), is_auto(None)
+    (True, False)
+    """
+    return isinstance(algorithm, str) and algorithm == AUTO
+
+
+def check_spec(spec: RunSpec) -> Algorithm | None:
+    """Check what needs no task, and return the algorithm that was named; None if ``auto`` is to choose.
+
+    Examples
+    --------
+    >>> check_spec(RunSpec(algorithm="perceptron", tol=0.1))
+    Traceback (most recent call last):
+    marginloom.errors.InputError: perceptron has no tol (--tol): leave it out
+    """
+    for name, kind in (_OPTIONAL | _ALWAYS).items():
+        if name in _ALWAYS or getattr(spec, name) is not None:
+            checked(name, getattr(spec, name), kind)
+    check_loss_name(spec.loss)
+    if spec.memory is not None:
+        parse_size("memory", spec.memory)
+    if not is_auto(spec.algorithm):
+        return _named(spec)
+    resolve_threads(spec.n_threads)
+    _check_declared("learner", spec.learner, declared(LEARNERS.values()))
+    _check_declared("engine", spec.engine, declared(ENGINES.values()))
+    return None
+
+
+def _named(spec: RunSpec) -> Algorithm:
+    algorithm = find_algorithm(spec.algorithm, spec.learner, spec.engine)
+    unused = _unused_common(algorithm, spec)
+    if unused:
+        options = listed([option_name(name) for name in unused])
+        them = "it" if len(unused) == 1 else "them"
+        has = listed([f"no {name}" for name in unused])
+        raise InputError(f"{algorithm.whole_name} has {has} ({options}): leave {them} out")
+    check_loss(algorithm.learner, spec.loss)
+    n_threads = check_threads(algorithm, spec.n_threads)
+    if spec.reproducible:
+        check_reproducible(algorithm, n_threads)
+    return algorithm
+
+
+def _unused_common(algorithm: Algorithm, spec: RunSpec) -> list[str]:
+    return [name for name in COMMON if getattr(spec, name) is not None and name not in algorithm.common]
+
+
+def _check_declared(role: str, given: Any, known: Declared) -> None:
+    """Check parameters of a learner or an engine that is not known yet: one of them must have each."""
+    parameters = {"name": given} if isinstance(given, str) and role == "engine" else given
+    if not isinstance(parameters, Mapping):
+        return
+    for name, value in parameters.items():
+        if name == "name" and role == "engine":
+            check_engine(value)
+            continue
+        if name not in known:
+            raise InputError(
+                f"there is no parameter {name!r}{suggestion(name, known)} of any {role}; 'marginloom algorithms NAME' "
+                "shows those of an algorithm"
+            )
+        kinds = [parameter.kind for _, parameter in known[name]]
+        checked(name, value, next((kind for kind in kinds if KINDS[kind].accepts(value)), kinds[0]))
+
+
+def completed(task: Task, spec: RunSpec, choice: Choice) -> Algorithm:
+    """Return what ``auto`` has chosen, with what was given in its place; warn of what has no effect.
+
+    Examples
+    --------
+    >>> from marginloom.tasks.sequence.task import SequenceTask
+    >>> task = SequenceTask.from_lists([[[0], [1]]], [[0, 1]], feature_count=2, label_count=2)
+    >>> completed(task, RunSpec(engine="master-worker"), Choice("shrinking-dcd", "classes")).learner.rest
+    0
+    """
+    preset = ALGORITHMS[choice.algorithm]
+    engine_type = _engine_type(spec.engine, choice, preset)
+    _check_possible(task, spec, preset, engine_type)
+    learner, unused = spec.learner, []
+    if learner is None or isinstance(learner, Mapping):
+        lost = {parameter.name: parameter.neutral for parameter in engine_type.loses(preset.learner)}
+        has = {parameter.name for parameter in preset.learner.parameters()}
+        given = learner or {}
+        unused += [name for name, value in given.items() if name not in has or lost.get(name, value) != value]
+        learner = {**choice.learner, **lost, **_without(given, unused)}
+    engine = spec.engine
+    if not isinstance(engine, Engine):
+        has = {parameter.name for parameter in engine_type.parameters()}
+        given = engine if isinstance(engine, Mapping) else {}
+        unused += [name for name in given if name not in has | {"name"}]
+        engine = {**_without(given, unused), "name": engine_type.name}
+    algorithm = find_algorithm(choice.algorithm, learner, engine)
+    for name in [*_unused_common(algorithm, spec), *unused]:
+        said = (
+            f"{name} ({option_name(name)}) has no effect: auto has chosen {algorithm.whole_name}, which has no {name}"
+        )
+        warnings.warn(said, OptionWarning, stacklevel=2)
+    return algorithm
+
+
+def _without(given: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if name not in names}
+
+
+def _engine_type(given: str | Mapping[str, Any] | Engine | None, choice: Choice, preset: Algorithm) -> type[Engine]:
+    if isinstance(given, Engine):
+        return type(given)
+    name = given.get("name") if isinstance(given, Mapping) else given
+    return ENGINES[name or choice.engine or preset.engine.name]
+
+
+def _check_possible(task: Task, spec: RunSpec, preset: Algorithm, engine: type[Engine]) -> None:
+    """Raise `InputError` if what ``auto`` takes for the task cannot have the learner or the engine that was given.
+
+    It names nothing that nobody has asked for.
+    """
+    if isinstance(spec.learner, Learner) and type(spec.learner) is not type(preset.learner):
+        others = [name for name, other in ALGORITHMS.items() if type(other.learner) is type(spec.learner)]
+        raise _impossible(f"learner {spec.learner.name}", others)
+    if engine.name not in preset.learner.engines:
+        check_engine_needs(task, engine(), spec.loss)
+        having = {name: other for name, other in ALGORITHMS.items() if engine.name in other.learner.engines}
+        own = [name for name, other in having.items() if other.engine.name == engine.name]
+        raise _impossible(f"engine {engine.name}", own or list(having))
+
+
+def _impossible(part: str, algorithms: list[str]) -> InputError:
+    return InputError(
+        f"auto does not train this task with the {part}; name an algorithm that has it (--algorithm, or algorithm= in "
+        f"Python): {listed(algorithms, 'or')}"
+    )
