@@ -24,6 +24,7 @@ from marginloom.io.conll import OTHER_TREES, ColumnCorpus
 from marginloom.io.files import StrPath, decode_utf8, read_bytes
 from marginloom.io.model import parse_json
 from marginloom.parameters import checked
+from marginloom.tasks.parse.cells import cells_read, warn_of_constants, warn_of_missing
 from marginloom.tasks.parse.feature_sets import FEATURE_SETS, fitting_templates, templates_of
 from marginloom.tasks.parse.gold import FittingTrees
 from marginloom.tasks.parse.sentences import USUAL_COLUMNS, lengths_of, named_rows
@@ -32,8 +33,6 @@ from marginloom.tasks.parse.sentences import USUAL_COLUMNS, lengths_of, named_ro
 AUTO = "auto"
 #: At most.
 HASH_BITS = 22
-#: What stands in CoNLL-U where there is nothing.
-MISSING = "_"
 #: Kinds of features, as the native part numbers them.
 KINDS = ("arcs", "siblings", "labels")
 
@@ -209,7 +208,7 @@ class ArcFeatureSet:
             self.columns.learn(columns)
         self._refuse_trees()
         tables, extractor = self._tables(source)
-        self._warn_of_constants(source)
+        self._constants = warn_of_constants(cells_read(_with_columns(source), self.columns))
         if self._chooses_bits:
             self.hash_bits = fitting_bits(trees.heads.size)
         if self.hash_bits is None:
@@ -234,31 +233,9 @@ class ArcFeatureSet:
                     "that learns nothing for input without trees; name another column"
                 )
 
-    def _cells_read(self, source: Any) -> dict[str, list[str]]:
-        """Return different values of each column that templates read besides the words, two of them at most."""
-        columns = _with_columns(source).columns
-        places = self.columns.places(columns) if columns.count else {}
-        names = {self.columns.names[atom]: place for atom, place in places.items() if atom != "word"}
-        return {name: _different(source, place) for name, place in names.items()}
-
     def warn_of_missing(self, source: Any) -> None:
         """Warn of columns that are empty for all words, and were not in training."""
-        for name, found in self._cells_read(source).items():
-            if found == [MISSING] and name not in self._constants:
-                advice = "tag the words first" if name in (UPOS, XPOS) else "fill it in first"
-                text = f"no word has its {name}, which the parser reads: {MISSING!r} stands there; {advice}"
-                warnings.warn(InputWarning(text), stacklevel=4)
-
-    def _warn_of_constants(self, source: Any) -> None:
-        """Note columns that have the same for all words, and warn of them: they say nothing."""
-        self._constants = []
-        for name, found in self._cells_read(source).items():
-            if len(found) == 1:
-                self._constants.append(name)
-                warnings.warn(
-                    InputWarning(f"all words have the same {name}, {found[0]!r}, which says nothing of them"),
-                    stacklevel=3,
-                )
+        warn_of_missing(cells_read(_with_columns(source), self.columns), self._constants)
 
     @property
     def core(self) -> _core.ArcFeatures:
@@ -343,16 +320,3 @@ def fitting_bits(words: int) -> int:
 def _with_columns(source: Any) -> ColumnCorpus | NamedRows:
     """Return sentences with what their columns are called."""
     return source if isinstance(source, (ColumnCorpus, NamedRows)) else named_rows(source)
-
-
-def _different(source: Any, column: int) -> list[str]:
-    """Return the different cells of a column, two of them at most; none if there are no words."""
-    found: dict[str, None] = {}
-    if isinstance(source, ColumnCorpus):
-        found = dict.fromkeys(source.labels(column, strings=True).names.tolist())
-    else:
-        for sentence in source:
-            found |= dict.fromkeys(word[column] for word in sentence)
-            if len(found) > 1:
-                break
-    return list(found)[:2]

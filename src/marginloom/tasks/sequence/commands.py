@@ -183,7 +183,7 @@ class SequenceCommands(TaskCommands[SequenceModel, SequencePredictOptions, Seque
     evaluate_options = SequenceEvaluateOptions
     predict_help = (
         "Sentences: columns get one more with the predicted labels, or one for each of the K best labellings; CoNLL-U "
-        "gets the labels in the column that the model was trained on. For ready features in crfsuite's or LIBSVM's "
+        "gets the labels in the column of the name that training had. For ready features in crfsuite's or LIBSVM's "
         "format they come alone, one a line, as CRFsuite writes them."
     )
 
