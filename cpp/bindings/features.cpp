@@ -12,9 +12,9 @@ namespace marginloom::python {
 namespace {
 
 void make_extractor(Extractor* self, const std::string& templates, std::size_t word_column,
-                    std::optional<std::size_t> pos_column, const Vocabulary& cluster_words,
+                    std::optional<std::size_t> pos_column, WrittenColumns columns, const Vocabulary& cluster_words,
                     std::vector<std::string> cluster_paths, const NamedPhrases& gazetteers) {
-  new (self) Extractor(parse_templates(templates), {word_column, pos_column, std::nullopt},
+  new (self) Extractor(parse_templates(templates), {word_column, pos_column, std::nullopt, std::move(columns)},
                        make_resources(cluster_words, std::move(cluster_paths), gazetteers));
 }
 
@@ -64,16 +64,25 @@ void make_row_table(RowTable* self, nb::handle sentences) {
   new (self) RowTable(std::move(table));
 }
 
+std::vector<std::pair<std::size_t, std::string>> numbered_templates(const std::string& text, bool arcs) {
+  std::vector<std::pair<std::size_t, std::string>> lines;
+  for (const Template& line : parse_templates(text, arcs ? Scope::arcs : Scope::tokens)) {
+    lines.emplace_back(line.line, line.name);
+  }
+  return lines;
+}
+
 }  // namespace
 
 void bind_features(nb::module_& module) {
+  module.def("numbered_templates", &numbered_templates, nb::arg("text"), nb::arg("arcs"));
   bind_result(module, "TokenRows", Field{"sentences", &TokenArrays::sentences}, Field{"tokens", &TokenArrays::tokens},
               Field{"features", &TokenArrays::features}, Field{"values", &TokenArrays::values});
   nb::class_<RowTable, TokenColumns>(module, "RowTable").def("__init__", &make_row_table);
 
   nb::class_<Extractor>(module, "Extractor")
       .def("__init__", &make_extractor, nb::arg("templates"), nb::arg("word_column"), nb::arg("pos_column").none(),
-           nb::arg("cluster_words"), nb::arg("cluster_paths"), nb::arg("gazetteers"))
+           nb::arg("columns"), nb::arg("cluster_words"), nb::arg("cluster_paths"), nb::arg("gazetteers"))
       .def("templates",
            [](const Extractor& self) {
              std::vector<std::string> names;

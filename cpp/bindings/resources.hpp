@@ -1,11 +1,13 @@
 // What atoms look up besides a sentence, from Python.
 #pragma once
 
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -17,6 +19,7 @@
 namespace marginloom::python {
 
 using NamedPhrases = std::vector<std::pair<std::string, const Vocabulary*>>;
+using WrittenColumns = std::map<std::string, std::size_t>;
 
 [[nodiscard]] inline Resources make_resources(const Vocabulary& cluster_words, std::vector<std::string> cluster_paths,
                                               const NamedPhrases& gazetteers) {

@@ -53,7 +53,7 @@ std::size_t nearest_sibling(std::span<const std::uint16_t> heads, std::size_t mo
 
 ArcExtractor::ArcExtractor(std::vector<Template> templates, const AtomColumns& columns, Resources resources)
     : templates_(std::move(templates)), columns_(columns), resources_(std::move(resources)) {
-  columns_.check(templates_);
+  columns_.settle(templates_);
   for (const Kind kind : all_kinds) kinds_.emplace_back(templates_, kind, views_);
 }
 

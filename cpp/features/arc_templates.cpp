@@ -80,7 +80,7 @@ ArcTemplates::ArcTemplates(std::span<const Template> all, Kind kind, std::vector
       if (atom.kind == Atom::Kind::direction) line.direction = factor;
       if (atom.kind == Atom::Kind::distance) line.distance = factor;
       if (!atom.has_place()) continue;
-      const Atom view{atom.kind, Atom::Place::token, 0, atom.argument};
+      const Atom view{atom.kind, Atom::Place::token, 0, atom.argument, atom.column};
       auto found = std::ranges::find(views, view);
       if (found == views.end()) found = views.insert(found, view);
       const Term term{factor, static_cast<std::size_t>(found - views.begin()), atom.offset};

@@ -15,20 +15,25 @@ std::size_t AtomColumns::of(const Atom& atom) const {
 }
 
 std::size_t AtomColumns::needed(std::span<const Template> templates) const {
-  std::size_t last = std::max({word, pos.value_or(0), xpos.value_or(0)});
+  std::size_t last = 0;
   for (const Template& line : templates) {
     for (const Atom& atom : line.atoms) {
-      if (atom.kind == Atom::Kind::column) last = std::max(last, atom.argument);
+      if (atom.has_place()) last = std::max(last, of(atom));
     }
   }
   return last + 1;
 }
 
-void AtomColumns::check(std::span<const Template> templates) const {
-  for (const Template& line : templates) {
-    if ((!pos && line.has(Atom::Kind::pos)) || (!xpos && line.has(Atom::Kind::xpos))) {
-      throw std::invalid_argument("the template '" + line.name + "' needs a column with parts of speech");
+void AtomColumns::settle(std::span<Template> templates) const {
+  for (Template& line : templates) {
+    bool known = (pos || !line.has(Atom::Kind::pos)) && (xpos || !line.has(Atom::Kind::xpos));
+    for (Atom& atom : line.atoms) {
+      if (atom.kind != Atom::Kind::column) continue;
+      const auto place = written.find(atom.column);
+      known &= place != written.end();
+      if (known) atom.argument = place->second;
     }
+    if (!known) throw std::invalid_argument("the template '" + line.name + "' reads a column that is not named");
   }
 }
 

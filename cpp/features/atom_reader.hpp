@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -35,17 +36,18 @@ struct Resources {
   std::vector<Gazetteer> gazetteers;
 };
 
-// Which columns atoms mean.
+// Which columns of a table atoms mean. What they are called elsewhere, callers know.
 struct AtomColumns {
   std::size_t word = 0;
   std::optional<std::size_t> pos;
   std::optional<std::size_t> xpos;
+  std::map<std::string, std::size_t> written = {};  // by what stands in column[...]
 
   [[nodiscard]] std::size_t of(const Atom& atom) const;
   // Columns that a table must have at least for some templates.
   [[nodiscard]] std::size_t needed(std::span<const Template> templates) const;
-  // Throws std::invalid_argument if a template needs a column that is not there.
-  void check(std::span<const Template> templates) const;
+  // Gives the atoms `column` their places; throws std::invalid_argument if a template reads a column that is not there.
+  void settle(std::span<Template> templates) const;
 };
 
 // Reads one sentence after the other; equal cells of a column have one number, whatever sentence they are in, so that

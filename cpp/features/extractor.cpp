@@ -116,8 +116,8 @@ class Extractor::Workspace {
 };
 
 Extractor::Extractor(std::vector<Template> templates, AtomColumns columns, Resources resources)
-    : templates_(std::move(templates)), columns_(columns), resources_(std::move(resources)) {
-  columns_.check(templates_);
+    : templates_(std::move(templates)), columns_(std::move(columns)), resources_(std::move(resources)) {
+  columns_.settle(templates_);
 }
 
 // Splits the sentences into one run per thread, so that the parts lie in order whatever the number of threads.

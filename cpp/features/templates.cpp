@@ -62,6 +62,17 @@ std::optional<int> take_number(std::string_view& text) {
   return number;
 }
 
+// A column's number, or its name, which begins otherwise.
+std::string take_column(std::string_view& text) {
+  if (!text.empty() && std::string_view("+-0123456789").find(text.front()) != std::string_view::npos) {
+    const auto number = take_number(text);
+    return number && *number >= 1 ? std::to_string(*number) : std::string();
+  }
+  const std::string name(text.substr(0, text.find_first_of(",[]")));
+  text.remove_prefix(name.size());
+  return name;
+}
+
 bool take(std::string_view& text, char c) {
   if (!text.starts_with(c)) return false;
   text.remove_prefix(1);
@@ -105,10 +116,13 @@ Atom parse_atom(std::string_view written, std::size_t line, Scope scope) {
                             (scope == Scope::arcs ? ", at h, m or s, or [b] without a distance" : "");
   if (!take(rest, '[')) fail(line, written, "something like " + usage);
   if (!take_position(rest, scope, atom)) fail(line, written, "something like " + usage);
-  if (form->arguments == 2) {
+  if (atom.kind == Atom::Kind::column) {
+    if (take(rest, ',')) atom.column = take_column(rest);
+    if (atom.column.empty()) fail(line, written, "something like " + usage);
+  } else if (form->arguments == 2) {
     const auto argument = take(rest, ',') ? take_number(rest) : std::nullopt;
     if (!argument || *argument < 1) fail(line, written, "something like " + usage);
-    atom.argument = static_cast<std::size_t>(*argument) - (atom.kind == Atom::Kind::column ? 1 : 0);
+    atom.argument = static_cast<std::size_t>(*argument);
   }
   if (!take(rest, ']') || !rest.empty()) fail(line, written, "something like " + usage);
   return atom;
@@ -150,6 +164,7 @@ std::vector<Template> parse_templates(std::string_view text, Scope scope) {
     if (std::ranges::find(templates, result.name, &Template::name) != templates.end()) {
       fail(line, result.name, "every template once");
     }
+    result.line = line;
     templates.push_back(std::move(result));
   }
   if (templates.empty()) {

@@ -6,7 +6,8 @@
 //   lower[0]                 the word in lower case
 //   prefix[0,3] suffix[0,2]  on one line: a conjunction, here of the first three and the last two letters
 //   shape[0] shortshape[0]   Xxxx-dd, and Xx-d
-//   pos[0] column[0,4]       the part of speech, the fourth column
+//   pos[0] column[0,4]       the part of speech, the fourth column of what is learnt from
+//   column[0,lemma]          the column of that name
 //   cluster[0,6]             the first six steps of the word's cluster path
 //   gazetteer[0]             every list that has an entry which covers the token, as NAME-B or NAME-I
 //
@@ -58,7 +59,8 @@ struct Atom {
   Kind kind;
   Place place = Place::token;
   int offset = 0;
-  std::size_t argument = 0;  // letters, steps, or the column's index from 0
+  std::size_t argument = 0;  // letters, steps, or the column's index from 0 in the table that is read
+  std::string column = {};   // as written: a number from 1, or a name
 
   [[nodiscard]] bool has_place() const {
     return kind != Kind::bias && kind != Kind::direction && kind != Kind::distance && kind != Kind::label;
@@ -68,7 +70,8 @@ struct Atom {
 
 struct Template {
   std::vector<Atom> atoms;
-  std::string name;  // as written, with single spaces
+  std::string name;      // as written, with single spaces
+  std::size_t line = 0;  // of the text, from 1
 
   [[nodiscard]] bool has(Atom::Kind kind) const { return std::ranges::find(atoms, kind, &Atom::kind) != atoms.end(); }
   [[nodiscard]] bool has(Atom::Place place) const {

@@ -1,6 +1,6 @@
 import builtins
 import enum
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -51,12 +51,15 @@ class TokenRows:
     features: Final[UInt32]
     values: Final[Float32 | None]
 
+def numbered_templates(text: str, arcs: bool) -> list[tuple[int, str]]: ...
+
 class Extractor:
     def __init__(
         self,
         templates: str,
         word_column: int,
         pos_column: int | None,
+        columns: Mapping[str, int],
         cluster_words: Vocabulary,
         cluster_paths: Sequence[str],
         gazetteers: Sequence[tuple[str, Vocabulary]],
@@ -205,6 +208,7 @@ class ArcExtractor:
         word_column: int,
         pos_column: int | None,
         xpos_column: int | None,
+        columns: Mapping[str, int],
         cluster_words: Vocabulary,
         cluster_paths: Sequence[str],
         gazetteers: Sequence[tuple[str, Vocabulary]],

@@ -30,7 +30,9 @@ def test_features_that_read_columns_refuse_another_format(tmp_path):
     run("train", "tag", tmp_path / "t.conll", "--features", "chunking", "--pos-column", "2", "--model", tmp_path / "m")
     (tmp_path / "x.conllu").write_text(conllu(words, tags))
     said = fails("predict", tmp_path / "m", tmp_path / "x.conllu")
-    assert "columns of the format conll" in said
+    assert "x.conllu, line 1: found the columns ID FORM" in said
+    assert "expected a column 2 without a name among them (the template 'pos[-2]' of chunking reads it" in said
+    assert "give plain columns, as in training, and say so with --format" in said
 
 
 def test_a_file_that_is_read_is_not_written_over(corpus, tmp_path):

@@ -276,7 +276,7 @@ def test_parts_of_speech_that_are_all_the_same_are_warned_of(folder, tmp_path):
     (tmp_path / "t.conllu").write_text(without((folder / "train.conllu").read_text(), 3))
     train = ["train", "parse", tmp_path / "t.conllu", "--model", tmp_path / "m", *QUICK[:-1]]
     assert "all words have the same upos, '_', which says nothing of them" in run(*train).stderr
-    assert "the same column 6, '_'" in run(*train, "--pos-column", "6").stderr
+    assert "the same feats, '_'" in run(*train, "--pos-column", "6").stderr
     assert "says nothing" not in run(*train, "--pos-column", "5").stderr
 
 
@@ -406,14 +406,15 @@ def test_what_does_not_go_together_is_said(folder, tmp_path):
     train = ["train", "parse", folder / "train.conllu", "--model", tmp_path / "m", "--quiet"]
     assert "min_count cannot be 2" in fails(*train, "--hash-bits", "12", "--min-count", "2")
     assert "there is no feature set 'tagging' for arcs" in fails(*train, "--features", "tagging")
-    assert (
-        "train.conllu: found 10 columns, and the parts of speech should be in column 11, as --pos-column says"
-        in fails(*train, "--pos-column", "11")
-    )
-    for place, name in (("7", "HEAD"), ("8", "DEPREL"), ("9", "DEPS")):
-        assert f"column {place} is {name}, which holds trees" in fails(*train, "--pos-column", place)
+    said = fails(*train, "--pos-column", "11")
+    assert "train.conllu, line 1: found 10 columns, expected a column 11 among them" in said
+    assert "as pos_column (--pos-column) says" in said
+    for place, name in (("7", "HEAD"), ("8", "DEPREL"), ("deps", "DEPS")):
+        assert f"the column {name} holds trees" in fails(*train, "--pos-column", place)
     (tmp_path / "templates").write_text("pos[h] pos[m]\ncolumn[m,7]\n")
-    assert "column 7 is HEAD, which holds trees" in fails(*train, "--features", tmp_path / "templates")
+    said = fails(*train, "--features", tmp_path / "templates")
+    assert "the column HEAD holds trees, and the template 'column[m,7]' of " in said
+    assert "templates, line 2 reads it" in said
     (tmp_path / "templates").write_text("pos[h] pos[m]\npos[s] pos[m]\npos[q]\n")
     assert "templates, line 3: found 'pos[q]'" in fails(*train, "--features", tmp_path / "templates")
     (tmp_path / "templates").write_text("xpos[m]\n")

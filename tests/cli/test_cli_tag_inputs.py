@@ -124,9 +124,16 @@ def test_columns_of_conllu_plus_are_those_that_the_first_line_names(tmp_path):
     written = run("predict", tmp_path / "train.model", plus).stdout
     assert written.startswith(HEADER + "# a comment\nO\t1-2\tboth\t_\n")
     assert written.count("\n") == plus.read_text().count("\n")
-    other = tmp_path / "other.conllup"
-    other.write_text("# global.columns = ID FORM UPOS NER\n1\ta\tN\tO\n\n")
-    assert "the columns are ID FORM UPOS NER" in fails("predict", tmp_path / "train.model", other)
+    other = tmp_path / "other.conllup"  # the same columns in another order
+    lines = [line.split("\t") for line in plus.read_text().split("\n")]
+    turned = ["\t".join([line[1], line[2], line[3], line[0]]) if len(line) == 4 else line[0] for line in lines[1:]]
+    other.write_text("\n".join(["# global.columns = ID FORM UPOS NER", *turned]))
+    again = [line.split("\t") for line in run("predict", tmp_path / "train.model", other).stdout.split("\n")]
+    there = [line.split("\t") for line in written.split("\n")]
+    assert [line[2] for line in again if len(line) == 4] == [line[3] for line in there if len(line) == 4]
+    other.write_text("# global.columns = ID FORM NER\n1\ta\tO\n\n")
+    said = fails("predict", tmp_path / "train.model", other)
+    assert "line 1: found the columns ID FORM NER, expected UPOS among them (it holds the labels); name it in" in said
 
 
 @pytest.mark.parametrize("header", ["", "# global.columns = ID UPOS\n", "# global.columns = ID FORM FORM\n"])

@@ -196,7 +196,8 @@ def test_templates_that_are_wrong_are_named(tmp_path, text, message):
 
 def test_a_column_that_is_not_there_is_named(tmp_path):
     (tmp_path / "t").write_text("column[0,3]")
-    with pytest.raises(InputError, match="found 2 columns, and the features read column 3"):
+    told = r"found 2 columns, expected a column 3 among them \(the template 'column\[0,3\]' of .*, line 1 reads it\)"
+    with pytest.raises(InputError, match=told):
         ExtractedFeatures(str(tmp_path / "t")).fit([[("a", "b")]])
     with pytest.raises(InputError, match="sentence 0: a token must be a word or a row of 2 columns"):
         ExtractedFeatures("words").fit([[("a", "b"), ("c",)]])

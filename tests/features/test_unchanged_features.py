@@ -28,8 +28,8 @@ BEFORE = {
     ("chunking", 12): ("b448872f22aac4b9", "b448872f22aac4b9"),
     ("ner", None): ("eab924a855d63480", "ca0b33ab762e7d45"),
     ("ner", 12): ("0175f971d0b06678", "12b37e92a2bbec01"),
-    ("own", None): ("eb83b07f5582bd85", "7c724ecb3f149185"),
-    ("own", 12): ("4375ede13323ab55", "085d8288703b7492"),
+    ("own", None): (None, "7c724ecb3f149185"),  # its templates need lists
+    ("own", 12): (None, "085d8288703b7492"),
 }
 
 
@@ -64,6 +64,7 @@ def digest(features):
 def test_features_of_taggers_are_what_they_were(folder, name, hash_bits):
     path = name if name in FEATURE_SETS else str(folder / name)
     lists = Lists.read(folder / "brown", {"G": folder / "names"})
-    plain = ExtractedFeatures(path, hash_bits=hash_bits, pos_column=2)
-    listed = ExtractedFeatures(path, hash_bits=hash_bits, pos_column=2, lists=lists)
-    assert (digest(plain), digest(listed)) == BEFORE[name, hash_bits]
+    without, with_lists = BEFORE[name, hash_bits]
+    if without is not None:
+        assert digest(ExtractedFeatures(path, hash_bits=hash_bits, pos_column=2)) == without
+    assert digest(ExtractedFeatures(path, hash_bits=hash_bits, pos_column=2, lists=lists)) == with_lists

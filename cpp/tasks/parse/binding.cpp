@@ -20,10 +20,11 @@ using Kind = ArcTemplates::Kind;
 
 void make_arc_extractor(ArcExtractor* self, const std::string& templates, std::size_t word_column,
                         std::optional<std::size_t> pos_column, std::optional<std::size_t> xpos_column,
-                        const Vocabulary& cluster_words, std::vector<std::string> cluster_paths,
+                        WrittenColumns columns, const Vocabulary& cluster_words, std::vector<std::string> cluster_paths,
                         const NamedPhrases& gazetteers) {
-  new (self) ArcExtractor(parse_templates(templates, Scope::arcs), {word_column, pos_column, xpos_column},
-                          make_resources(cluster_words, std::move(cluster_paths), gazetteers));
+  new (self)
+      ArcExtractor(parse_templates(templates, Scope::arcs), {word_column, pos_column, xpos_column, std::move(columns)},
+                   make_resources(cluster_words, std::move(cluster_paths), gazetteers));
 }
 
 nb::object word_values_of(const ArcExtractor& self, const TokenColumns& table, int threads) {
@@ -86,7 +87,8 @@ void make_task(ParseTask* self, const ParseArrays& data, const ParseChoices& opt
 void bind(nb::module_& module) {
   nb::class_<ArcExtractor>(module, "ArcExtractor")
       .def("__init__", &make_arc_extractor, nb::arg("templates"), nb::arg("word_column"), nb::arg("pos_column").none(),
-           nb::arg("xpos_column").none(), nb::arg("cluster_words"), nb::arg("cluster_paths"), nb::arg("gazetteers"))
+           nb::arg("xpos_column").none(), nb::arg("columns"), nb::arg("cluster_words"), nb::arg("cluster_paths"),
+           nb::arg("gazetteers"))
       .def("templates", &template_names)
       .def_prop_ro("views", &ArcExtractor::views)
       .def("values", &word_values_of, nb::arg("table"), nb::arg("threads"))

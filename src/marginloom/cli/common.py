@@ -7,12 +7,14 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Annotated, Any, TextIO
 
 import typer
 
 from marginloom.cli.ending import say
 from marginloom.errors import InputError
+from marginloom.io.columns import checked_column
 from marginloom.io.formats import LABELLED, KnownFormats, format_of
 from marginloom.parameters import checked
 from marginloom.threads import resolve_threads
@@ -101,14 +103,24 @@ FormatOption = Annotated[
     ),
 ]
 ColumnOption = Annotated[
-    int | None,
+    str | None,
     typer.Option(
         "--column",
-        metavar="N",
-        min=1,
-        help="Column of the labels, from 1; by default the last, in CoNLL-U the 4th (UPOS).",
+        metavar="N|NAME",
+        callback=_usage_check(partial(checked_column, "--column")),
+        help="Column of the labels, by number from 1 or by name; by default the last, in CoNLL-U the 4th (UPOS).",
     ),
 ]
+
+
+def pos_column_option(default: str) -> Any:
+    """Return the option by which users name the column of the parts of speech."""
+    return typer.Option(
+        "--pos-column",
+        metavar="N|NAME",
+        callback=_usage_check(partial(checked_column, "--pos-column")),
+        help=f"Column of the parts of speech, by number from 1 or by name, such as xpos; {default}.",
+    )
 
 
 def note(text: str, quiet: bool = False) -> None:

@@ -84,10 +84,6 @@ class FeatureSet(Protocol):
         """The name that users see."""
 
     @property
-    def reads_columns(self) -> bool:
-        """Whether it reads other columns of a file than the words."""
-
-    @property
     def feature_count(self) -> int:
         """Number of features."""
 

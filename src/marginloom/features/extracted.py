@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,10 @@ from marginloom.features.base import (
     load_vocabulary,
     vocabulary_tensors,
 )
+from marginloom.features.columns import ColumnsRead, written_columns
 from marginloom.features.sets import FEATURE_SETS, templates_of
+from marginloom.features.template_lines import check_given, template_lines
+from marginloom.io.columns import Columns, NamedRows, checked_column
 from marginloom.io.conll import ColumnCorpus
 from marginloom.io.files import StrPath, decode_utf8, read_bytes
 from marginloom.io.model import parse_json
@@ -30,7 +33,6 @@ from marginloom.memory import require_memory
 from marginloom.parameters import checked
 
 _SEPARATOR = "\x1f"
-COLUMN = re.compile(r"column\[.*,\s*(\d+)\]")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,8 +82,8 @@ class ExtractedFeatures:
         Features seen less often in training are left out.
     hash_bits : int, optional
         Number features by a hash of so many bits instead of keeping a vocabulary.
-    pos_column : int, optional
-        Column of the parts of speech, from 1.
+    pos_column : int or str, optional
+        Column of the parts of speech: its number in the training input, from 1, or its name.
     lists : Lists, optional
         Word clusters and gazetteers.
     n_threads : int
@@ -102,7 +104,7 @@ class ExtractedFeatures:
         *,
         min_count: int = 1,
         hash_bits: int | None = None,
-        pos_column: int | None = None,
+        pos_column: int | str | None = None,
         lists: Lists | None = None,
         n_threads: int = 1,
     ) -> None:
@@ -114,8 +116,15 @@ class ExtractedFeatures:
         self._lists = lists or Lists()
         self._templates = self._find_templates()
         self._vocabulary = _core.Vocabulary()
-        self._extractors: dict[int, _core.Extractor] = {}
-        self._extractor(0)
+        self._settle()
+        given = {"pos": pos_column, "cluster": self._lists.cluster_paths, "gazetteer": self._lists.gazetteers}
+        check_given(self._lines, {kind for kind, there in given.items() if there})
+
+    def _settle(self) -> None:
+        """Parse the templates, and see what they read."""
+        self._lines = template_lines(self.name, self._templates, is_file=self.name not in FEATURE_SETS)
+        self.columns = ColumnsRead(self._lines, {"pos": self.pos_column})
+        self._extractors: dict[tuple[int, ...], _core.Extractor] = {}
 
     def _find_templates(self) -> str:
         check_feature_set(self.name)
@@ -128,63 +137,52 @@ class ExtractedFeatures:
             )
         return decode_utf8(read_bytes(self.name), self.name)
 
-    def _extractor(self, word_column: int) -> _core.Extractor:
-        """Return the native extractor for sources whose words are in that column."""
-        if word_column not in self._extractors:
-            try:
-                self._extractors[word_column] = _core.Extractor(
-                    self._templates,
-                    word_column,
-                    None if self.pos_column is None else self.pos_column - 1,
-                    self._lists.cluster_words,
-                    list(self._lists.cluster_paths),
-                    list(self._lists.gazetteers.items()),
-                )
-            except ValueError as error:
-                raise InputError(f"{self.name}, {error}; name the column with --pos-column if one is meant") from error
-        return self._extractors[word_column]
+    def _extractor(self, places: Mapping[str, int]) -> _core.Extractor:
+        """Return the native extractor for sources that have what templates read in these places."""
+        key = tuple(places.values())
+        if key not in self._extractors:
+            self._extractors[key] = _core.Extractor(
+                self._templates,
+                places.get("word", 0),
+                places.get("pos"),
+                written_columns(places),
+                self._lists.cluster_words,
+                list(self._lists.cluster_paths),
+                list(self._lists.gazetteers.items()),
+            )
+        return self._extractors[key]
 
     def fit(self, source: Any) -> Encoded:
         """Learn the features and encode the training sentences."""
+        tables, columns = _tables(source)
+        if columns.count:
+            self.columns.learn(columns)
         if self.hash_bits is not None:
             return self.transform(source)
-        sentences, tokens, features = self._extract(source, learn=True)
+        sentences, tokens, features = self._extract(tables, columns, learn=True)
         self._vocabulary, features = keep_frequent(self._vocabulary, features, self.min_count)
         tokens, features, _ = drop_unknown(tokens, features, None)
         return Encoded(sentences, tokens, features, None, self.feature_count)
 
     def transform(self, source: Any) -> Encoded:
         """Encode other sentences; features that training did not see are left out."""
-        sentences, tokens, features = self._extract(source, learn=False)
+        sentences, tokens, features = self._extract(*_tables(source), learn=False)
         return Encoded(sentences, tokens, features, None, self.feature_count)
-
-    @property
-    def columns_read(self) -> set[int]:
-        """Columns, from 1, that it reads beside the words."""
-        named = {int(found[1]) for atom in self._atoms() if (found := COLUMN.fullmatch(atom))}
-        return named | ({self.pos_column} if self.pos_column is not None and self.uses("pos") else set())
 
     def uses(self, atom: str) -> bool:
         """Tell whether a template has an atom of this kind, such as ``pos``."""
-        return any(found.startswith(f"{atom}[") for found in self._atoms())
-
-    def _atoms(self) -> list[str]:
-        return [atom for template in self._extractor(0).templates() for atom in template.split()]
-
-    @property
-    def reads_columns(self) -> bool:
-        """Whether it reads other columns of a file than the words."""
-        return bool(self.columns_read)
+        return any(atom in line.kinds for line in self._lines)
 
     @property
     def feature_count(self) -> int:
         """Number of features."""
         return len(self._vocabulary) if self.hash_bits is None else 1 << self.hash_bits
 
-    def _extract(self, source: Any, learn: bool) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint32]]:
-        tables, word_column = _tables(source)
-        extractor = self._extractor(word_column)
-        self._require_memory(sum(int(table.sentences()[-1]) for table in tables), extractor)
+    def _extract(
+        self, tables: Sequence[_core.TokenColumns], columns: Columns, learn: bool
+    ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint32]]:
+        extractor = self._extractor(self.columns.places(columns))
+        self._require_memory(sum(int(table.sentences()[-1]) for table in tables))
         rows = [self._rows(table, extractor, learn) for table in tables]
         if len(rows) == 1:
             return rows[0].sentences, rows[0].tokens, rows[0].features
@@ -205,9 +203,9 @@ class ExtractedFeatures:
         except ValueError as error:
             raise InputError(f"{getattr(table, 'name', 'X')}: {error}") from error
 
-    def _require_memory(self, tokens: int, extractor: _core.Extractor) -> None:
+    def _require_memory(self, tokens: int) -> None:
         """Compare a feature of every token and template, held twice while tables are joined, with what there is."""
-        templates = len(extractor.templates())
+        templates = len(self._lines)
         require_memory(
             f"extracting the features of {tokens:,} tokens by {templates} templates",
             {"features": 2 * 4 * tokens * templates},
@@ -222,26 +220,30 @@ class ExtractedFeatures:
             "min_count": self.min_count,
             "hash_bits": self.hash_bits,
             "pos_column": self.pos_column,
+            **self.columns.options(),
             **self._lists.options(),
         }
         tensors = {"features_options": np.frombuffer(json.dumps(options).encode(), dtype=np.uint8)}
         return tensors | vocabulary_tensors(self._vocabulary, "features") | self._lists.tensors()
 
     @classmethod
-    def load(cls, tensors: dict[str, NDArray[Any]]) -> ExtractedFeatures:
-        """Make the feature set from its arrays."""
+    def load(
+        cls, tensors: dict[str, NDArray[Any]], settings: Mapping[str, Any] = MappingProxyType({})
+    ) -> ExtractedFeatures:
+        """Make the feature set from its arrays; `settings` are those of the model."""
         options = parse_json(tensors["features_options"].tobytes())
         features = cls.__new__(cls)
         features.name = str(options["name"])
         features.min_count = checked("min_count", options["min_count"], "positive count")
         features.hash_bits = _checked_or_none("hash_bits", options["hash_bits"], "hash bits")
-        features.pos_column = _checked_or_none("pos_column", options["pos_column"], "positive count")
+        features.pos_column = checked_column("pos_column", options["pos_column"])
         features.n_threads = 1
         features._lists = Lists.load(options, tensors)
         features._templates = str(options["templates"])
         features._vocabulary = load_vocabulary(tensors, "features")
-        features._extractors = {}
-        features._extractor(0)
+        features._settle()
+        features.columns.load(options, settings)
+        features._extractor(features.columns.places(Columns("X", 0)))  # says if something does not fit together
         return features
 
     def describe(self, feature: int) -> str:
@@ -250,10 +252,9 @@ class ExtractedFeatures:
             return f"hash {feature}"
         name = self._vocabulary.name(feature)
         number, _, values = name.partition(":")
-        templates = self._extractor(0).templates()
-        if not (number.isascii() and number.isdigit() and int(number) < len(templates)):
+        if not (number.isascii() and number.isdigit() and int(number) < len(self._lines)):
             return f"{name!r}, which no template makes"  # of a file that was not written by `save`
-        template = templates[int(number)]
+        template = self._lines[int(number)].text
         return template if template == "bias" else f"{template}={values.replace(_SEPARATOR, ' ')}"
 
 
@@ -283,13 +284,15 @@ def is_there(path: StrPath) -> bool:
         return False
 
 
-def _tables(source: Any) -> tuple[Sequence[_core.TokenColumns], int]:
+def _tables(source: Any) -> tuple[Sequence[_core.TokenColumns], Columns]:
     if isinstance(source, ColumnCorpus):
-        return source.tables, source.word_column
+        return source.tables, source.columns
+    rows = source if isinstance(source, NamedRows) else NamedRows(source)
     try:
-        return [_core.RowTable(source)], 0
+        table = _core.RowTable(rows)
     except (TypeError, ValueError) as error:
         raise InputError(f"X: {error}") from error
+    return [table], rows.columns
 
 
 def _read_clusters(path: StrPath) -> tuple[_core.Vocabulary, list[str]]:
@@ -306,6 +309,8 @@ def _read_clusters(path: StrPath) -> tuple[_core.Vocabulary, list[str]]:
         if words.find(cells[1]) < 0:
             words.encode_strings([cells[1]], grow=True)
             paths.append(cells[0])
+    if not paths:
+        raise InputError(f"{path}: found no word, expected one a line, with its path and its count")
     return words, paths
 
 

@@ -25,7 +25,6 @@ class MatrixFeatures:
     """
 
     kind = "matrix"
-    reads_columns = False
     name = "matrix"
 
     def __init__(self) -> None:

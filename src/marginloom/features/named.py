@@ -45,7 +45,6 @@ class NamedFeatures:
     ['b', 'a', 'a:b']
     """
 
-    reads_columns = False
     name = "named"
 
     def __init__(self, min_count: int = 1) -> None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from marginloom import _core
 from marginloom.errors import InputError, InputWarning
+from marginloom.io.columns import FORMAT_NAMES, Columns, column_name, columns_of_format
 from marginloom.io.files import StrPath, decode_utf8, read_bytes, stream_pieces
 from marginloom.io.formats import CONLL, CONLLU, CONLLU_PLUS, CONLLX, LABELLED, KnownFormats, common_format
 from marginloom.labels.numbered import NumberedLabels, add_strings
@@ -21,11 +22,6 @@ from marginloom.labels.written import written_labels
 
 _HEADER = re.compile(r"# ?global\.columns ?=(.*)")
 _SENTENCE_END = re.compile(rb"\n[ \t]*\r?\n")
-_NAMES = {
-    CONLLU: ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC"),
-    CONLLX: ("ID", "FORM", "LEMMA", "CPOSTAG", "POSTAG", "FEATS", "HEAD", "DEPREL", "PHEAD", "PDEPREL"),
-}
-_SAME_IN_CONLLX = {"UPOS": "CPOSTAG", "XPOS": "POSTAG"}
 #: Columns on trees that are not predicted: beside new heads they would be wrong.
 OTHER_TREES = ("DEPS", "PHEAD", "PDEPREL")
 
@@ -56,12 +52,12 @@ class Layout:
         """
         if format == CONLL:
             return cls(format)
-        if format in _NAMES:
-            return cls(format, _NAMES[format])
+        if format in FORMAT_NAMES:
+            return cls(format, FORMAT_NAMES[format])
         line = text.partition("\n")[0].rstrip("\r")
         matched = _HEADER.fullmatch(line)
         names = tuple(matched[1].split()) if matched else ()
-        if not names or len(set(names)) < len(names) or "FORM" not in names:
+        if not names or len(set(map(column_name, names))) < len(names) or "FORM" not in names:
             raise InputError(
                 f"{name}, line 1: found {line[:80]!r}, expected '# global.columns = ' and the names of the columns, "
                 "each once, of which FORM is one; without that line it is CoNLL-U or plain columns (--format)"
@@ -86,9 +82,13 @@ class Layout:
         >>> Layout.of("conllx", "", "f").column("UPOS"), Layout.of("conll", "", "f").column("UPOS")
         (3, None)
         """
-        if self.format == CONLLX:
-            name = _SAME_IN_CONLLX.get(name, name)
-        return self.names.index(name) if name in self.names else None
+        known, wanted = self.known_names, column_name(name)
+        return known.index(wanted) if wanted in known else None
+
+    @property
+    def known_names(self) -> tuple[str, ...]:
+        """What models know the columns by."""
+        return columns_of_format(self.format, self.names)
 
     def parse(self, text: bytes, name: str, first_line: int, columns: int) -> _core.ColumnTable:
         """Parse text, of which every line must have as many columns as `columns` or else the layout says."""
@@ -132,6 +132,12 @@ class ColumnCorpus:
         return self.layout.word
 
     @property
+    def columns(self) -> Columns:
+        """The columns by what models know them by."""
+        table = min(self.tables, key=lambda table: table.columns if table.tokens else 2**32)
+        return Columns(table.name, table.columns if table.tokens else 0, self.layout.known_names, self.format)
+
+    @property
     def byte_count(self) -> int:
         """Size of the text."""
         return sum(table.bytes for table in self.tables)
@@ -158,8 +164,10 @@ class ColumnCorpus:
             numbers.append(seen.encode_column(table, column, grow=True))
         return written_labels(NumberedLabels.of_vocabulary(seen, np.concatenate(numbers)), strings)
 
-    def label_column(self, column: int | None) -> int:
-        """Return the index of the label column for a number from 1 as users give it; None is the default."""
+    def label_column(self, column: int | str | None) -> int:
+        """Return the index of the label column for a name, or a number from 1 as users give it; None is the default."""
+        if isinstance(column, str):
+            column = self.columns.column(column, "it holds the labels") + 1
         if column is None:
             column = self.layout.label or self.tables[0].columns
         if column < 1:
@@ -173,26 +181,16 @@ class ColumnCorpus:
         return column - 1
 
     def with_labels(
-        self, labels: _core.Vocabulary, numbers: NDArray[np.uint16], column: int | None, k: int = 1
+        self, labels: _core.Vocabulary, numbers: NDArray[np.uint16], column: int | str | None, k: int = 1
     ) -> bytes:
         """Return the text of one file with labels in a new column, or in CoNLL-U and CoNLL-U Plus in the one given."""
         (table,) = self.tables
-        if self.format != CONLL:
-            column = self.label_column(column) + 1
-        return table.with_labels(labels, numbers, (column or 1) - 1, k)
+        place = 0 if self.format == CONLL else self.label_column(column)
+        return table.with_labels(labels, numbers, place, k)
 
     def column(self, name: str) -> int:
         """Return the index of a column by what it is called in CoNLL-U; `InputError` if there is none."""
-        found = self.layout.column(name)
-        if found is not None:
-            return found
-        there = f"found the columns {' '.join(self.layout.names)}" if self.layout.names else "found plain columns"
-        advice = (
-            "name it in that line, after '# global.columns =', and give every token one more cell"
-            if self.format == CONLLU_PLUS
-            else "give CoNLL-U or CoNLL-X, and say so with --format"
-        )
-        raise InputError(f"{self.tables[0].name}, line 1: {there}, expected {name} among them; {advice}")
+        return self.columns.column(column_name(name))
 
     def with_trees(
         self,

@@ -34,14 +34,14 @@ class Corpus(Protocol):
     def weights(self) -> NDArray[np.float64] | None:
         """Weights of the sentences; None if all are 1."""
 
-    def label_column(self, column: int | None) -> int:
-        """Return the index of the label column for a number from 1 as users give it; None is the default."""
+    def label_column(self, column: int | str | None) -> int:
+        """Return the index of the label column for a name, or a number from 1 as users give it; None is the default."""
 
     def labels(self, column: int, strings: bool | None = None) -> NumberedLabels:
         """Return the labels of all tokens: as strings, as whole numbers, or, for None, as the format has them."""
 
     def with_labels(
-        self, labels: _core.Vocabulary, numbers: NDArray[np.uint16], column: int | None, k: int = 1
+        self, labels: _core.Vocabulary, numbers: NDArray[np.uint16], column: int | str | None, k: int = 1
     ) -> bytes:
         """Return what the format has predictions look like, for the text of one file; `column` as users give it."""
 

@@ -79,7 +79,7 @@ class AttributeCorpus:
         weights = np.concatenate([np.zeros(0), *(table.weights() for table in self.tables)])
         return None if (weights == 1).all() else weights
 
-    def label_column(self, column: int | None) -> int:
+    def label_column(self, column: int | str | None) -> int:
         """Return the index of the first field, in which the labels always are."""
         if column not in (None, 1):
             raise InputError(f"in crfsuite's format the labels are the first field, so --column cannot be {column}")
@@ -116,7 +116,7 @@ class AttributeCorpus:
         return tokens, features, np.concatenate(values)
 
     def with_labels(
-        self, labels: _core.Vocabulary, numbers: NDArray[np.uint16], column: int | None, k: int = 1
+        self, labels: _core.Vocabulary, numbers: NDArray[np.uint16], column: int | str | None, k: int = 1
     ) -> bytes:
         """Return the labels alone, one a line, with a blank line after every sequence, as CRFsuite does."""
         self.label_column(column)

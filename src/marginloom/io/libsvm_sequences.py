@@ -87,7 +87,7 @@ class LibsvmCorpus:
             warnings.warn(InputWarning(f"{self.files[0].name}: {beyond_text(beyond, width)}"), stacklevel=2)
         return vstack([rows.matrix(width) for rows in self.files], format="csr")
 
-    def label_column(self, column: int | None) -> int:
+    def label_column(self, column: int | str | None) -> int:
         """Return the index of the first field, in which the labels always are."""
         if column not in (None, 1):
             raise InputError(f"in LIBSVM's format the labels are the first field, so --column cannot be {column}")
@@ -101,7 +101,7 @@ class LibsvmCorpus:
         return NumberedLabels.join([rows.single_labels(strings) for rows in self.files])
 
     def with_labels(
-        self, labels: _core.Vocabulary, numbers: NDArray[np.uint16], column: int | None, k: int = 1
+        self, labels: _core.Vocabulary, numbers: NDArray[np.uint16], column: int | str | None, k: int = 1
     ) -> bytes:
         """Return the labels alone, one a line, with a blank line after every sequence."""
         self.label_column(column)

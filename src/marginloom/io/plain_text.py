@@ -13,7 +13,12 @@ import unicodedata
 from collections.abc import Iterator
 from typing import BinaryIO
 
+import numpy as np
+from numpy.typing import NDArray
+
+from marginloom import _core
 from marginloom.errors import InputError
+from marginloom.io.columns import FORM, XPOS, Columns
 from marginloom.io.conll import ColumnCorpus, Layout
 from marginloom.io.files import decode_utf8, stream_pieces
 from marginloom.io.formats import CONLLU
@@ -60,13 +65,37 @@ def sentence_as_conllu(text: str) -> str:
     return f"# text = {' '.join(text.split())}\n{''.join(lines)}\n"
 
 
-def stream_text(stream: BinaryIO, name: str) -> Iterator[ColumnCorpus]:
-    """Yield the sentences of a stream of text as they come, as corpora in CoNLL-U."""
+class TextCorpus(ColumnCorpus):
+    """Sentences of plain text: CoNLL-U without annotations, of which models may read the words only."""
+
+    @property
+    def columns(self) -> Columns:
+        """The words: all other columns are empty."""
+        (table,) = self.tables
+        return Columns(table.name, int(table.tokens > 0), (FORM,))
+
+    def column(self, name: str) -> int:
+        """Return the index of a column to write to."""
+        place = self.layout.column(name)
+        assert place is not None
+        return place
+
+    def with_labels(
+        self, labels: _core.Vocabulary, numbers: NDArray[np.uint16], column: int | str | None, k: int = 1
+    ) -> bytes:
+        """Return the sentences with labels in a column of CoNLL-U if one is named, else in XPOS."""
+        (table,) = self.tables
+        place = self.layout.column(column) if isinstance(column, str) else None
+        return table.with_labels(labels, numbers, self.column(XPOS) if place is None else place, k)
+
+
+def stream_text(stream: BinaryIO, name: str) -> Iterator[TextCorpus]:
+    """Yield the sentences of a stream of text as they come."""
     layout = Layout.of(CONLLU, "", name)
     for piece, first_line in stream_pieces(stream, _LINE_END):
         lines = decode_utf8(piece, name, first_line).split("\n")
         text = "".join(_checked_sentence(line, name, first_line + place) for place, line in enumerate(lines))
-        yield ColumnCorpus(layout, [layout.parse(text.encode(), name, first_line, 0)])
+        yield TextCorpus(layout, [layout.parse(text.encode(), name, first_line, 0)])
 
 
 def _checked_sentence(line: str, name: str, number: int) -> str:

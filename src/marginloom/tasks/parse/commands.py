@@ -10,11 +10,11 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from marginloom.cli.common import format_option, gazetteer_files, usage_error, usage_errors
+from marginloom.cli.common import format_option, gazetteer_files, pos_column_option, usage_error, usage_errors
 from marginloom.cli.training import MinCountOption, TrainingData, TrainingOptions, run_training, training_command
-from marginloom.errors import InputError
 from marginloom.features import Lists
-from marginloom.io.conll import OTHER_TREES, ColumnCorpus, read_corpus, stream_corpora, stream_sentences
+from marginloom.io.columns import checked_column
+from marginloom.io.conll import ColumnCorpus, read_corpus, stream_corpora, stream_sentences
 from marginloom.io.formats import CONLLU_PLUS, CONLLX, TREEBANKS, format_of
 from marginloom.memory import parse_size
 from marginloom.parameters import checked
@@ -47,10 +47,7 @@ def train(
         str, typer.Option("--roots", metavar="one|many", help="How many words of a sentence may have no head.")
     ] = "one",
     features: Annotated[str, typer.Option("--features", metavar="SET", help="arcs, or a file of templates.")] = "arcs",
-    pos_column: Annotated[
-        int | None,
-        typer.Option("--pos-column", metavar="N", min=1, help="Column of the parts of speech; by default UPOS."),
-    ] = None,
+    pos_column: Annotated[str | None, pos_column_option("by default upos")] = None,
     xpos: Annotated[bool, typer.Option("--xpos", help="Use the parts of speech in XPOS too.")] = False,
     gazetteer: Annotated[
         list[str] | None,
@@ -101,12 +98,11 @@ def train(
             labelled=labelled,
             hash_bits=AUTO if hash_bits is None else hash_bits or None,
             min_count=min_count,
-            pos_column=pos_column,
+            pos_column=checked_column("--pos-column", pos_column),
             xpos=xpos,
             lists=Lists.read(clusters, gazetteers),
             n_threads=resolve_threads(options.threads),
         )
-        _refuse_trees_as_features(corpus, feature_set)
         parts = {
             name: read_corpus([path], format, corpus.format, TREEBANKS)
             for name, path in options.evaluation_files.items()
@@ -126,18 +122,6 @@ def train(
     reads += [("--clusters", clusters)] if clusters is not None else []
     reads += [("--features", features)] if features not in FEATURE_SETS else []
     run_training(options, ParseModel, read, reads)
-
-
-def _refuse_trees_as_features(corpus: ColumnCorpus, features: ArcFeatureSet) -> None:
-    """Raise `InputError` if features would read the right trees, which prediction does not have."""
-    for name in ("HEAD", "DEPREL", *OTHER_TREES):
-        column = corpus.layout.column(name)
-        if column is not None and column + 1 in features.columns_read:
-            raise InputError(
-                f"column {column + 1} is {name}, which holds trees, and the features {features.name} read it too, with "
-                "--pos-column or a template: a parser of that learns nothing for files without trees; name another "
-                "column"
-            )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -203,6 +187,7 @@ class ParseCommands(TaskCommands[ParseModel, ParsePredictOptions, ParseEvaluateO
                 f"{kind}, order {model.options.order}, {'one root' if model.options.roots == 'one' else 'many roots'}",
             ),
             ("features", f"{model.features.name} ({counts})"),
+            ("columns", ", ".join(model.features.columns.read)),
         ]
         labels = model.labels
         return lines if labels is None else [*lines, ("labels", f"{len(labels.names)}: {labels.summary()}")]

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from marginloom.errors import InputError
 from marginloom.features import Lists
+from marginloom.io.columns import NamedRows, checked_column, checked_columns
 from marginloom.io.files import StrPath
 from marginloom.parameters import checked
 from marginloom.tasks.base.estimator import Estimator
@@ -18,7 +19,7 @@ from marginloom.tasks.base.model import Model
 from marginloom.tasks.base.outputs import OutputList
 from marginloom.tasks.parse.features import AUTO, ArcFeatureSet
 from marginloom.tasks.parse.model import ParseModel, ParseProblem, trees_as_lists
-from marginloom.tasks.parse.sentences import offsets_of
+from marginloom.tasks.parse.sentences import checked_sentences, named_rows, offsets_of
 from marginloom.tasks.parse.treebank import Treebank
 from marginloom.threads import resolve_threads
 from marginloom.training.callbacks import Callback
@@ -47,8 +48,14 @@ class DependencyParser(Estimator):
         ``"auto"`` means 14 to 22 bits by the number of words, unless `min_count` asks for a vocabulary.
     min_count : int
         Features of a vocabulary seen less often in training are left out.
+    pos_column : str or int, optional
+        Column of the parts of speech, by name or by number from 1; by default ``"upos"``.
     xpos : bool
-        Whether features use the third part of words too.
+        Whether features use the other part of speech too, the column ``"xpos"``.
+    columns : tuple of str, optional
+        What the words of X hold, such as ``("form", "lemma", "upos")``; by default ``("form", "upos")`` or
+        ``("form", "upos", "xpos")``, as long as they are. Names are those of CoNLL-U in small letters, or your own. A
+        parser knows the columns that it reads by these names, and finds them wherever they stand.
     clusters : path, optional
         File of Brown clusters.
     gazetteers : mapping, optional
@@ -64,6 +71,8 @@ class DependencyParser(Estimator):
     ----------
     classes_ : list
         The labels, none where arcs have none.
+    columns_ : tuple of str
+        The columns that the parser reads.
     {common attributes}
 
     Examples
@@ -82,7 +91,9 @@ class DependencyParser(Estimator):
     features: str = "arcs"
     hash_bits: int | str | None = AUTO
     min_count: int = 1
+    pos_column: str | int | None = None
     xpos: bool = False
+    columns: Sequence[str] | None = None
     clusters: StrPath | None = None
     gazetteers: Mapping[str, StrPath] | None = None
     invalid_gold: str = "repair"
@@ -106,7 +117,7 @@ class DependencyParser(Estimator):
         Parameters
         ----------
         X : list of sentences
-            For every word a tuple (form, upos) or (form, upos, xpos).
+            For every word a tuple of what `columns` says, (form, upos) or (form, upos, xpos) by default.
         y : list of trees
             For every word its head, from 1, 0 for the root; or a pair (head, label).
         sample_weight : array, optional
@@ -120,18 +131,20 @@ class DependencyParser(Estimator):
         DependencyParser
             The estimator itself.
         """
+        columns = checked_columns(self.columns)
         problem = ParseProblem(
-            training=Treebank.from_lists(X, y),
+            training=Treebank.from_lists(X, y, columns),
             features=self._new_features(),
             projective=checked("projective", self.projective, "switch"),
             roots=self.roots,
             invalid_gold=self.invalid_gold,
             feature_cache=self.feature_cache,
+            settings={} if columns is None else {"columns": list(columns)},
         )
         return self._fit(
             problem,
             sample_weight=sample_weight,
-            evaluation_sets={} if eval_set is None else {"dev": _evaluation_set(eval_set)},
+            evaluation_sets={} if eval_set is None else {"dev": _evaluation_set(eval_set, columns)},
             callbacks=callbacks,
             checkpoint=checkpoint,
             resume=resume,
@@ -147,6 +160,7 @@ class DependencyParser(Estimator):
             labelled=checked("labelled", self.labelled, "switch"),
             hash_bits=self.hash_bits,
             min_count=checked("min_count", self.min_count, "positive count"),
+            pos_column=checked_column("pos_column", self.pos_column),
             xpos=checked("xpos", self.xpos, "switch"),
             lists=Lists.read(self.clusters, self.gazetteers),
             n_threads=resolve_threads(self.n_threads),
@@ -155,6 +169,11 @@ class DependencyParser(Estimator):
     def _adopt(self, model: Model) -> None:
         super()._adopt(model)
         self.classes_: list[Any] = [] if self.model_.labels is None else list(self.model_.labels.names)
+        self.columns_ = tuple(self.model_.features.columns.read)
+
+    def _sentences(self, X: Any) -> NamedRows:
+        columns = checked_columns(self.columns)
+        return named_rows(checked_sentences(X, columns), columns)
 
     def predict(self, X: Any) -> Any:
         """Return the best trees: for every word its head, or a pair (head, label) where arcs have labels.
@@ -162,13 +181,13 @@ class DependencyParser(Estimator):
         numpy takes the list for an array of one dimension, with a list for each sentence.
         """
         self._check_fitted()
-        sentences, trees = self.model_.predict(X, self.n_threads)
+        sentences, trees = self.model_.predict(self._sentences(X), self.n_threads)
         return OutputList(trees_as_lists(sentences, trees, self.model_.labels))
 
     def predict_k_best(self, X: Any, k: int = 3) -> list[list[tuple[list[Any], float]]]:
         """Return for every sentence its k best trees with their scores, best first (fewer if there are fewer)."""
         self._check_fitted()
-        found = self.model_.predict_k_best(X, checked("k", k, "positive count"), self.n_threads)
+        found = self.model_.predict_k_best(self._sentences(X), checked("k", k, "positive count"), self.n_threads)
         trees = [trees_as_lists(offsets_of([tree.heads]), tree, self.model_.labels)[0] for tree in found.trees]
         bounds = found.bounds.tolist()
         scored = list(zip(trees, found.scores.tolist(), strict=True))
@@ -182,7 +201,7 @@ class DependencyParser(Estimator):
     def evaluate(self, X: Any, y: Any) -> dict[str, Any]:
         """Return all scores, see `marginloom.tasks.parse.metrics.parse_scores`."""
         self._check_fitted()
-        evaluator = self.model_.evaluator(Treebank.from_lists(X, y), self.n_threads)
+        evaluator = self.model_.evaluator(Treebank.from_lists(X, y, checked_columns(self.columns)), self.n_threads)
         scores: dict[str, Any] = self.model_.report(evaluator)
         return scores
 
@@ -194,7 +213,9 @@ class DependencyParser(Estimator):
             "projective": options.projective,
             "labelled": model.labels is not None,
             "roots": options.roots,
+            "pos_column": features.columns.portable("pos", features.pos_column, model.settings),
             **{name: getattr(features, name) for name in ("hash_bits", "xpos")},
+            "columns": checked_columns(model.settings.get("columns")),
             "features": features.name,
             **{
                 name: model.settings[name]
@@ -204,7 +225,8 @@ class DependencyParser(Estimator):
         }
 
 
-def _evaluation_set(given: Any) -> Treebank:
+def _evaluation_set(given: Any, columns: tuple[str, ...] | None) -> Treebank:
     if not isinstance(given, (tuple, list)) or len(given) != 2:
         raise InputError("eval_set must be a tuple (X, y)")
-    return Treebank.from_lists(*given)
+    X, y = given
+    return Treebank.from_lists(X, y, columns)

@@ -6,7 +6,8 @@ import functools
 import json
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,21 +17,23 @@ from marginloom import _core
 from marginloom.errors import InputError, InputWarning
 from marginloom.features import Lists
 from marginloom.features.base import load_vocabulary, vocabulary_tensors
-from marginloom.features.extracted import COLUMN, is_there
-from marginloom.io.conll import ColumnCorpus
+from marginloom.features.columns import ColumnsRead, written_columns
+from marginloom.features.extracted import is_there
+from marginloom.features.template_lines import check_given, template_lines
+from marginloom.io.columns import UPOS, XPOS, Columns, NamedRows, checked_column
+from marginloom.io.conll import OTHER_TREES, ColumnCorpus
 from marginloom.io.files import StrPath, decode_utf8, read_bytes
 from marginloom.io.model import parse_json
 from marginloom.parameters import checked
+from marginloom.tasks.parse.cells import cells_read, warn_of_constants, warn_of_missing
 from marginloom.tasks.parse.feature_sets import FEATURE_SETS, fitting_templates, templates_of
 from marginloom.tasks.parse.gold import FittingTrees
-from marginloom.tasks.parse.sentences import lengths_of
+from marginloom.tasks.parse.sentences import USUAL_COLUMNS, lengths_of, named_rows
 
 #: Stands for bits that fit the number of words where nothing is counted, and for a vocabulary where features are.
 AUTO = "auto"
 #: At most.
 HASH_BITS = 22
-#: What stands in CoNLL-U where there is nothing.
-MISSING = "_"
 #: Kinds of features, as the native part numbers them.
 KINDS = ("arcs", "siblings", "labels")
 
@@ -51,10 +54,10 @@ class ArcFeatureSet:
         ``"auto"`` means 14 to 22 bits by the number of words, unless `min_count` asks for a vocabulary.
     min_count : int
         Features of a vocabulary seen less often in training are left out.
-    pos_column : int, optional
-        Column of files, from 1, with the parts of speech; by default UPOS.
+    pos_column : int or str, optional
+        Column of the parts of speech: its number in the training input, from 1, or its name; by default ``upos``.
     xpos : bool
-        Whether to use the other part of speech too: XPOS, or the third part of words from Python.
+        Whether to use the other part of speech too, the column ``xpos``.
     lists : Lists, optional
         Word clusters and gazetteers that templates can look up.
     n_threads : int
@@ -80,7 +83,7 @@ class ArcFeatureSet:
         labelled: bool = True,
         hash_bits: int | str | None = AUTO,
         min_count: int = 1,
-        pos_column: int | None = None,
+        pos_column: int | str | None = None,
         xpos: bool = False,
         lists: Lists | None = None,
         n_threads: int = 1,
@@ -109,15 +112,29 @@ class ArcFeatureSet:
         self._constants: list[str] = []
         self._vocabularies: Sequence[_core.Vocabulary] = ()
         self._core: _core.ArcFeatures | None = None
+        self._settle()
+        given = {
+            "pos": True,
+            "xpos": self.xpos,
+            "cluster": self._lists.cluster_paths,
+            "gazetteer": self._lists.gazetteers,
+        }
+        check_given(self._lines, {kind for kind, there in given.items() if there})
+
+    def _settle(self) -> None:
+        """Parse the templates that are used, and see what they read."""
+        self._used_templates = fitting_templates(self._templates, order=self.order, labelled=self.labelled)
+        is_file = self.name not in FEATURE_SETS
+        self._lines = template_lines(self.name, self._used_templates, is_file=is_file, arcs=True)
+        self.columns = ColumnsRead(self._lines, {"pos": self.pos_column or UPOS, "xpos": XPOS})
         self._extractors: dict[tuple[int, ...], _core.ArcExtractor] = {}
-        self._extractor((0, 1, 2))
 
     def _find_templates(self) -> str:
         if self.name in FEATURE_SETS:
             clusters = bool(self._lists.cluster_paths)
             return templates_of(self.name, with_xpos=self.xpos, with_clusters=clusters)
         text = decode_utf8(read_bytes(self.name), self.name)
-        self._made(text, (0, 1, 2))  # says what is wrong, also in lines that are left out
+        template_lines(self.name, text, is_file=True, arcs=True)  # says what is wrong, also in lines that are left out
         if not fitting_templates(text, order=self.order, labelled=self.labelled).strip():
             raise InputError(
                 f"{self.name} has templates of siblings or labels only: add one of arcs, such as pos[h] pos[m], or ask "
@@ -127,7 +144,7 @@ class ArcFeatureSet:
 
     def check_templates(self) -> None:
         """Raise `InputError` if a kind of templates is missing; warn of what was given and none of them uses."""
-        lines = self._extractor((0, 1, 2)).templates()
+        lines = [line.text for line in self._lines]
         kinds = {
             "s, which order 2 asks for": self.order == 1 or any("[s" in line for line in lines),
             "label, which labelled asks for": not self.labelled or any("label" in line.split() for line in lines),
@@ -145,60 +162,37 @@ class ArcFeatureSet:
     @functools.cached_property
     def _kinds_of_atoms(self) -> frozenset[str]:
         """What comes before the places of atoms; kept, since prediction asks and templates do not change."""
-        lines = self._extractor((0, 1, 2)).templates()
-        return frozenset(atom.partition("[")[0] for line in lines for atom in line.split())
+        return frozenset(kind for line in self._lines for kind in line.kinds)
 
     @property
-    def columns_read(self) -> set[int]:
-        """Columns, from 1, that templates name or `pos_column` does."""
-        lines = self._extractor((0, 1, 2)).templates()
-        named = {int(found[1]) for line in lines for atom in line.split() if (found := COLUMN.fullmatch(atom))}
-        return named | (set() if self.pos_column is None else {self.pos_column})
+    def _extractor(self) -> _core.ArcExtractor:
+        """An extractor that knows all but the places of columns."""
+        return self._extractor_for(Columns("X", 0))
 
-    def _extractor(self, columns: tuple[int, ...]) -> _core.ArcExtractor:
-        """Return the native extractor for sources with words and parts of speech in these columns."""
-        if columns not in self._extractors:
-            templates = fitting_templates(self._templates, order=self.order, labelled=self.labelled)
-            self._extractors[columns] = self._made(templates, columns)
-        return self._extractors[columns]
-
-    def _made(self, templates: str, columns: tuple[int, ...]) -> _core.ArcExtractor:
-        word, pos, xpos = columns
-        try:
-            return _core.ArcExtractor(
-                templates,
-                word,
-                pos,
-                xpos if self.xpos else None,
+    def _extractor_for(self, columns: Columns) -> _core.ArcExtractor:
+        """Return the native extractor for sources with these columns."""
+        places = self.columns.places(columns)
+        key = tuple(places.values())
+        if key not in self._extractors:
+            self._extractors[key] = _core.ArcExtractor(
+                self._used_templates,
+                places.get("word", 0),
+                places.get("pos"),
+                places.get("xpos"),
+                written_columns(places),
                 self._lists.cluster_words,
                 list(self._lists.cluster_paths),
                 list(self._lists.gazetteers.items()),
             )
-        except ValueError as error:
-            advice = "; ask for the other part of speech with xpos=True (--xpos)" if "xpos[" in str(error) else ""
-            raise InputError(f"{self.name}, {error}{advice}") from error
-
-    def _columns(self, source: Any) -> tuple[int, ...]:
-        """Return the columns of words and of both parts of speech."""
-        if not isinstance(source, ColumnCorpus):
-            return 0, 1, 2
-        pos = source.column("UPOS") if self.pos_column is None else self.pos_column - 1
-        there = len(source.layout.names)
-        if pos >= there:
-            raise InputError(
-                f"{source.tables[0].name}: found {there} columns, and the parts of speech should be in column "
-                f"{pos + 1}, as --pos-column says: name one that is there"
-            )
-        return source.word_column, pos, source.column("XPOS") if self.xpos else 0
+        return self._extractors[key]
 
     def _tables(self, source: Any) -> tuple[Sequence[_core.TokenColumns], _core.ArcExtractor]:
-        extractor = self._extractor(self._columns(source))
-        if isinstance(source, ColumnCorpus):
-            return source.tables, extractor
-        if self.xpos and any(len(word) < 3 for sentence in source for word in sentence):
-            raise InputError("xpos asks for the third part of words, and X has words of two: (form, upos, xpos)")
+        rows = _with_columns(source)
+        extractor = self._extractor_for(rows.columns)
+        if isinstance(rows, ColumnCorpus):
+            return rows.tables, extractor
         try:
-            return [_core.RowTable(source)], extractor
+            return [_core.RowTable(rows)], extractor
         except ValueError as error:  # of text that UTF-8 cannot hold
             raise InputError(f"X: {error}") from error
 
@@ -217,8 +211,12 @@ class ArcFeatureSet:
     def fit(self, source: Any, trees: FittingTrees, label_count: int) -> None:
         """Learn the features of right arcs, unless they are hashed; `trees` are those of the sentences kept."""
         self.label_count = label_count
+        columns = _with_columns(source).columns
+        if columns.count:
+            self.columns.learn(columns)
+        self._refuse_trees()
         tables, extractor = self._tables(source)
-        self._warn_of_constants(source)
+        self._constants = warn_of_constants(cells_read(_with_columns(source), self.columns))
         if self._chooses_bits:
             self.hash_bits = fitting_bits(trees.heads.size)
         if self.hash_bits is None:
@@ -233,36 +231,25 @@ class ArcFeatureSet:
                 raise InputError(f"min_count={self.min_count} leaves no feature; give a smaller one (--min-count)")
         self._core = None
 
-    def _parts_of_speech(self, source: Any) -> dict[str, list[str]]:
-        """Return different values of each part of speech that templates read, two of them at most."""
-        _, pos, xpos = self._columns(source)
-        names = {"pos": "upos" if self.pos_column is None else f"column {self.pos_column}", "xpos": "xpos"}
-        columns = {"pos": pos, "xpos": xpos}
-        return {names[atom]: _different(source, columns[atom]) for atom in names if self._uses(atom)}
+    def _refuse_trees(self) -> None:
+        """Raise `InputError` if templates would read the gold trees, which prediction does not have."""
+        trees = {"head", "deprel", *map(str.lower, OTHER_TREES)}
+        for reference, name in self.columns.names.items():
+            if name in trees:
+                raise InputError(
+                    f"the column {name.upper()} holds trees, and {self.columns.reader(reference)}: a parser of "
+                    "that learns nothing for input without trees; name another column"
+                )
 
     def warn_of_missing(self, source: Any) -> None:
-        """Warn of parts of speech that no word has, and words had in training."""
-        for name, found in self._parts_of_speech(source).items():
-            if found == [MISSING] and name not in self._constants:
-                text = f"no word has its {name}, which the parser reads: {MISSING!r} stands there; tag the words first"
-                warnings.warn(InputWarning(text), stacklevel=4)
-
-    def _warn_of_constants(self, source: Any) -> None:
-        """Note parts of speech that are all the same, and warn of them: they say nothing."""
-        self._constants = []
-        for name, found in self._parts_of_speech(source).items():
-            if len(found) == 1:
-                self._constants.append(name)
-                warnings.warn(
-                    InputWarning(f"all words have the same {name}, {found[0]!r}, which says nothing of them"),
-                    stacklevel=3,
-                )
+        """Warn of columns that are empty for all words, and were not in training."""
+        warn_of_missing(cells_read(_with_columns(source), self.columns), self._constants)
 
     @property
     def core(self) -> _core.ArcFeatures:
         """The features as the native task knows them."""
         if self._core is None:
-            extractor = self._extractor((0, 1, 2))
+            extractor = self._extractor
             if self.hash_bits is not None:
                 self._core = _core.ArcFeatures.by_hashing(extractor, self.hash_bits, self.label_count)
             else:
@@ -278,7 +265,7 @@ class ArcFeatureSet:
         """Name a feature."""
         if self.hash_bits is not None:
             return f"{KINDS[kind]}: hash {feature}"
-        return self._extractor((0, 1, 2)).described(kind, self._vocabularies[kind].name(feature))
+        return self._extractor.described(kind, self._vocabularies[kind].name(feature))
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return everything that extraction needs as arrays."""
@@ -288,6 +275,7 @@ class ArcFeatureSet:
             "templates": self._templates,
             "labels": self.label_count,
             "constant": ",".join(self._constants),
+            **self.columns.options(),
             **self._lists.options(),
         }
         tensors = {"features_options": np.frombuffer(json.dumps(options).encode(), dtype=np.uint8)}
@@ -296,25 +284,32 @@ class ArcFeatureSet:
         return tensors | self._lists.tensors()
 
     @classmethod
-    def load(cls, tensors: dict[str, NDArray[Any]]) -> ArcFeatureSet:
-        """Make the feature set from its arrays."""
+    def load(
+        cls, tensors: dict[str, NDArray[Any]], settings: Mapping[str, Any] = MappingProxyType({})
+    ) -> ArcFeatureSet:
+        """Make the feature set from its arrays; `settings` are those of the model."""
         options = parse_json(tensors["features_options"].tobytes())
         features = cls.__new__(cls)
         features.name, features._templates = str(options["name"]), str(options["templates"])
         features.order = checked("order", options["order"], "positive count")
         features.min_count = checked("min_count", options["min_count"], "positive count")
         features.xpos, features.labelled = bool(options["xpos"]), bool(options["labelled"])
-        for name, kind in (("hash_bits", "hash bits"), ("pos_column", "positive count")):
-            value = options[name]
-            setattr(features, name, None if value is None else checked(name, value, kind))
+        bits = options["hash_bits"]
+        features.hash_bits = None if bits is None else checked("hash_bits", bits, "hash bits")
+        features.pos_column = checked_column("pos_column", options["pos_column"])
         features.label_count = checked("labels", options["labels"], "count")
         features.n_threads = 1
         features._constants = str(options.get("constant", "")).split(",")
         features._lists = Lists.load(options, tensors)
         stored = features.hash_bits is None
         features._vocabularies = [load_vocabulary(tensors, f"features_{kind}") for kind in KINDS] if stored else ()
-        features._core, features._extractors, features._chooses_bits = None, {}, False
-        features._extractor((0, 1, 2))
+        features._core, features._chooses_bits = None, False
+        features._settle()
+        features.columns.load(options, settings, USUAL_COLUMNS)
+        if "columns" not in options and features.pos_column is not None:  # what versions before wrote into `constant`
+            numbered = {f"column {features.pos_column}": features.columns.names.get("pos", "")}
+            features._constants = [numbered.get(name, name) for name in features._constants]
+        features._extractor_for(Columns("X", 0))  # says if something does not fit together
         return features
 
 
@@ -330,14 +325,6 @@ def fitting_bits(words: int) -> int:
     return min(max((20 * words).bit_length(), least), HASH_BITS)
 
 
-def _different(source: Any, column: int) -> list[str]:
-    """Return the different cells of a column, two of them at most; none if there are no words."""
-    found: dict[str, None] = {}
-    if isinstance(source, ColumnCorpus):
-        found = dict.fromkeys(source.labels(column, strings=True).names.tolist())
-    else:
-        for sentence in source:
-            found |= dict.fromkeys(word[column] for word in sentence)
-            if len(found) > 1:
-                break
-    return list(found)[:2]
+def _with_columns(source: Any) -> ColumnCorpus | NamedRows:
+    """Return sentences with what their columns are called."""
+    return source if isinstance(source, (ColumnCorpus, NamedRows)) else named_rows(source)

@@ -9,15 +9,17 @@ from itertools import pairwise
 from typing import Any
 
 from marginloom.errors import InputError
+from marginloom.io.columns import checked_columns
 from marginloom.io.conll import read_corpus
 from marginloom.io.files import StrPath, atomic_write
 from marginloom.io.formats import TREEBANKS
+from marginloom.tasks.parse.sentences import USUAL_COLUMNS
 from marginloom.tasks.parse.treebank import Treebank
 
 
 def read_conllu(
-    path: StrPath, format: str | None = None
-) -> tuple[list[list[tuple[str, str, str]]], list[list[tuple[int, str]]]]:
+    path: StrPath, format: str | None = None, columns: Sequence[str] = USUAL_COLUMNS
+) -> tuple[list[list[tuple[str, ...]]], list[list[tuple[int, str]]]]:
     r"""Read sentences and their trees from a file.
 
     Parameters
@@ -27,11 +29,14 @@ def read_conllu(
     format : {"conllu", "conlluplus", "conllx"}, optional
         By default as the name says: ``.conllup`` is CoNLL-U Plus, ``.conll`` and ``.conllx`` CoNLL-X, everything else
         CoNLL-U.
+    columns : sequence of str
+        What words hold: names of CoNLL-U in small letters, or those that the first line of CoNLL-U Plus has. For a
+        parser that was trained on files, its `columns_`.
 
     Returns
     -------
     X : list of list of (form, upos, xpos)
-        The words of each sentence. In CoNLL-X the last two are CPOSTAG and POSTAG.
+        The words of each sentence, or tuples of other `columns`. In CoNLL-X ``upos`` is CPOSTAG and ``xpos`` POSTAG.
     y : list of list of (head, label)
         Their trees; the head of roots is 0.
 
@@ -50,10 +55,12 @@ def read_conllu(
     ([[('Go', 'VERB', 'VB')]], [[(0, 'root')]])
     """
     corpus = read_corpus([os.fspath(path)], format, known=TREEBANKS)
-    columns = [corpus.labels(corpus.column(name)).values().tolist() for name in ("FORM", "UPOS", "XPOS")]
+    names = checked_columns(list(columns))
+    assert names is not None
+    cells = [corpus.labels(corpus.column(name), strings=True).values().tolist() for name in names]
     bank = Treebank.from_corpus(corpus)
     assert bank.labels is not None
-    words = list(zip(*columns, strict=True))
+    words = list(zip(*cells, strict=True))
     nodes = list(zip(bank.heads.tolist(), bank.labels.values().tolist(), strict=True))
     bounds = bank.sentences.tolist()
     parts = [slice(start, end) for start, end in pairwise(bounds)]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from marginloom import _core
 from marginloom.errors import InputError
+from marginloom.io.columns import NamedRows
 from marginloom.io.conll import ColumnCorpus
 from marginloom.io.model import Tensors
 from marginloom.labels.label_set import LabelSet
@@ -22,7 +23,7 @@ from marginloom.tasks.base.model import Evaluator, Model, Prepared, Problem, str
 from marginloom.tasks.parse.features import ArcFeatureSet
 from marginloom.tasks.parse.gold import FittingTrees, fitting_trees
 from marginloom.tasks.parse.metrics import SHORT, ParseScorer
-from marginloom.tasks.parse.sentences import checked_sentences, lengths_of, offsets_of
+from marginloom.tasks.parse.sentences import checked_sentences, lengths_of, named_rows, offsets_of
 from marginloom.tasks.parse.task import KBestTrees, ParseTask, TreeOptions, Trees
 from marginloom.tasks.parse.treebank import Treebank
 from marginloom.threads import resolve_threads
@@ -68,9 +69,9 @@ class ParseModel(Model):
     def _encoded(self, source: Any) -> tuple[NDArray[np.uint64], ParseTask]:
         if isinstance(source, ColumnCorpus):
             return source.sentences, self.task_of(source, source.sentences)
-        sentences = checked_sentences(source)
-        offsets = offsets_of(sentences)
-        return offsets, self.task_of(sentences, offsets)
+        rows = source if isinstance(source, NamedRows) else named_rows(checked_sentences(source))
+        offsets = offsets_of(rows.sentences)
+        return offsets, self.task_of(rows, offsets)
 
     def task_of(self, source: Any, sentences: NDArray[np.uint64]) -> ParseTask:
         """Return the task of parsing sentences, files or lists that were checked."""
@@ -90,10 +91,11 @@ class ParseModel(Model):
         return evaluator.report(self.weights)
 
     def summary(self) -> dict[str, Any]:
-        """Return the name and number of the features, the labels, and which trees there are."""
+        """Return the name and number of the features, the columns they read, the labels, and which trees there are."""
         return {
             "features": self.features.name,
             "feature_count": self.features.counts,
+            "columns": self.features.columns.read,
             "labels": None if self.labels is None else self.labels.names,
             "order": self.options.order,
             "projective": self.options.projective,
@@ -147,7 +149,7 @@ class ParseModel(Model):
             raise ValueError("it is not said which trees there are")
         if labels is not None and len(labels.names) != count:
             raise ValueError(f"there are {len(labels.names)} labels, and {count} were expected")
-        features = ArcFeatureSet.load(tensors)
+        features = ArcFeatureSet.load(tensors, header["settings"])
         if features.order != stored["order"] or features.labelled != (count > 0) or features.label_count != count:
             raise ValueError("the features are those of other trees")
         at_root, elsewhere = (

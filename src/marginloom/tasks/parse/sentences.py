@@ -10,37 +10,56 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom.errors import InputError
+from marginloom.io.columns import FORM, UPOS, XPOS, NamedRows, columns_of_words
 from marginloom.labels.numbered import NumberedLabels
 
 #: A word: its form, its part of speech, and perhaps a finer one.
 Word: TypeAlias = Sequence[str]
+#: What words hold unless users say otherwise; the last may be left out.
+USUAL_COLUMNS = (FORM, UPOS, XPOS)
 
 
-def checked_sentences(X: Any) -> list[list[Word]]:
+def named_rows(sentences: list[list[Word]], columns: tuple[str, ...] | None = None) -> NamedRows:
+    """Return sentences that were checked, with what the columns of their words are called.
+
+    Examples
+    --------
+    >>> named_rows([[("dogs", "NOUN")]]).names
+    ('form', 'upos')
+    """
+    return NamedRows(sentences, columns or USUAL_COLUMNS[: columns_of_words(sentences) or None])
+
+
+def checked_sentences(X: Any, columns: tuple[str, ...] | None = None) -> list[list[Word]]:
     """Return sentences as lists of words; `InputError` if they are something else.
 
     Parameters
     ----------
     X : iterable of sentences
-        Each with a tuple (form, upos) or (form, upos, xpos) of strings for every word, all of the same length.
+        Each with a tuple of strings for every word, all of the same length.
+    columns : tuple of str, optional
+        What the tuples hold; by default (form, upos) or (form, upos, xpos).
 
     Examples
     --------
     >>> checked_sentences([[("dogs", "NOUN"), ("bark", "VERB")], []])
     [[('dogs', 'NOUN'), ('bark', 'VERB')], []]
     """
+    sizes = (2, 3) if columns is None else (len(columns),)
     sentences = [
         _as_list(sentence, f"X[{i}] must be a list of words")
         for i, sentence in enumerate(_as_list(X, "X must be a list of sentences"))
     ]
     first = next((word for sentence in sentences for word in sentence), None)
-    size = len(first) if isinstance(first, (tuple, list)) and len(first) in (2, 3) else 0
+    size = len(first) if isinstance(first, (tuple, list)) and len(first) in sizes else 0
     for i, sentence in enumerate(sentences):
         if size and _are_plain_words(sentence, size):
             continue
         for place, word in enumerate(sentence, 1):
             if not _is_word(word, size):
-                raise InputError(f"{place_in_lists(i, place)}: found {_shown(word)}, expected {_expected(size)}")
+                raise InputError(
+                    f"{place_in_lists(i, place)}: found {_shown(word)}, expected {_expected(size, columns)}"
+                )
     return sentences
 
 
@@ -59,10 +78,12 @@ def _is_word(word: Any, size: int) -> bool:
     return all(isinstance(field, str) for field in word)
 
 
-def _expected(size: int) -> str:
+def _expected(size: int, columns: tuple[str, ...] | None) -> str:
+    if columns is not None:
+        return f"a tuple ({', '.join(columns)}{',' if len(columns) == 1 else ''}) of strings, as columns= says"
     if not size:
         return "a tuple (form, upos) or (form, upos, xpos) of strings"
-    return f"a tuple {('(form, upos)', '(form, upos, xpos)')[size - 2]} of strings, as for the first word"
+    return f"a tuple ({', '.join(USUAL_COLUMNS[:size])}) of strings, as for the first word"
 
 
 def place_in_lists(sentence: int, word: int) -> str:

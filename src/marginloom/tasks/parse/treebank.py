@@ -10,9 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom.errors import InputError
+from marginloom.io.columns import FORM
 from marginloom.io.conll import ColumnCorpus
 from marginloom.labels.numbered import NumberedLabels
-from marginloom.tasks.parse.sentences import checked_sentences, checked_trees, offsets_of, place_in_lists
+from marginloom.tasks.parse.sentences import (
+    checked_sentences,
+    checked_trees,
+    named_rows,
+    offsets_of,
+    place_in_lists,
+)
 
 _NUMBER = re.compile("[0-9]{1,18}")  # no more than 64 bits hold
 _NO_NUMBER = -1
@@ -24,7 +31,7 @@ class Treebank:
 
     Attributes
     ----------
-    source : ColumnCorpus or list
+    source : ColumnCorpus or NamedRows
         What features are extracted from: files, or the sentences that a Python user gave.
     sentences : array of uint64
         Where sentences begin and end, counted in words.
@@ -69,15 +76,17 @@ class Treebank:
         return bank
 
     @classmethod
-    def from_lists(cls, X: Any, y: Any) -> Treebank:
+    def from_lists(cls, X: Any, y: Any, columns: tuple[str, ...] | None = None) -> Treebank:
         """Take sentences and trees as Python users have them.
 
         Parameters
         ----------
         X : iterable of sentences
-            Each with a tuple (form, upos) or (form, upos, xpos) for every word.
+            Each with a tuple for every word.
         y : iterable of trees
             For each sentence the head of every word, from 1, or pairs (head, label); the head of roots is 0.
+        columns : tuple of str, optional
+            What the tuples hold; by default (form, upos) or (form, upos, xpos).
 
         Raises
         ------
@@ -91,9 +100,9 @@ class Treebank:
         >>> bank.heads.tolist(), bank.labels, bank.place(1)
         ([2, 0], None, 'sentence 0, word 2')
         """
-        sentences = checked_sentences(X)
+        sentences = checked_sentences(X, columns)
         heads, labels = checked_trees(y, sentences)
-        bank = cls(sentences, offsets_of(sentences), heads, labels)
+        bank = cls(named_rows(sentences, columns), offsets_of(sentences), heads, labels)
         bank._check_range()
         return bank
 
@@ -105,7 +114,8 @@ class Treebank:
         """Return the form of every word."""
         if isinstance(self.source, ColumnCorpus):
             return self.source.labels(self.source.word_column)
-        return NumberedLabels.of([word[0] for sentence in self.source for word in sentence])
+        place = self.source.names.index(FORM)
+        return NumberedLabels.of([word[place] for sentence in self.source for word in sentence])
 
     def _check_range(self) -> None:
         bounds = self.sentences.astype(np.int64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
@@ -16,28 +16,19 @@ from marginloom.cli.common import (
     format_option,
     gazetteer_files,
     numbers_of_labels,
+    pos_column_option,
     refuse,
     usage_error,
     usage_errors,
 )
 from marginloom.cli.training import MinCountOption, TrainingData, TrainingOptions, run_training, training_command
 from marginloom.errors import InputError
-from marginloom.features import FeatureSet, check_feature_set
+from marginloom.features import ExtractedFeatures, FeatureSet, check_feature_set
 from marginloom.features.sets import FEATURE_SETS
+from marginloom.io.columns import checked_column, columns_of_format
 from marginloom.io.conll import ColumnCorpus
 from marginloom.io.corpus import Corpus, read_corpus, stream_corpora
-from marginloom.io.formats import (
-    CONLL,
-    CONLLU,
-    CONLLU_PLUS,
-    CRFSUITE,
-    FORMATS,
-    LABELLED,
-    LIBSVM,
-    READY_FORMATS,
-    TEXT,
-    format_of,
-)
+from marginloom.io.formats import CONLL, CRFSUITE, FORMATS, LABELLED, LIBSVM, READY_FORMATS, TEXT, format_of
 from marginloom.io.plain_text import stream_text
 from marginloom.labels.label_set import UNSEEN
 from marginloom.labels.numbered import NumberedLabels
@@ -49,9 +40,7 @@ from marginloom.tasks.sequence.model import SequenceEvaluator, SequenceModel, Se
 from marginloom.tasks.sequence.schemes import SCHEMES
 from marginloom.tasks.sequence.spans import check_scheme
 
-_XPOS = 5  # its column in CoNLL-U, from 1
 #: What to do with columns, and so of no use where a file holds ready features.
-
 COLUMN_OPTIONS = ("features", "column", "pos_column", "gazetteer", "clusters", "hash_bits")
 
 
@@ -65,12 +54,7 @@ def train(
         str,
         typer.Option("--features", metavar="SET", help="words, tagging, chunking, ner, or a file of templates."),
     ] = "tagging",
-    pos_column: Annotated[
-        int | None,
-        typer.Option(
-            "--pos-column", metavar="N", min=1, help="Column of the parts of speech, for features that use it."
-        ),
-    ] = None,
+    pos_column: Annotated[str | None, pos_column_option("for features that use it")] = None,
     gazetteer: Annotated[
         list[str] | None,
         typer.Option("--gazetteer", metavar="NAME=FILE", help="A list of names, an entry a line; may be repeated."),
@@ -137,19 +121,19 @@ def train(
 
     def read() -> TrainingData:
         corpus = read_corpus(options.training, format)
-        label_column = corpus.label_column(column)
+        label_column = corpus.label_column(checked_column("--column", column))
         parts = {name: read_corpus([path], format, corpus.format) for name, path in options.evaluation_files.items()}
         feature_set = new_features(
             None if ready else features,
             corpus,
             min_count=min_count,
             hash_bits=hash_bits,
-            pos_column=pos_column,
+            pos_column=checked_column("--pos-column", pos_column),
             clusters=clusters,
             gazetteers=gazetteers,
             n_threads=options.threads,
         )
-        _refuse_labels_as_features(feature_set, label_column + 1)
+        _refuse_labels_as_features(feature_set, corpus, label_column)
         training = LabelledSentences.from_corpus(corpus, label_column)
         problem = SequenceProblem(
             training=training,
@@ -158,11 +142,11 @@ def train(
             label_costs=costs,
             constraints=[(pair.split()[0], pair.split()[1]) for pair in forbid] if forbid else constraints,
             invalid_gold=invalid_gold,
-            settings={"format": corpus.format, "label_column": label_column + 1, **_column_names(corpus)},
+            settings={"format": corpus.format, "label_column": label_column + 1, **_label_name(corpus, label_column)},
         )
         strings = isinstance(NumberedLabels.of(training.labels).names[0], str)
         sets = {
-            name: LabelledSentences.from_corpus(part, part.label_column(label_column + 1), strings)
+            name: LabelledSentences.from_corpus(part, part.label_column(_same_column(corpus, label_column)), strings)
             for name, part in parts.items()
         }
         return TrainingData(problem, sets)
@@ -209,18 +193,14 @@ class SequenceCommands(TaskCommands[SequenceModel, SequencePredictOptions, Seque
     evaluate_options = SequenceEvaluateOptions
     predict_help = (
         "Sentences: columns get one more with the predicted labels, or one for each of the K best labellings; CoNLL-U "
-        "gets the labels in the column that the model was trained on. For ready features in crfsuite's or LIBSVM's "
+        "gets the labels in the column of the name that training had. For ready features in crfsuite's or LIBSVM's "
         "format they come alone, one a line, as CRFsuite writes them. Plain text (--format text) has one sentence a "
-        "line and comes back as CoNLL-U, with labels in the column of training if that was CoNLL-U, else in XPOS."
+        "line and comes back as CoNLL-U, with the labels in the column that training had there, else in XPOS."
     )
 
     def predict(self, model: SequenceModel, options: SequencePredictOptions) -> None:
         """Write the sentences with their labels, in the format they come in."""
-        chosen, column = (
-            (TEXT, _column_for_text(model))
-            if options.format == TEXT
-            else _file_settings(model, options.model, options.input, options.format)
-        )
+        chosen = _file_format(model, options.model, options.input, options.format)
         k = options.k_best
         if k > 1 and chosen != CONLL:
             raise usage_error(
@@ -229,20 +209,19 @@ class SequenceCommands(TaskCommands[SequenceModel, SequencePredictOptions, Seque
         with streams(options) as (stream, out, advance):
             read = stream_text if chosen == TEXT else partial(stream_corpora, format=chosen)
             for corpus in read(stream, name=options.input):
-                _check_column_names(model, corpus)
                 numbers = _labels(model, corpus, k, options.threads)
-                out.write(corpus.with_labels(model.labels.vocabulary, numbers, column, k))
+                out.write(corpus.with_labels(model.labels.vocabulary, numbers, _label_column(model, corpus), k))
                 out.flush()
                 advance(corpus.byte_count)
 
     def read_labelled(self, model: SequenceModel, options: SequenceEvaluateOptions) -> LabelledSentences:
         """Read sentences with their right labels, by default in the column that the model was trained on."""
-        chosen, trained_column = _file_settings(model, options.model, options.input, options.format)
+        chosen = _file_format(model, options.model, options.input, options.format)
         if chosen in READY_FORMATS and options.column is not None:
             raise usage_error(f"in the format {chosen} the labels are the first field: --column cannot be given")
         corpus = read_corpus([options.input], chosen)
-        _check_column_names(model, corpus)
-        column = corpus.label_column(trained_column if options.column is None else options.column)
+        asked = checked_column("--column", options.column)
+        column = corpus.label_column(_label_column(model, corpus) if asked is None else asked)
         return LabelledSentences.from_corpus(corpus, column, model.labels.strings)
 
     def evaluator(self, model: SequenceModel, options: SequenceEvaluateOptions) -> SequenceEvaluator:
@@ -255,6 +234,7 @@ class SequenceCommands(TaskCommands[SequenceModel, SequencePredictOptions, Seque
         """Return the lines of `inspect` on features and labels."""
         return [
             ("features", f"{model.features.name} ({model.feature_count})"),
+            *([("columns", ", ".join(model.columns))] if model.columns else []),
             ("labels", f"{len(model.labels.names)}: {model.labels.summary()}"),
         ]
 
@@ -272,70 +252,62 @@ def _labels(tagger: SequenceModel, corpus: Corpus, k: int, threads: int) -> NDAr
     return columns.reshape(-1)
 
 
-def _file_settings(tagger: SequenceModel, model: str, input: str, format: str | None) -> tuple[str, int | None]:
-    """Return an input's format, and its label's column from 1 (None: the last)."""
-    trained, column = tagger.settings.get("format"), tagger.settings.get("label_column")
+def _file_format(tagger: SequenceModel, model: str, input: str, format: str | None) -> str:
+    """Return an input's format, which must be one that the model can read."""
+    trained = tagger.settings.get("format")
+    if format == TEXT:
+        if tagger.features.kind == "extracted":
+            return TEXT
+        raise InputError(
+            f"{model}: this model reads ready features, and --format text gives words; give ready features"
+        )
     if trained is None:  # from Python: the features are the same, wherever training got them from
         trained = {"named": CRFSUITE, "paths": CRFSUITE, "matrix": LIBSVM}.get(tagger.features.kind, CONLL)
         if trained == CONLL or format_of(input, format) == trained:
-            return _format_and_column(tagger, input, format_of(input, format, trained), trained, None)
+            return format_of(input, format, trained)
+    column = tagger.settings.get("label_column")
     if trained not in FORMATS or not isinstance(column, int) or column < 1:
         raise InputError(
             f"{model}: this model was trained from Python on features, not on columns of a file; use it from Python "
             f"with SequenceTagger.load, or with a file of such features and --format {trained}"
         )
-    return _format_and_column(tagger, input, format_of(input, format, trained), trained, column)
+    return format_of(input, format, trained)
 
 
-def _column_for_text(tagger: SequenceModel) -> int:
-    """Return the column of CoNLL-U, from 1, for the labels of plain text; `InputError` if words are not enough."""
-    if tagger.features.kind != "extracted" or tagger.features.reads_columns:
-        raise InputError(
-            "--format text gives words and nothing else, and this model reads "
-            + ("other columns too" if tagger.features.kind == "extracted" else "ready features")
-            + "; give a file in the format that it was trained on"
-        )
-    column = tagger.settings.get("label_column")
-    return column if tagger.settings.get("format") == CONLLU and isinstance(column, int) else _XPOS
+def _label_name(corpus: Corpus, column: int) -> dict[str, str]:
+    """Return what the labels' column is called, for the model; nothing where columns have numbers."""
+    names = corpus.columns.names if isinstance(corpus, ColumnCorpus) else ()
+    return {"label_name": names[column]} if names else {}
 
 
-def _format_and_column(
-    tagger: SequenceModel, input: str, chosen: str, trained: str, column: int | None
-) -> tuple[str, int | None]:
-    if chosen == trained:
-        return chosen, column
-    if tagger.features.reads_columns:
-        raise InputError(
-            f"{input}: the format is {chosen}, and the model's features read columns of the format {trained}; give a "
-            "file of that format (and say so with --format)"
-        )
-    return chosen, None
+def _same_column(corpus: Corpus, column: int) -> int | str:
+    """Return the column of other files that is the same as one of `corpus`: by its name, or else its number."""
+    return _label_name(corpus, column).get("label_name", column + 1)
 
 
-def _column_names(corpus: Corpus) -> dict[str, Any]:
-    """Return the names of columns that a file gives itself, for the model."""
-    if isinstance(corpus, ColumnCorpus) and corpus.format == CONLLU_PLUS:
-        return {"column_names": list(corpus.layout.names)}
-    return {}
+def _label_column(tagger: SequenceModel, corpus: Corpus) -> int | str | None:
+    """Return the column in which labels are, as in training: by name, or by number; None for the format's default."""
+    settings = tagger.settings
+    column, trained = settings.get("label_column"), settings.get("format")
+    if not isinstance(corpus, ColumnCorpus) or not isinstance(column, int) or column < 1:
+        return None
+    if not corpus.columns.names:
+        return column if corpus.format == trained else None
+    names = columns_of_format(str(trained), settings.get("column_names", ()))  # of versions that knew no names
+    name = settings.get("label_name", names[column - 1] if column <= len(names) else None)
+    return name if isinstance(name, str) else None
 
 
-def _check_column_names(model: SequenceModel, corpus: Corpus) -> None:
-    """Raise `InputError` if columns are named otherwise than in training, and so may be others."""
-    trained = model.settings.get("column_names")
-    found = _column_names(corpus).get("column_names")
-    if trained and found and trained != found:
-        raise InputError(
-            f"the columns are {' '.join(found)}, and those of the model {' '.join(trained)}: give a file that has these"
-        )
-
-
-def _refuse_labels_as_features(features: FeatureSet, column: int) -> None:
-    """Raise `InputError` if features read the right labels, which prediction does not have."""
-    if column in getattr(features, "columns_read", ()):
-        raise InputError(
-            f"column {column} holds the labels, and the features {features.name} read it too, with --pos-column or a "
-            "template: a model of that learns nothing for files without labels; name another column with --column"
-        )
+def _refuse_labels_as_features(features: FeatureSet, corpus: Corpus, column: int) -> None:
+    """Raise `InputError` if features read the gold labels, which prediction does not have."""
+    if not isinstance(features, ExtractedFeatures) or not isinstance(corpus, ColumnCorpus):
+        return
+    for reference, place in features.columns.places(corpus.columns).items():
+        if place == column:
+            raise InputError(
+                f"column {column + 1} holds the labels, and {features.columns.reader(reference)}: a model of that "
+                "learns nothing for files without labels; name another column with --column"
+            )
 
 
 def _files_of_features(features: str | None, clusters: str | None, gazetteers: dict[str, str]) -> list[tuple[str, str]]:

@@ -10,7 +10,8 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from marginloom.errors import InputError
-from marginloom.features import FeatureSet
+from marginloom.features import ExtractedFeatures, FeatureSet
+from marginloom.io.columns import checked_column, checked_columns
 from marginloom.io.files import StrPath
 from marginloom.parameters import checked
 from marginloom.tasks.base.estimator import Estimator
@@ -21,6 +22,7 @@ from marginloom.tasks.sequence.features import (
     AUTO,
     evaluation_set,
     labelled_sentences,
+    named,
     new_features,
     source_of,
     training_sentences,
@@ -48,8 +50,12 @@ class SequenceTagger(Estimator):
         Features seen less often in training are left out.
     hash_bits : int, optional
         Number extracted features by a hash of so many bits instead of keeping a vocabulary.
-    pos_column : int, optional
-        Column of the parts of speech, from 1, for the feature sets that can use it.
+    pos_column : int or str, optional
+        Column of the parts of speech, by number from 1 or by name, for the feature sets that can use it.
+    columns : tuple of str, optional
+        What the words of X hold where they are tuples, such as ``("form", "upos", "lemma")``: names of CoNLL-U in small
+        letters, or your own. A tagger knows the columns that it reads by these names, and finds them wherever they
+        stand. Without it columns have numbers, as in plain files, and the first is the word.
     clusters : path, optional
         File of Brown clusters for the feature set ``ner`` and templates.
     gazetteers : mapping, optional
@@ -69,6 +75,8 @@ class SequenceTagger(Estimator):
     ----------
     classes_ : list
         The labels.
+    columns_ : tuple of str
+        The columns that the tagger reads, by name or number; none where features are ready.
     attributes_ : list of str
         The names of the features.
     state_features_, transition_features_ : mapping
@@ -87,7 +95,8 @@ class SequenceTagger(Estimator):
     features: str | None = AUTO
     min_count: int = 1
     hash_bits: int | None = None
-    pos_column: int | None = None
+    pos_column: int | str | None = None
+    columns: Sequence[str] | None = None
     clusters: StrPath | None = None
     gazetteers: Mapping[str, StrPath] | None = None
     start_end: bool = False
@@ -135,16 +144,18 @@ class SequenceTagger(Estimator):
         SequenceTagger
             The estimator itself.
         """
+        columns = checked_columns(self.columns)
         training = training_sentences(self.features, X, y, lengths)
         to_score = _one_evaluation_set(eval_set, X_dev, y_dev)
-        evaluation_sets = {} if to_score is None else {"dev": evaluation_set(to_score)}
+        evaluation_sets = {} if to_score is None else {"dev": evaluation_set(to_score).with_columns(columns)}
         problem = SequenceProblem(
-            training=training,
             features=self._new_features(training.source),
+            training=training.with_columns(columns),
             start_end=checked("start_end", self.start_end, "switch"),
             label_costs=self.label_costs,
             constraints=self.constraints,
             invalid_gold=self.invalid_gold,
+            settings={} if columns is None else {"columns": list(columns)},
         )
         return self._fit(
             problem,
@@ -168,6 +179,10 @@ class SequenceTagger(Estimator):
     def _adopt(self, model: Model) -> None:
         super()._adopt(model)
         self.classes_ = list(self.tagger_.labels.names)
+        self.columns_ = tuple(self.tagger_.columns)
+
+    def _source(self, X: Any, lengths: ArrayLike | None) -> Any:
+        return named(source_of(X, lengths), checked_columns(self.columns))
 
     @property
     def attributes_(self) -> list[str]:
@@ -191,7 +206,7 @@ class SequenceTagger(Estimator):
         numpy takes the list for an array of one dimension, with a list for each sentence.
         """
         self._check_fitted()
-        source = source_of(X, lengths)
+        source = self._source(X, lengths)
         offsets, numbers = self.tagger_.predict(source, self.n_threads)
         labels = self.tagger_.labels.decode(numbers)
         if lengths is not None:
@@ -213,7 +228,7 @@ class SequenceTagger(Estimator):
         decode = self.tagger_.labels.decode
         return [
             [(decode(numbers).tolist(), score) for numbers, score in labellings]
-            for labellings in self.tagger_.predict_k_best(source_of(X, lengths), k, self.n_threads)
+            for labellings in self.tagger_.predict_k_best(self._source(X, lengths), k, self.n_threads)
         ]
 
     def score(self, X: Any, y: Any, lengths: ArrayLike | None = None) -> float:
@@ -229,16 +244,20 @@ class SequenceTagger(Estimator):
         scheme (``"bio"``, ``"bioes"``, ``"bilou"``, ``"ioe"``) count.
         """
         self._check_fitted()
-        evaluator = self.tagger_.evaluator(labelled_sentences(X, y, lengths), self.n_threads, strict)
+        labelled = labelled_sentences(X, y, lengths).with_columns(checked_columns(self.columns))
+        evaluator = self.tagger_.evaluator(labelled, self.n_threads, strict)
         return self.tagger_.report(evaluator)
 
     @classmethod
     def _own_parameters(cls, model: SequenceModel) -> dict[str, Any]:
-        settings = model.settings
+        settings, features = model.settings, model.features
         return {
-            "features": model.features.name if model.features.kind == "extracted" else None,
-            "hash_bits": getattr(model.features, "hash_bits", None),
-            "pos_column": getattr(model.features, "pos_column", None),
+            "features": features.name if features.kind == "extracted" else None,
+            "hash_bits": getattr(features, "hash_bits", None),
+            "pos_column": features.columns.portable("pos", features.pos_column, settings)
+            if isinstance(features, ExtractedFeatures)
+            else None,
+            "columns": checked_columns(settings.get("columns")),
             "start_end": model.start_end,
             "label_costs": dict(settings.get("label_costs", [])) or None,
             **{name: settings[name] for name in ("constraints", "invalid_gold", "min_count") if name in settings},
@@ -250,7 +269,8 @@ class SequenceTagger(Estimator):
             source,
             min_count=checked("min_count", self.min_count, "positive count"),
             hash_bits=None if self.hash_bits is None else checked("hash_bits", self.hash_bits, "hash bits"),
-            pos_column=None if self.pos_column is None else checked("pos_column", self.pos_column, "positive count"),
+            pos_column=checked_column("pos_column", self.pos_column),
+            columns=checked_columns(self.columns),
             clusters=self.clusters,
             gazetteers=self.gazetteers,
             n_threads=self.n_threads,

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from marginloom.errors import InputError, InputWarning
 from marginloom.features import ExtractedFeatures, FeatureSet, Lists, MatrixFeatures, NamedFeatures
+from marginloom.io.columns import NamedRows
 from marginloom.io.corpus import Corpus
 from marginloom.io.files import StrPath
 from marginloom.io.libsvm_sequences import LibsvmCorpus
@@ -34,6 +35,10 @@ class LabelledSentences:
         """Take the labels from a column of files, as strings or as whole numbers, or as the format has them."""
         return cls(corpus, corpus.labels(column, strings), corpus.weights)
 
+    def with_columns(self, columns: tuple[str, ...] | None) -> LabelledSentences:
+        """Return the same with names for the columns of words."""
+        return dataclasses.replace(self, source=named(self.source, columns))
+
 
 #: Stands for `FOR_WORDS` where tokens are strings, and for ready features where they are not.
 AUTO = "auto"
@@ -46,14 +51,15 @@ def new_features(
     *,
     min_count: int = 1,
     hash_bits: int | None = None,
-    pos_column: int | None = None,
+    pos_column: int | str | None = None,
+    columns: tuple[str, ...] | None = None,
     clusters: StrPath | None = None,
     gazetteers: Mapping[str, StrPath] | None = None,
     n_threads: int = 1,
 ) -> FeatureSet:
     """Return a feature set that has learnt nothing yet: extracted by name, or ready ones of the kind that there are.
 
-    Options of extraction are refused where features are ready.
+    Options of extraction, and names of columns, are refused where features are ready.
 
     Examples
     --------
@@ -79,7 +85,13 @@ def new_features(
     is_rows = isinstance(source, (tuple, LibsvmCorpus)) or (
         isinstance(source, list) and source and is_matrix(source[0])
     )
-    unused = {"hash_bits": hash_bits, "pos_column": pos_column, "clusters": clusters, "gazetteers": gazetteers or None}
+    unused = {
+        "hash_bits": hash_bits,
+        "pos_column": pos_column,
+        "columns": columns,
+        "clusters": clusters,
+        "gazetteers": gazetteers or None,
+    }
     if is_rows and min_count > 1:
         unused["min_count"] = min_count
     for name, value in unused.items():
@@ -129,6 +141,11 @@ def source_of(X: Any, lengths: ArrayLike | None) -> Any:
     if is_matrix(X) and getattr(X, "ndim", 2) == 2:
         raise InputError("X is one matrix, so lengths= must say how long its sentences are")
     return _as_list(X, "X must be a list of sentences")
+
+
+def named(source: Any, columns: tuple[str, ...] | None) -> Any:
+    """Return sentences with names for the columns of their words, if there are some."""
+    return source if columns is None or not isinstance(source, list) else NamedRows(source, columns)
 
 
 def _refuse_string(sentence: Any, place: int) -> None:

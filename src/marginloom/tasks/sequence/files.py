@@ -8,9 +8,11 @@ from itertools import pairwise
 from typing import Any
 
 from marginloom.errors import InputError
+from marginloom.io.columns import column_name
 from marginloom.io.conll import ColumnCorpus, read_corpus
 from marginloom.io.files import StrPath
 from marginloom.io.formats import CONLL, CONLLU, CONLLU_PLUS, LABELLED, KnownFormats
+from marginloom.parameters import checked
 
 _COLUMN_FORMATS = KnownFormats((CONLL, CONLLU, CONLLU_PLUS), LABELLED.endings, CONLL)
 
@@ -58,13 +60,13 @@ def read_conll(
     (([['He', 'sleeps']], [['B-NP', 'B-VP']]), [[('He', 'PRP'), ('sleeps', 'VBZ')]])
     """
     corpus = read_corpus([os.fspath(path)], format, known=_COLUMN_FORMATS)
-    label_column = corpus.label_column(_number(corpus, column) if column is not None else None)
+    label_column = corpus.label_column(None if column is None else _place(corpus, column) + 1)
     if columns is None:
         tokens = _cells(corpus, corpus.word_column)
     elif isinstance(columns, (int, str)):
-        tokens = _cells(corpus, _number(corpus, columns) - 1)
+        tokens = _cells(corpus, _place(corpus, columns))
     else:
-        chosen = [_number(corpus, one) - 1 for one in columns]
+        chosen = [_place(corpus, one) for one in columns]
         if not chosen:
             raise InputError("columns is empty; name at least one column, or leave it out for the words")
         tokens = list(zip(*(_cells(corpus, one) for one in chosen), strict=True))
@@ -78,19 +80,8 @@ def _cells(corpus: ColumnCorpus, index: int) -> list[Any]:
     return cells
 
 
-def _number(corpus: ColumnCorpus, column: int | str) -> int:
-    """Return the number of a column, from 1, that is named by number or by name."""
+def _place(corpus: ColumnCorpus, column: int | str) -> int:
+    """Return the index of a column that is named by number, from 1, or by name."""
     if isinstance(column, str):
-        found = corpus.layout.column(column.upper())
-        if found is None:
-            names = ", ".join(corpus.layout.names)
-            there = f"the columns are {names}" if names else "plain columns have no names; give its number, from 1"
-            raise InputError(f"{corpus.tables[0].name}: there is no column {column!r}; {there}")
-        return found + 1
-    count = corpus.tables[0].columns
-    if isinstance(column, bool) or not isinstance(column, int) or not 1 <= column <= count:
-        raise InputError(
-            f"{corpus.tables[0].name}, line {corpus.tables[0].line_number(0)}: found {count} columns, and column "
-            f"{column!r} was asked for; columns count from 1"
-        )
-    return column
+        return corpus.columns.column(column_name(column))
+    return corpus.columns.column(checked("column", column, "positive count"))

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from marginloom import _core
 from marginloom.errors import InputError
-from marginloom.features import STORED, Encoded, FeatureSet
+from marginloom.features import STORED, Encoded, ExtractedFeatures, FeatureSet
 from marginloom.io.model import Tensors
 from marginloom.labels.label_set import LabelSet
 from marginloom.labels.numbered import NumberedLabels
@@ -84,11 +84,17 @@ class SequenceModel(Model):
         """Number of emission features."""
         return self.features.feature_count
 
+    @property
+    def columns(self) -> list[str]:
+        """The columns that the features read; none where they are ready."""
+        return self.features.columns.read if isinstance(self.features, ExtractedFeatures) else []
+
     def summary(self) -> dict[str, Any]:
-        """Return the name and number of the features, the labels, and whether ends have weights of their own."""
+        """Return name, number and columns of the features, the labels, and whether ends have weights of their own."""
         return {
             "features": self.features.name,
             "feature_count": self.feature_count,
+            "columns": self.columns,
             "labels": self.labels.names,
             "start_end": self.start_end,
         }
@@ -147,8 +153,10 @@ class SequenceModel(Model):
         """Put together what `own_parts` returned."""
         if not isinstance(header["start_end"], bool):
             raise ValueError("start_end is neither true nor false")
+        kind = STORED[header["features"]]
+        extracted = (header["settings"],) if kind is ExtractedFeatures else ()
         return cls(
-            features=STORED[header["features"]].load(tensors),
+            features=kind.load(tensors, *extracted),
             labels=LabelSet.load(tensors),
             start_end=header["start_end"],
             forbidden=[(_label_number(before), _label_number(after)) for before, after in header["forbidden"]],

@@ -1,0 +1,106 @@
+"""Templates line by line: what each needs, and that it is there."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Collection, Iterable
+
+from marginloom import _core
+from marginloom.errors import InputError
+
+_ATOM = re.compile(r"(\w+)(?:\[[^,\]]*(?:,([^\]]*))?\])?")
+#: What atoms need besides words, with the way to give it.
+_NEEDS = {
+    "pos": (
+        "a column with parts of speech, and none was named",
+        "name it with pos_column= (--pos-column)",
+    ),
+    "xpos": (
+        "a column with parts of speech",
+        "ask for the other part of speech with xpos=True (--xpos)",
+    ),
+    "cluster": ("word clusters, and none were given", "give a file of them with clusters= (--clusters FILE)"),
+    "gazetteer": ("gazetteers, and none was given", "give them with gazetteers= (--gazetteer NAME=FILE)"),
+}
+_WITHOUT_WORDS = ("bias", "direction", "distance", "label")
+
+
+@dataclasses.dataclass(frozen=True)
+class TemplateLine:
+    """A template as it is written.
+
+    Attributes
+    ----------
+    place : str
+        Where it is, for messages: the name of its set, and the line if that is a file.
+    text : str
+        The template, with single spaces.
+    """
+
+    place: str
+    text: str
+
+    @property
+    def kinds(self) -> list[str]:
+        """What its atoms are, such as ``pos``."""
+        return [_ATOM.match(atom)[1] for atom in self.text.split(" ")]  # type: ignore[index]
+
+    @property
+    def columns(self) -> list[str]:
+        """What its atoms read, each once: ``word``, ``pos``, ``xpos``, or ``column[3]`` for ``column[0,3]``.
+
+        Examples
+        --------
+        >>> TemplateLine("own.txt, line 1", "suffix[0,2] column[-1,lemma] bias").columns
+        ['word', 'column[lemma]']
+        """
+        found: dict[str, None] = {}
+        for atom in self.text.split(" "):
+            kind, argument = _ATOM.match(atom).groups()  # type: ignore[union-attr]
+            if kind == "column":
+                found[f"column[{argument.lstrip('+')}]"] = None
+            elif kind not in _WITHOUT_WORDS:
+                found[kind if kind in ("pos", "xpos") else "word"] = None
+        return list(found)
+
+    def __str__(self) -> str:
+        return f"the template {self.text!r} of {self.place}"
+
+
+def template_lines(name: str, text: str, *, is_file: bool, arcs: bool = False) -> list[TemplateLine]:
+    r"""Parse templates; `InputError` if one is wrong.
+
+    Examples
+    --------
+    >>> [line.place for line in template_lines("own.txt", "# words\nword[0]\n\npos[0]", is_file=True)]
+    ['own.txt, line 2', 'own.txt, line 4']
+    """
+    try:
+        found = _core.numbered_templates(text, arcs)
+    except ValueError as error:
+        raise InputError(f"{name}, {error}") from error
+    return [TemplateLine(f"{name}, line {number}" if is_file else name, line) for number, line in found]
+
+
+def check_given(lines: Iterable[TemplateLine], given: Collection[str]) -> None:
+    """Raise `InputError` if a template needs what was not given, so that it could never give a feature.
+
+    Parameters
+    ----------
+    lines : iterable of TemplateLine
+        The templates that are used.
+    given : collection of str
+        What there is of ``pos``, ``xpos``, ``cluster`` and ``gazetteer``.
+
+    Examples
+    --------
+    >>> check_given([TemplateLine("own.txt, line 1", "word[0] pos[0]")], {"pos"})
+    """
+    for line in lines:
+        for kind in line.kinds:
+            if kind in _NEEDS and kind not in given:
+                needed, advice = _NEEDS[kind]
+                raise InputError(
+                    f"{line.place}: the template {line.text!r} needs {needed}; {advice}, or remove the template"
+                )
