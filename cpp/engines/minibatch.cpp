@@ -26,11 +26,21 @@ Minibatch::Minibatch(std::shared_ptr<const Task> task, std::shared_ptr<OnlineLea
 PassReport Minibatch::do_pass(StopRequest& stop) {
   PassReport report;
   report.threads.resize(static_cast<std::size_t>(team_.size()));
+  try {
+    visit_all(report, stop);
+  } catch (const Interrupted&) {  // within a search
+    report.stopped = true;
+  }
+  report.training_loss /= static_cast<double>(std::max<std::size_t>(report.inferences, 1));
+  return report;
+}
+
+void Minibatch::visit_all(PassReport& report, StopRequest& stop) {
   ThreadTime& own = report.threads.front();
   Stopwatch watch;
   if (!learner_->prepare(examples_, random_, stop)) {
     report.stopped = true;
-    return report;
+    return;
   }
   own.inference += watch.lap();
   const auto order = pass_order(examples_, options_.visits, random_);
@@ -54,8 +64,6 @@ PassReport Minibatch::do_pass(StopRequest& stop) {
     report.updates += learner_->step(candidates_, weights_.values());
     own.update += watch.lap();
   }
-  report.training_loss /= static_cast<double>(std::max<std::size_t>(report.inferences, 1));
-  return report;
 }
 
 // The longest first, each taken by the first thread that is free. By lengths of sentences of conll2000, threads wait

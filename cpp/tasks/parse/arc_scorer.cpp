@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/interruption.hpp"
 #include "core/kernels.hpp"
 
 namespace marginloom {
@@ -65,6 +66,7 @@ void ArcScorer::visit_plain(std::size_t line, std::size_t length, Visit visit) c
   const FeatureKey* const middle = shapes_.data() + line * (2 * farthest_ + 1) + farthest_;
   const bool all = std::find(modifiers + 1, modifiers + length + 1, FeatureKey{0}) == modifiers + length + 1;
   for (std::size_t h = 0; h <= length; ++h) {
+    count_steps(length);
     const FeatureKey first = heads[h];
     if (first == 0) continue;
     const FeatureKey* const shape = middle - h;
@@ -88,6 +90,7 @@ void ArcScorer::visit_between(std::size_t line, std::size_t length, Visit visit)
   for (std::size_t h = 0; h <= length; ++h) {
     if (heads[h] == 0) continue;
     const auto look = [&](std::size_t m) {
+      count_steps(1 + 2 * seen_.size());
       if (modifiers[m] != 0) {
         const FeatureKey sum = heads[h] + modifiers[m] + middle[static_cast<std::ptrdiff_t>(m - h)];
         for (const FeatureKey other : seen_) visit(h, m, sum + other);
@@ -106,6 +109,7 @@ void ArcScorer::score_arcs(const KeptArcs& kept, WeightView w, ArcScores& scores
   const std::uint32_t* number = kept.numbers.data();
   std::size_t arc = 0;
   for (std::size_t h = 0; h <= length; ++h) {
+    count_steps(8 * length);
     for (std::size_t m = 1; m <= length; ++m, ++arc) {
       double sum = 0;
       for (const std::uint32_t* const end = kept.numbers.data() + kept.ends[arc]; number != end; ++number) {
@@ -210,6 +214,7 @@ void ArcScorer::score_pair(WeightView w, std::size_t head, std::size_t modifier)
   const ArcTemplates& templates = features_.templates(Kind::label);
   const FeatureNumbers& numbers = features_.numbers(Kind::label);
   const KeyParts& parts = parts_[2];
+  count_steps(layout_.stride + 8 * pair_lines_.size());
   const std::size_t direction = modifier > head ? 2 : 0;
   const double* const of_head = word_scores_.data() + (4 * head + direction) * layout_.stride;
   const double* const of_modifier = word_scores_.data() + (4 * modifier + direction + 1) * layout_.stride;
