@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from typing import Concatenate, ParamSpec
 
@@ -15,9 +15,8 @@ from marginloom.errors import InputError
 from marginloom.io.files import StrPath
 from marginloom.io.overwriting import refuse_same_outputs
 from marginloom.tasks.base.task import Task
-from marginloom.training.callbacks import Callback
-from marginloom.training.certificate import Certificate
 from marginloom.training.checkpoint import Identity, Saver, Snapshot, as_checkpoint
+from marginloom.training.convergence import shortfall
 from marginloom.training.interrupts import watch_ctrl_c
 from marginloom.training.plan import Plan, make_plan
 from marginloom.training.result import Result
@@ -91,11 +90,16 @@ def train(task: Task, spec: RunSpec) -> Result:
     >>> train(task, C=1.0, tol=0.001).certificate.gap <= 0.001
     True
     """
-    return train_as(task, spec)
+    from sklearn.exceptions import ConvergenceWarning  # before training: nothing may fail after it
+
+    result = train_as(task, spec)
+    if result.shortfall:
+        warnings.warn(result.shortfall, ConvergenceWarning, stacklevel=3)
+    return result
 
 
 def train_as(task: Task, spec: RunSpec) -> Result:
-    """Train on a task as a spec says, see `train`."""
+    """Train on a task as a spec says, see `train`; who holds the result warns of its `shortfall`."""
     plan = make_plan(task, spec)
     learner = plan.algorithm.learner.build(task.core, plan.objective)
     engine = plan.algorithm.engine.build(Job(task.core, learner, plan.examples, plan.n_threads, plan.seed))
@@ -103,13 +107,13 @@ def train_as(task: Task, spec: RunSpec) -> Result:
     folder_in_use = nullcontext() if saver is None else saver.folder_in_use()
     with watch_ctrl_c() as interrupts, folder_in_use, Trace(plan.settings(task)) as trace:
         snapshot = saver.find(spec.resume) if saver is not None else None
-        run = Run(task, plan, engine, spec.evaluations or {}, trace, interrupts)
+        run = Run(task, plan, engine, spec, trace, interrupts)
         if snapshot is not None:
             run.resume(snapshot)
         elif spec.warm_start is not None:
             run.restore(spec.warm_start)
         interrupts.defer()
-        stopped = _run_with_callbacks(run, spec.callbacks, spec.trace_path, saver, snapshot)
+        stopped = _run_with_callbacks(run, spec.trace_path, saver, snapshot)
         if stopped != "interrupted":
             stopped = _certified_end(run, stopped)
         if stopped == "interrupted" and saver is not None:
@@ -119,7 +123,6 @@ def train_as(task: Task, spec: RunSpec) -> Result:
         weights = run.finish()
         if interrupts.answer():
             stopped = "interrupted"
-        _warn_of_gap(stopped, run.certificate, plan)
         return Result(
             algorithm=plan.algorithm,
             loss=plan.loss,
@@ -141,22 +144,8 @@ def train_as(task: Task, spec: RunSpec) -> Result:
             exact=run.exact,
             bounded=run.bounded,
             chosen=plan.algorithm.learner.chosen(learner),
+            shortfall=shortfall(stopped, run.certificate, plan.max_iter, plan.tol),
         )
-
-
-def _warn_of_gap(stopped: str, certificate: Certificate | None, plan: Plan) -> None:
-    """Warn if the passes were used up before the tolerance was reached."""
-    if stopped != "iterations" or certificate is None or certificate.gap <= plan.tol:
-        return
-    from sklearn.exceptions import ConvergenceWarning
-
-    warnings.warn(
-        f"training has not converged: after {plan.max_iter} passes the gap is {certificate.gap:.2g}, and tol asks for "
-        f"{plan.tol:g}; scale the features to similar sizes, allow more passes (max_iter, --max-iter), or take another "
-        "algorithm or a smaller C",
-        ConvergenceWarning,
-        stacklevel=2,
-    )
 
 
 def _saver(task: Task, spec: RunSpec, plan: Plan) -> Saver | None:
@@ -174,21 +163,20 @@ def _saver(task: Task, spec: RunSpec, plan: Plan) -> Saver | None:
 
 def _run_with_callbacks(
     run: Run,
-    callbacks: Sequence[Callback],
     trace_path: StrPath | None,
     saver: Saver | None,
     snapshot: Snapshot | None,
 ) -> str:
     started = []
     try:
-        for callback in callbacks:
+        for callback in run.callbacks:
             callback.before_training(run)
             started.append(callback)
         if saver is not None and snapshot is not None:
             saver.restore_callbacks(snapshot)
         if trace_path is not None:
             run.trace.record_to(trace_path)
-        return run.train(callbacks, saver)
+        return run.train(saver)
     finally:
         for callback in started:
             callback.after_training(run)
