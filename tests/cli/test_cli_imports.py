@@ -1,11 +1,11 @@
-"""Nothing is imported once training has begun: under a limit of memory that may fail, or never end, and cost the model."""
+"""Nothing is imported once training has begun: with little memory that may fail, or never end, and cost the model."""
 
 import json
 import subprocess
 import sys
 
 import pytest
-from fuzz.samples import PROGRAMS, train_arguments, write_inputs
+from fuzz.samples import train_arguments, write_inputs
 
 #: Runs the program, and says at the end what it has imported since the first pass began.
 WATCHED = """

@@ -58,9 +58,10 @@ FITTED = ("model_", "certificate_", "history_", "n_iter_", "stopped_", "algorith
 def test_estimator_is_fitted_before_a_warning_that_is_an_error(tmp_path):
     tagger = SequenceTagger(features="words", max_iter=1, tol=1e-6)
     checkpoint = Checkpoint(tmp_path / "run", interval=0)
-    with warnings.catch_warnings(), pytest.raises(ConvergenceWarning):
+    with warnings.catch_warnings():
         warnings.simplefilter("error")
-        tagger.fit(*make_tagging(40), checkpoint=checkpoint)
+        with pytest.raises(ConvergenceWarning):
+            tagger.fit(*make_tagging(40), checkpoint=checkpoint)
     assert [name for name in FITTED if not hasattr(tagger, name)] == []
     assert tagger.stopped_ == "iterations"
     assert len(tagger.history_) == tagger.n_iter_ == 1
