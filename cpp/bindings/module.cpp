@@ -11,6 +11,7 @@
 #endif
 
 #include "bindings/bindings.hpp"
+#include "bindings/python_calls.hpp"
 #include "core/kernels.hpp"
 
 namespace marginloom::python {
@@ -19,6 +20,7 @@ bool PythonSignals::check() {
   const nb::gil_scoped_acquire gil;
   if (PyErr_CheckSignals() == 0) return error_ || (flag_ && flag_->is_set());
   error_.emplace();
+  interrupt_other_calls();
   return true;
 }
 
@@ -36,6 +38,7 @@ void PythonSignals::tell(nb::handle progress, std::size_t done, std::size_t tota
     progress(done, total);
   } catch (nb::python_error& error) {
     error_.emplace(std::move(error));
+    interrupt_other_calls();
   }
 }
 

@@ -59,6 +59,10 @@ void Minibatch::visit_all(PassReport& report, StopRequest& stop) {
     plan(batch);
     own.update += watch.lap();
     team_.share(work);
+    if (told_to_stop()) {
+      report.stopped = true;
+      break;
+    }
     watch.lap();  // search() has counted it
     gather(batch.size(), options, report);
     report.updates += learner_->step(candidates_, weights_.values());
@@ -83,11 +87,16 @@ void Minibatch::search(int thread, std::span<const std::size_t> batch, const Fin
   Scratch& scratch = *scratches_[static_cast<std::size_t>(thread)];
   for (;;) {
     const std::size_t turn = next_.fetch_add(1, std::memory_order_relaxed);
-    if (turn >= plan_.size()) break;
+    if (turn >= plan_.size() || told_to_stop()) break;
     const std::size_t position = plan_[turn];
     Search& search = searches_[position];
     search.found.clear();
-    search.violation = task_->find(batch[position], weights_.values(), options, scratch, search.found);
+    try {
+      search.violation = task_->find(batch[position], weights_.values(), options, scratch, search.found);
+    } catch (...) {
+      next_ = plan_.size();  // nothing that others find is used
+      throw;
+    }
   }
   time.inference += watch.lap();
 }
