@@ -56,11 +56,14 @@ class PythonSignals {
   [[nodiscard]] StopRequest request() {
     return StopRequest([this] { return check(); });
   }
+  // One that also calls a function of Python's with how much is done and how much there is, unless it is None.
+  [[nodiscard]] StopRequest request(nb::handle progress);
   void finish();              // call with the GIL held
   [[noreturn]] void raise();  // what has stopped the work; call with the GIL held
 
  private:
   bool check();
+  void tell(nb::handle progress, std::size_t done, std::size_t total);
   const StopFlag* flag_;
   std::optional<nb::python_error> error_;
 };
@@ -72,6 +75,7 @@ auto interruptible(Work work, bool holding_gil = false) {
   PythonSignals signals;
   StopRequest stop = signals.request();
   try {
+    const Listening listening(stop);
     std::optional<nb::gil_scoped_release> release;
     if (!holding_gil) release.emplace();
     return work(stop);

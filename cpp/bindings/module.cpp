@@ -11,15 +11,35 @@
 #endif
 
 #include "bindings/bindings.hpp"
+#include "bindings/python_calls.hpp"
 #include "core/kernels.hpp"
 
 namespace marginloom::python {
 
 bool PythonSignals::check() {
   const nb::gil_scoped_acquire gil;
-  if (PyErr_CheckSignals() == 0) return flag_ && flag_->is_set();
+  if (PyErr_CheckSignals() == 0) return error_ || (flag_ && flag_->is_set());
   error_.emplace();
+  interrupt_other_calls();
   return true;
+}
+
+StopRequest PythonSignals::request(nb::handle progress) {
+  StopRequest stop = request();
+  if (progress.is_none()) return stop;
+  stop.on_progress([this, progress](std::size_t done, std::size_t total) { tell(progress, done, total); });
+  return stop;
+}
+
+void PythonSignals::tell(nb::handle progress, std::size_t done, std::size_t total) {
+  const nb::gil_scoped_acquire gil;
+  if (error_) return;
+  try {
+    progress(done, total);
+  } catch (nb::python_error& error) {
+    error_.emplace(std::move(error));
+    interrupt_other_calls();
+  }
 }
 
 void PythonSignals::finish() {

@@ -28,11 +28,12 @@ class Hold {
   const Engine& engine_;
 };
 
-// Does work(stop) without the GIL until it is done or told to stop, which what it returns says.
+// Does work(stop) without the GIL until it is done or told to stop, which what it returns says. `progress` is None or
+// called with how far the work is.
 template <class Work>
-auto stoppable(const StopFlag* flag, Work work) {
+auto stoppable(const StopFlag* flag, nb::handle progress, Work work) {
   PythonSignals signals(flag);
-  StopRequest stop = signals.request();
+  StopRequest stop = signals.request(progress);
   auto result = [&] {
     const nb::gil_scoped_release release;
     return work(stop);
@@ -44,18 +45,18 @@ auto stoppable(const StopFlag* flag, Work work) {
 PassReport run_pass(Engine& engine, const StopFlag* flag) {
   const Hold hold(engine);
   const LentWeights lent(engine.weights()->values(), engine.weights());
-  return stoppable(flag, [&](StopRequest& stop) { return engine.run_pass(stop); });
+  return stoppable(flag, nb::none(), [&](StopRequest& stop) { return engine.run_pass(stop); });
 }
 
-std::optional<Certificate> certify(Engine& engine, int threads, const StopFlag* flag) {
+std::optional<Certificate> certify(Engine& engine, int threads, const StopFlag* flag, nb::handle progress) {
   const Hold hold(engine);
   const LentWeights lent(engine.weights()->values(), engine.weights());
-  return stoppable(flag, [&](StopRequest& stop) { return engine.certify(threads, stop); });
+  return stoppable(flag, progress, [&](StopRequest& stop) { return engine.certify(threads, stop); });
 }
 
 // The objective of any weights.
 Primal primal(const Task& task, const InputArray<double>& weights, const InputArray<double>& costs, Loss loss,
-              int threads, const StopFlag* flag) {
+              int threads, const StopFlag* flag, nb::handle progress) {
   if (weights.size() != task.dimension()) throw std::invalid_argument("one weight per dimension of the task is needed");
   const auto numbers = checked_numbers(costs);
   if (numbers.size() != task.size()) throw std::invalid_argument("one cost per example is needed");
@@ -65,8 +66,9 @@ Primal primal(const Task& task, const InputArray<double>& weights, const InputAr
     if (numbers[i] > 0) examples.push_back(i);
   }
   const auto cost = [&](std::size_t i) { return numbers[i]; };
-  return stoppable(
-      flag, [&](StopRequest& stop) { return primal_value(task, view(weights), examples, cost, loss, threads, stop); });
+  return stoppable(flag, progress, [&](StopRequest& stop) {
+    return primal_value(task, view(weights), examples, cost, loss, threads, stop);
+  });
 }
 
 // The duals of MIRA's quadratic programme, given its matrix row by row.
@@ -179,11 +181,11 @@ void bind_training(nb::module_& module) {
   module.def("hildreth", &hildreth, nb::arg("gram"), nb::arg("missing"), nb::arg("costs"), nb::arg("examples"),
              nb::arg("options"));
   module.def("primal_value", &primal, nb::arg("task"), nb::arg("weights"), nb::arg("costs"), nb::arg("loss"),
-             nb::arg("threads"), nb::arg("stop") = nb::none());
+             nb::arg("threads"), nb::arg("stop") = nb::none(), nb::arg("progress") = nb::none());
 
   nb::class_<Engine>(module, "Engine")
       .def("run_pass", &run_pass, nb::arg("stop") = nb::none())
-      .def("certify", &certify, nb::arg("threads"), nb::arg("stop") = nb::none())
+      .def("certify", &certify, nb::arg("threads"), nb::arg("stop") = nb::none(), nb::arg("progress") = nb::none())
       .def("final_weights", &final_weights)
       .def("finish", &finish)
       .def("export_state", &export_state)

@@ -16,15 +16,20 @@ Primal primal_value(const Task& task, WeightView w, std::span<const std::size_t>
   const std::vector<FindOptions> options(chunk, only_bounds);
   std::vector<double> slacks(examples.size());
   std::vector<std::unique_ptr<Scratch>> scratch(static_cast<std::size_t>(std::max(threads, 1)));
+  Progress progress{.total = examples.size()};
   const auto search = [&](int thread, std::size_t begin, std::size_t end) {
     auto& own = scratch[static_cast<std::size_t>(thread)];
     if (!own) own = task.make_scratch();
     FunctionSink ignore([](const Candidate&) {});
     task.find_batch(examples.subspan(begin, end - begin), w, std::span(options).first(end - begin), *own, ignore,
                     std::span(slacks).subspan(begin, end - begin));
+    progress.done.fetch_add(end - begin, std::memory_order_relaxed);
   };
   Primal result;
-  result.complete = parallel_for(examples.size(), chunk, threads, stop, search);
+  {
+    const Following following(stop, progress);
+    result.complete = parallel_for(examples.size(), chunk, threads, stop, search);
+  }
   NormParts norms(w);
   result.complete &= parallel_for(norms.size(), 1, threads, stop, [&](int, std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k) norms.compute(k);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -13,6 +15,10 @@ bool parallel_for(std::size_t size, std::size_t chunk, int threads, StopRequest&
   std::atomic<std::size_t> next{0};
   std::atomic<bool> ended{false};
   Failure failure;
+  Listening listening(stop);
+  std::mutex mutex;
+  std::condition_variable changed;
+  int at_work = 0;
   const auto take_chunks = [&](int thread, auto stopped) {
     try {
       while (!ended.load(std::memory_order_relaxed)) {
@@ -24,20 +30,31 @@ bool parallel_for(std::size_t size, std::size_t chunk, int threads, StopRequest&
         }
         body(thread, begin, std::min(begin + chunk, size));
       }
+    } catch (const Interrupted&) {
+      ended = true;
     } catch (...) {
       failure.capture();
       ended = true;
     }
+  };
+  const auto help = [&](int thread) {
+    {
+      const ListeningForCaller heard(&listening);
+      take_chunks(thread, [] { return false; });
+    }
+    const std::lock_guard lock(mutex);
+    if (--at_work == 0) changed.notify_one();
   };
   {
     const std::size_t chunks = (size + chunk - 1) / chunk;
     const int helpers = static_cast<int>(std::min<std::size_t>(chunks, std::max(threads, 1))) - 1;
     std::vector<std::jthread> team;
     team.reserve(static_cast<std::size_t>(std::max(helpers, 0)));
-    for (int thread = 1; thread <= helpers; ++thread) {
-      team.emplace_back([&, thread] { take_chunks(thread, [] { return false; }); });
-    }
-    take_chunks(0, [&] { return stop.stopped(); });
+    at_work = std::max(helpers, 0);
+    for (int thread = 1; thread <= helpers; ++thread) team.emplace_back(help, thread);
+    take_chunks(0, [&] { return listening.stopped(); });
+    std::unique_lock lock(mutex);
+    wait_listening(lock, changed, [&] { return at_work == 0; });
   }
   failure.rethrow();
   return !ended.load();

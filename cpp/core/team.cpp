@@ -27,13 +27,13 @@ Team::~Team() {
   calls_.notify_all();
 }
 
-template <class T>
-void Team::wait_while(const std::atomic<T>& value, T old) const {
+template <class Ready>
+bool Team::spin_until(Ready ready) const {
   for (int spin = 0; spin < spins_; ++spin) {
-    if (value.load(std::memory_order_acquire) != old) return;
+    if (ready()) return true;
     relax();
   }
-  value.wait(old, std::memory_order_acquire);
+  return ready();
 }
 
 void Team::do_work(int thread) {
@@ -46,12 +46,21 @@ void Team::do_work(int thread) {
 
 void Team::serve(int thread) {
   for (std::uint32_t seen = 0;;) {
-    wait_while(calls_, seen);
+    if (!spin_until([&] { return calls_.load(std::memory_order_acquire) != seen; })) {
+      calls_.wait(seen, std::memory_order_acquire);
+    }
     seen = calls_.load(std::memory_order_acquire);
     if (ending_) return;
     if (!join(seen)) continue;
-    do_work(thread);
-    if ((state_.fetch_sub(1, std::memory_order_acq_rel) & at_work) == 1) state_.notify_one();
+    {
+      const ListeningForCaller heard(listening_);
+      do_work(thread);
+    }
+    if ((state_.fetch_sub(1, std::memory_order_acq_rel) & at_work) != 1) continue;
+    {
+      const std::lock_guard lock(mutex_);
+    }  // the caller has not looked yet, or waits by now
+    ended_.notify_one();
   }
 }
 
@@ -67,6 +76,7 @@ bool Team::join(std::uint32_t number) {
 
 void Team::call(const std::function<void(int)>& work, std::uint64_t state) {
   work_ = &work;
+  listening_ = listening_here();
   const std::uint32_t number = calls_.load(std::memory_order_relaxed) + 1;
   state_.store(std::uint64_t{number} << 32 | state, std::memory_order_release);
   calls_.store(number, std::memory_order_release);
@@ -75,8 +85,11 @@ void Team::call(const std::function<void(int)>& work, std::uint64_t state) {
 }
 
 void Team::wait_for_all() {
-  for (std::uint64_t state; ((state = state_.load(std::memory_order_acquire)) & at_work) > 0;)
-    wait_while(state_, state);
+  const auto all_done = [&] { return (state_.load(std::memory_order_acquire) & at_work) == 0; };
+  if (!spin_until(all_done)) {
+    std::unique_lock lock(mutex_);
+    wait_listening(lock, ended_, all_done);
+  }
   failure_.rethrow();
 }
 

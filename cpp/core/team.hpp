@@ -2,12 +2,15 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <exception>
 #include <functional>
 #include <mutex>
 #include <thread>
 #include <vector>
+
+#include "core/interruption.hpp"
 
 namespace marginloom {
 
@@ -41,7 +44,8 @@ class Team {
   [[nodiscard]] int size() const { return static_cast<int>(helpers_.size()) + 1; }
 
   // Calls work(thread) once on every thread and returns when all have ended. The first exception is rethrown here.
-  // Threads that wait for each other spin only as long as there is a core for each of them.
+  // Threads that wait for each other spin only as long as there is a core for each of them. All threads listen to what
+  // the caller listens to (Listening), and the caller goes on asking while it waits for the others.
   void run(const std::function<void(int)>& work);
 
   // The same for work whose pieces are taken from a common counter: threads that have not begun when the caller has
@@ -60,15 +64,18 @@ class Team {
   void wait_for_all();
   [[nodiscard]] bool join(std::uint32_t number);
   void do_work(int thread);
-  template <class T>
-  void wait_while(const std::atomic<T>& value, T old) const;
+  template <class Ready>
+  [[nodiscard]] bool spin_until(Ready ready) const;
 
   int spins_;
   const std::function<void(int)>* work_ = nullptr;
+  Listening* listening_ = nullptr;  // of the current call
   std::atomic<std::uint32_t> calls_{0};
   std::atomic<std::uint64_t> state_{0};
   std::atomic<bool> ending_{false};
   Failure failure_;
+  std::mutex mutex_;
+  std::condition_variable ended_;  // the current call has
   std::vector<std::jthread> helpers_;
 };
 

@@ -88,7 +88,7 @@ bool Columns::for_groups(int threads, StopRequest& stop, std::vector<ThreadTime>
 
 // Only the thread that has the request asks; the others see what it was told.
 bool Columns::ended(StopRequest* stop) {
-  if (stop && stop->stopped()) ended_.store(true, std::memory_order_relaxed);
+  if (told_to_stop() || (stop && stop->stopped())) ended_.store(true, std::memory_order_relaxed);
   return ended_.load(std::memory_order_relaxed);
 }
 

@@ -63,6 +63,9 @@ void Decoupled::search_pass(PassReport& report, StopRequest& stop) {
       } else {
         search_some(number, report.threads[number]);
       }
+    } catch (const Interrupted&) {  // within a search
+      stopped_ = true;
+      close();
     } catch (...) {
       close();  // nobody is to wait for this thread
       throw;

@@ -29,7 +29,12 @@ PassReport DualEngine::do_pass(StopRequest& stop) {
   visitor_.begin(random_);
   average_.begin();
   learner_->begin_pass();
-  search_pass(report, stop);
+  try {
+    search_pass(report, stop);
+  } catch (const Interrupted&) {  // within a search
+    report.stopped = true;
+  }
+  if (report.threads.empty()) report.threads.emplace_back();
   report.training_loss /= static_cast<double>(std::max<std::size_t>(report.inferences, 1));
   if (!report.stopped) inner_passes(report, stop);
   Stopwatch watch;

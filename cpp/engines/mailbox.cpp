@@ -60,7 +60,7 @@ Mailbox::Received Mailbox::receive() {
 void Mailbox::wait() {
   std::unique_lock lock(mutex_);
   receiver_waiting_ = true;
-  sent_.wait(lock, [&] { return closed_ || !full_.empty(); });
+  wait_listening(lock, sent_, [&] { return closed_ || !full_.empty() || told_to_stop(); });
   receiver_waiting_ = false;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/block.hpp"
+#include "core/interruption.hpp"
 #include "learners/visit.hpp"
 
 namespace marginloom {
@@ -65,7 +66,8 @@ class Mailbox {
   bool send(Mail* mail);
 
   // Of the receiver: the oldest mail, or null if there is none, and the one that it will get next, if it is there
-  // already. wait() returns when there is one, or the box is closed.
+  // already. wait() returns when there is one, the box is closed, or
+  // the owner of the work has it stopped.
   struct Received {
     Mail* mail = nullptr;
     Mail* next = nullptr;

@@ -53,7 +53,7 @@ bool MasterWorker::search_all(std::span<const std::size_t> order, PassReport& re
     CandidateBatch& found = found_[t];
     found.clear();
     Stopwatch watch;
-    while (!stopped.load(std::memory_order_relaxed)) {
+    while (!stopped.load(std::memory_order_relaxed) && !told_to_stop()) {
       const std::size_t begin = next.fetch_add(chunk, std::memory_order_relaxed);
       if (begin >= order.size()) break;
       if (thread == 0 && stop.stopped()) stopped = true;
@@ -61,13 +61,18 @@ bool MasterWorker::search_all(std::span<const std::size_t> order, PassReport& re
         Search& search = searches_[j];
         search.thread = thread;
         search.first = found.size();
-        search.slack = task_->find(order[j], weights_.values(), learner_->search(order[j]), *scratch_[t], found);
+        try {
+          search.slack = task_->find(order[j], weights_.values(), learner_->search(order[j]), *scratch_[t], found);
+        } catch (...) {
+          stopped = true;  // nothing that others find is used
+          throw;
+        }
         search.count = found.size() - search.first;
       }
     }
     report.threads[t].inference = watch.lap();
   });
-  return !stopped;
+  return !stopped && !told_to_stop();
 }
 
 }  // namespace marginloom

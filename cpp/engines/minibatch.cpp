@@ -26,11 +26,21 @@ Minibatch::Minibatch(std::shared_ptr<const Task> task, std::shared_ptr<OnlineLea
 PassReport Minibatch::do_pass(StopRequest& stop) {
   PassReport report;
   report.threads.resize(static_cast<std::size_t>(team_.size()));
+  try {
+    visit_all(report, stop);
+  } catch (const Interrupted&) {  // within a search
+    report.stopped = true;
+  }
+  report.training_loss /= static_cast<double>(std::max<std::size_t>(report.inferences, 1));
+  return report;
+}
+
+void Minibatch::visit_all(PassReport& report, StopRequest& stop) {
   ThreadTime& own = report.threads.front();
   Stopwatch watch;
   if (!learner_->prepare(examples_, random_, stop)) {
     report.stopped = true;
-    return report;
+    return;
   }
   own.inference += watch.lap();
   const auto order = pass_order(examples_, options_.visits, random_);
@@ -49,13 +59,15 @@ PassReport Minibatch::do_pass(StopRequest& stop) {
     plan(batch);
     own.update += watch.lap();
     team_.share(work);
+    if (told_to_stop()) {
+      report.stopped = true;
+      break;
+    }
     watch.lap();  // search() has counted it
     gather(batch.size(), options, report);
     report.updates += learner_->step(candidates_, weights_.values());
     own.update += watch.lap();
   }
-  report.training_loss /= static_cast<double>(std::max<std::size_t>(report.inferences, 1));
-  return report;
 }
 
 // The longest first, each taken by the first thread that is free. By lengths of sentences of conll2000, threads wait
@@ -75,11 +87,16 @@ void Minibatch::search(int thread, std::span<const std::size_t> batch, const Fin
   Scratch& scratch = *scratches_[static_cast<std::size_t>(thread)];
   for (;;) {
     const std::size_t turn = next_.fetch_add(1, std::memory_order_relaxed);
-    if (turn >= plan_.size()) break;
+    if (turn >= plan_.size() || told_to_stop()) break;
     const std::size_t position = plan_[turn];
     Search& search = searches_[position];
     search.found.clear();
-    search.violation = task_->find(batch[position], weights_.values(), options, scratch, search.found);
+    try {
+      search.violation = task_->find(batch[position], weights_.values(), options, scratch, search.found);
+    } catch (...) {
+      next_ = plan_.size();  // nothing that others find is used
+      throw;
+    }
   }
   time.inference += watch.lap();
 }

@@ -36,6 +36,7 @@ class Minibatch final : public Engine {
 
  private:
   PassReport do_pass(StopRequest& stop) override;
+  void visit_all(PassReport& report, StopRequest& stop);
   // What the search of one example of the batch brought. Threads write to neighbours at the same time.
   struct alignas(64) Search {
     CandidateBatch found;

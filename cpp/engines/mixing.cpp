@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -18,26 +15,6 @@ namespace {
 int team_size(int threads, std::size_t shards) {
   return static_cast<int>(std::clamp<std::size_t>(static_cast<std::size_t>(std::max(threads, 1)), 1, shards));
 }
-
-// Lets one thread wait for the others and look up from time to time.
-class Arrivals {
- public:
-  void arrive() {
-    const std::lock_guard lock(mutex_);
-    ++arrived_;
-    changed_.notify_one();
-  }
-  template <class LookUp>
-  void wait_for(int expected, LookUp look_up) {
-    std::unique_lock lock(mutex_);
-    while (!changed_.wait_for(lock, std::chrono::milliseconds(50), [&] { return arrived_ >= expected; })) look_up();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int arrived_ = 0;
-};
 
 // Candidates name the weights that a step on them can change; implicit ones do not.
 void mark_touched(const CandidateBatch& found, TouchedWeights& touched) {
@@ -63,7 +40,6 @@ struct Mixing::Pass {
   std::atomic<std::size_t> next{0};   // shard that is not taken yet
   std::atomic<bool> stopping{false};  // by request or after an exception
   StopRequest* stop = nullptr;        // asked by the caller only
-  Arrivals arrivals = {};             // of the other threads at the end of their work
 };
 
 Mixing::Worker::Worker(const Task& task, OnlineLearner& settings)
@@ -130,13 +106,8 @@ void Mixing::work(int thread, Pass& pass, ThreadTime& time) {
   } catch (...) {
     restore(worker);
     pass.stopping = true;
-    if (!stop) pass.arrivals.arrive();
     throw;
   }
-  if (!stop) return pass.arrivals.arrive();
-  pass.arrivals.wait_for(team_.size() - 1, [&] {
-    if (stop->stopped()) pass.stopping = true;
-  });
 }
 
 void Mixing::train(Worker& worker, Shard& shard, ShardProgress& progress, Pass& pass, StopRequest* stop,
@@ -152,10 +123,16 @@ void Mixing::train(Worker& worker, Shard& shard, ShardProgress& progress, Pass& 
   time.publishing += watch.lap();
   const FindOptions options = worker.learner->search();  // of learners that can be mixed it never changes
   for (const std::size_t i : pass_order(shard.examples, options_.visits, shard.random)) {
-    if (stop && stop->stopped()) pass.stopping = true;
+    if (told_to_stop() || (stop && stop->stopped())) pass.stopping = true;
     if (pass.stopping.load(std::memory_order_relaxed)) break;
     worker.found.clear();
-    const double violation = task_->find(i, worker.weights.values(), options, *worker.scratch, worker.found);
+    double violation = 0;
+    try {
+      violation = task_->find(i, worker.weights.values(), options, *worker.scratch, worker.found);
+    } catch (const Interrupted&) {
+      pass.stopping = true;
+      break;
+    }
     ++report.inferences;
     time.inference += watch.lap();
     if (options.loss_scale != 0) report.training_loss += violation / options.loss_scale;

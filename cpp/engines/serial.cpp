@@ -18,12 +18,22 @@ SerialOnline::SerialOnline(std::shared_ptr<const Task> task, std::shared_ptr<Onl
 
 PassReport SerialOnline::do_pass(StopRequest& stop) {
   PassReport report;
+  try {
+    visit_all(report, stop);
+  } catch (const Interrupted&) {  // within a search
+    report.stopped = true;
+  }
+  report.training_loss /= static_cast<double>(std::max<std::size_t>(report.inferences, 1));
+  return report;
+}
+
+void SerialOnline::visit_all(PassReport& report, StopRequest& stop) {
   CandidateBatch found;
   ThreadTime& time = report.threads.emplace_back();
   Stopwatch watch;
   if (!learner_->prepare(examples_, random_, stop)) {
     report.stopped = true;
-    return report;
+    return;
   }
   time.inference += watch.lap();
   for (const std::size_t i : pass_order(examples_, options_, random_)) {
@@ -45,8 +55,6 @@ PassReport SerialOnline::do_pass(StopRequest& stop) {
     report.updates += learner_->step(found, weights_.values());
     time.update += watch.lap();
   }
-  report.training_loss /= static_cast<double>(std::max<std::size_t>(report.inferences, 1));
-  return report;
 }
 
 void SerialOnline::final_weights(std::span<double> result) const {

@@ -25,6 +25,7 @@ class SerialOnline final : public Engine {
 
  private:
   PassReport do_pass(StopRequest& stop) override;
+  void visit_all(PassReport& report, StopRequest& stop);
 
   std::shared_ptr<OnlineLearner> learner_;
   std::vector<std::size_t> examples_;

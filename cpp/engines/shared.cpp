@@ -1,7 +1,6 @@
 #include "engines/shared.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <iterator>
 #include <utility>
 
@@ -27,19 +26,17 @@ void Shared::search_pass(PassReport& report, StopRequest& stop) {
   if (safeguard_) safeguard_->begin(weights_.values(), examples_, visitor_.random);
   for (Part& part : parts_) part.visitor.begin(visitor_.random);
   ending_ = false;
-  at_work_ = parts_.size();
   team_.run([&](int thread) {
     // Only the calling thread may ask the owner; the others ask whether it was told to end.
-    StopRequest ending([this] { return ending_.load(std::memory_order_relaxed); });
+    StopRequest ending([this] { return ending_.load(std::memory_order_relaxed) || told_to_stop(); });
     try {
       learn_part(static_cast<std::size_t>(thread), thread == 0 ? stop : ending);
+    } catch (const Interrupted&) {  // within a search
+      ending_ = true;
     } catch (...) {
       ending_ = true;
-      leave();
       throw;
     }
-    leave();
-    if (thread == 0) wait_for_others(stop);
   });
   report.stopped = ending_;
   collect(report);
@@ -139,19 +136,6 @@ bool Shared::take_examples(std::size_t thread) {
     }
   }
   return !part.coming.empty();
-}
-
-void Shared::leave() {
-  const std::lock_guard lock(mutex_);
-  if (--at_work_ == 0) left_.notify_all();
-}
-
-// The calling thread goes on asking its owner whether to stop.
-void Shared::wait_for_others(StopRequest& stop) {
-  std::unique_lock lock(mutex_);
-  while (!left_.wait_for(lock, std::chrono::milliseconds(50), [this] { return at_work_ == 0; })) {
-    if (stop.stopped()) ending_ = true;
-  }
 }
 
 void Shared::collect(PassReport& report) {

@@ -16,10 +16,8 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
@@ -67,8 +65,6 @@ class Shared final : public DualEngine {
   void learn_part(std::size_t thread, StopRequest& stop);
   void search_part(std::size_t thread, const Access& access);
   [[nodiscard]] bool take_examples(std::size_t thread);
-  void wait_for_others(StopRequest& stop);
-  void leave();
   void collect(PassReport& report);
 
   SharedOptions parallel_;
@@ -76,9 +72,6 @@ class Shared final : public DualEngine {
   std::vector<Part> parts_;
   std::unique_ptr<Safeguard> safeguard_;  // if there are several threads
   std::atomic<bool> ending_{false};
-  std::mutex mutex_;
-  std::condition_variable left_;
-  std::size_t at_work_ = 0;  // threads that have not finished their part; guarded by mutex_
 };
 
 }  // namespace marginloom

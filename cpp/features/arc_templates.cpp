@@ -272,10 +272,11 @@ std::vector<std::uint64_t> word_values(const TokenColumns& table, const AtomColu
     AtomReader reader(table, columns, resources, templates);
     std::vector<ViewCache> caches(views.size());
     for (std::size_t i = count * part / parts; i < count * (part + 1) / parts; ++i) {
-      if (thread == 0 && stop.stopped()) ended = true;
+      if (told_to_stop() || (thread == 0 && stop.stopped())) ended = true;
       if (ended.load(std::memory_order_relaxed)) return;
       reader.load(i);
       for (std::size_t t = 0; t < reader.length(); ++t) {
+        count_steps(16 * views.size());
         std::uint64_t* row = values.data() + (offsets[i] + t) * views.size();
         for (std::size_t v = 0; v < views.size(); ++v) row[v] = caches[v].value(reader, views[v], t);
       }

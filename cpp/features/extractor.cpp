@@ -36,6 +36,7 @@ class Extractor::Workspace {
   void extract(std::size_t sentence, SparseRows& rows) {
     reader_.load(sentence);
     for (std::size_t t = 0; t < reader_.length(); ++t) {
+      count_steps(16 * extractor_.templates_.size());
       for (std::size_t line = 0; line < extractor_.templates_.size(); ++line) add_features(line, t, rows.features);
       rows.tokens.push_back(rows.features.size());
     }
@@ -136,7 +137,7 @@ std::vector<SparseRows> Extractor::by_threads(const TokenColumns& table, int thr
   const auto extract_part = [&](int thread, std::size_t part, std::size_t) {
     Workspace workspace(*this, table, numbering(part));
     for (std::size_t i = count * part / parts; i < count * (part + 1) / parts; ++i) {
-      if (thread == 0 && stop.stopped()) ended = true;
+      if (told_to_stop() || (thread == 0 && stop.stopped())) ended = true;
       if (ended.load(std::memory_order_relaxed)) return;
       workspace.extract(i, rows[part]);
     }

@@ -1,6 +1,6 @@
 import builtins
 import enum
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -507,7 +507,9 @@ class DualJob:
 
 class Engine:
     def run_pass(self, stop: StopFlag | None = None) -> PassReport: ...
-    def certify(self, threads: int, stop: StopFlag | None = None) -> Certificate | None: ...
+    def certify(
+        self, threads: int, stop: StopFlag | None = None, progress: Callable[[int, int], None] | None = None
+    ) -> Certificate | None: ...
     def final_weights(self) -> Float64: ...
     def finish(self) -> None: ...
     def export_state(self) -> dict[str, NDArray[Any]]: ...
@@ -560,5 +562,11 @@ def hildreth(
     gram: Float64, missing: Float64, costs: Float64, examples: UInt64, options: HildrethOptions
 ) -> Float64: ...
 def primal_value(
-    task: Task, weights: Float64, costs: Float64, loss: Loss, threads: int, stop: StopFlag | None = None
+    task: Task,
+    weights: Float64,
+    costs: Float64,
+    loss: Loss,
+    threads: int,
+    stop: StopFlag | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Primal: ...

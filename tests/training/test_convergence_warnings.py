@@ -2,10 +2,16 @@
 
 import warnings
 
+import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
+from support.chain_tasks import make_task
+from support.oracles import TinyChains
 
-from marginloom import Callback, SequenceTagger, make_tagging
+from marginloom import Callback, Checkpoint, SequenceTagger, make_tagging
+from marginloom.training.certificate import Certificate
+from marginloom.training.convergence import shortfall
+from marginloom.training.train import train
 
 
 def fit(**parameters):
@@ -44,3 +50,51 @@ def test_nothing_is_said_where_there_is_nothing_to_reach(parameters):
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
         fit(**parameters)
+
+
+FITTED = ("model_", "certificate_", "history_", "n_iter_", "stopped_", "algorithm_", "classes_")
+
+
+def test_estimator_is_fitted_before_a_warning_that_is_an_error(tmp_path):
+    tagger = SequenceTagger(features="words", max_iter=1, tol=1e-6)
+    checkpoint = Checkpoint(tmp_path / "run", interval=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ConvergenceWarning):
+            tagger.fit(*make_tagging(40), checkpoint=checkpoint)
+    assert [name for name in FITTED if not hasattr(tagger, name)] == []
+    assert tagger.stopped_ == "iterations"
+    assert len(tagger.history_) == tagger.n_iter_ == 1
+    assert not checkpoint.exists()
+    tagger.save(tmp_path / "m")
+    assert SequenceTagger.load(tmp_path / "m").predict([["the"]]) == tagger.predict([["the"]])
+
+
+def test_warning_points_to_where_training_was_called():
+    with pytest.warns(ConvergenceWarning) as told:
+        SequenceTagger(features="words", max_iter=1, tol=1e-6).fit(*make_tagging(40))
+    assert [warning.filename for warning in told] == [__file__]
+    with pytest.warns(ConvergenceWarning) as told:
+        train(make_task(TinyChains(0), "valued"), max_iter=1, tol=1e-9)
+    assert [warning.filename for warning in told] == [__file__]
+
+
+def said_of(gap, tol):
+    return shortfall("iterations", Certificate(1.0, 1.0 - gap, gap, exact=True), 7, tol)
+
+
+def test_gap_and_tolerance_are_never_shown_as_the_same_number():
+    draw = np.random.default_rng(5)
+    for _ in range(300):
+        tol = float(10 ** draw.uniform(-12, 0))
+        gap = tol * (1 + float(10 ** draw.uniform(-15, 1)))
+        words = said_of(gap, tol).replace(",", " ").replace(";", " ").split()
+        shown, asked = (float(words[words.index(before) + 2]) for before in ("gap", "asks"))
+        assert asked == tol
+        assert shown > tol or gap == tol, (gap, tol, shown)
+
+
+def test_gap_has_no_more_digits_than_that_takes():
+    assert "the gap is 0.013, and tol asks for 0.01;" in said_of(0.01312345, 0.01)
+    assert "the gap is 0.010004, and tol asks for 0.01;" in said_of(0.0100041234, 0.01)
+    assert "tol asks for 0.01;" in said_of(0.5, np.float64(0.01))

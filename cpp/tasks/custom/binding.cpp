@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "bindings/lent_weights.hpp"
+#include "bindings/python_calls.hpp"
 #include "core/task.hpp"
 
 namespace marginloom::python {
@@ -98,7 +99,13 @@ std::unique_ptr<Scratch> CustomTask::make_scratch() const {
 
 nb::object CustomTask::call(const char* method, const nb::tuple& arguments) const {
   if (!oracle_) throw std::logic_error("the Python part of this task is gone");
-  return oracle_.attr(method)(*arguments);
+  const PythonCall call;
+  try {
+    return oracle_.attr(method)(*arguments);
+  } catch (nb::python_error& error) {
+    if (error.matches(PyExc_KeyboardInterrupt)) interrupt_other_calls();
+    throw;
+  }
 }
 
 void CustomTask::read_vector(nb::handle indices, nb::handle values, Vector& vector) const {

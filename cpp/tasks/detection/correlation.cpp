@@ -5,6 +5,8 @@
 #include <cstring>
 #include <limits>
 
+#include "core/interruption.hpp"
+
 namespace marginloom {
 namespace {
 
@@ -129,6 +131,7 @@ void Correlation::correlate_directly(const ImageView& image, const ScorePlanes& 
   std::fill_n(planes.scores, round_up(shape_.templates, template_block) * planes.plane, 0.0F);
   for (std::size_t t = 0; t < shape_.templates; t += template_block) {
     for (std::size_t k = 0; k < shape_.channels; ++k) {
+      count_steps(planes.rows * planes.stride * area);
       const Taps taps{taps_.data() + t * size + k * area * template_block, shape_.height, shape_.width};
       kernel.correlate(image.pixels + k * image.height * image.width, image.width, taps, planes.rows, planes.columns,
                        planes.scores + t * planes.plane, planes.stride, planes.plane);
@@ -175,6 +178,7 @@ void Correlation::multiply_spectra(const ImageView& image, ImageSpectrum& spectr
   const double error = plan.relative_error();
   const double points = static_cast<double>(plan.rows() * plan.columns());
   for (std::size_t pair = 0; pair < pairs(); ++pair) {
+    count_steps(8 * pair_size);
     float* values = templates.values.data() + pair * pair_size;
     if (templates.versions[pair] != versions_[pair]) {
       transform(pair, plan, values);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/common.hpp"
+#include "core/interruption.hpp"
 #include "tasks/detection/detection_buffers.hpp"
 
 namespace marginloom {
@@ -219,6 +220,7 @@ double DetectionTask::window_score(std::size_t i, const Window& window, const do
   const auto [height, width] = options_.sizes[window.size];
   const Area part = content(i, window);
   if (part.empty()) return 0;
+  count_steps(data_.channels * height * width);
   const std::size_t stride = data_.widths[i];
   double sum = 0;
   for (std::size_t k = 0; k < data_.channels; ++k) {

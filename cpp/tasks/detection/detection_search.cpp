@@ -4,6 +4,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "core/interruption.hpp"
 #include "tasks/detection/detection_buffers.hpp"
 
 namespace marginloom {
@@ -100,6 +101,7 @@ void DetectionTask::find_maxima(Buffers& buffers) const {
   for (std::size_t s = 0; s < options_.sizes.size(); ++s) {
     if (!buffers.present[s]) continue;
     for (std::size_t label = 0; label < data_.label_count; ++label) {
+      count_steps(buffers.planes[s].rows * buffers.planes[s].columns);
       for (std::size_t y = 0; y < buffers.planes[s].rows; ++y) buffers.update_maximum(label, s, y);
     }
   }

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/interruption.hpp"
+
 namespace marginloom {
 
 FourierPlan::FourierPlan(std::size_t height, std::size_t width)
@@ -31,12 +33,14 @@ void FourierPlan::forward(const ComplexRows& plane, std::size_t width, float* re
   const std::size_t stride = padded_columns(rows_);
   const std::size_t filled = std::min(padded_columns(width), columns_);
   kernel.forward(plane, rows_, row_twiddles_.data());
+  count_steps(spectrum_size());
   if (filled < columns_ || stride > rows_) {
     std::fill_n(real, spectrum_size(), 0.0F);
     std::fill_n(imaginary, spectrum_size(), 0.0F);
   }
   kernel.transpose(plane.real, plane.columns, rows_, filled, real, stride);
   kernel.transpose(plane.imaginary, plane.columns, rows_, filled, imaginary, stride);
+  count_steps(spectrum_size());
   kernel.forward({real, imaginary, stride}, columns_, column_twiddles_.data());
 }
 
@@ -51,8 +55,10 @@ void FourierPlan::backward(std::size_t width, float* real, float* imaginary) {
   const std::size_t kept = (width + 3) / 4 * 4;
   const std::size_t stride = padded_columns(width);
   kernel.backward(sum, columns_, column_twiddles_.data());
+  count_steps(spectrum_size());
   kernel.transpose(sum.real, sum.columns, kept, rows_, real, stride);
   kernel.transpose(sum.imaginary, sum.columns, kept, rows_, imaginary, stride);
+  count_steps(spectrum_size());
   kernel.backward({real, imaginary, stride}, rows_, row_twiddles_.data());
 }
 

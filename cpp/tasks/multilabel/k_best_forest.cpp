@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 
+#include "core/interruption.hpp"
 #include "tasks/multilabel/label_sets.hpp"
 
 namespace marginloom {
@@ -28,6 +29,7 @@ double KBestForest::margin(const ForestNode& node, ByteView set) const {
 bool KBestForest::next() {
   if (found_ == k_ || heap_.empty()) return false;
   std::ranges::pop_heap(heap_, std::greater<>(), &Deviation::cost);
+  count_steps(forest_.nodes.size());
   const Deviation deviation = heap_.back();
   heap_.pop_back();
   cost_ = deviation.cost;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/interruption.hpp"
 #include "tasks/multilabel/label_sets.hpp"
 
 namespace marginloom {
@@ -72,6 +73,7 @@ double KBestSubsets::bound(const std::array<double, half>& crossing) const {
 }
 
 void KBestSubsets::score_parts(std::size_t upper, const std::array<double, half>& crossing) {
+  count_steps(parts);
   alignas(64) std::array<double, parts> scores;
   scores[0] = upper_.inside[upper];
   for (std::size_t l = 0; l < lower_.count; ++l) {

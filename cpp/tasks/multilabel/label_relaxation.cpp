@@ -13,6 +13,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/interruption.hpp"
 #include "tasks/multilabel/label_pairs.hpp"
 #include "tasks/multilabel/label_sets.hpp"
 
@@ -22,6 +23,7 @@ namespace marginloom {
 double LabelPairs::relax(const double* weights, PairBuffers& buffers) const {
   double* on = buffers.on.data();
   double* off = buffers.off.data();
+  count_steps(16 * pairs_.size());
   for (std::size_t p = 0; p < pairs_.size(); ++p) {
     const auto [u, v] = pairs_[p];
     double* message = buffers.messages.data() + 4 * p;  // to u: absent, present; to v: the same
@@ -56,6 +58,7 @@ double LabelPairs::search_locally(std::span<const double> gains, const double* w
     if (has_label(buffers.set, b)) adding[a] += weights[p];
   }
   for (std::size_t step = 0; step < 2 * labels_; ++step) {  // rounding must not make it go in circles
+    count_steps(labels_);
     std::size_t best = labels_;
     double gain = 0;
     for (std::size_t l = 0; l < labels_; ++l) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/interruption.hpp"
 #include "core/kernels.hpp"
 #include "core/prefetch.hpp"
 
@@ -66,6 +67,7 @@ void ArcScorer::visit_plain(std::size_t line, std::size_t length, Visit visit) c
   const FeatureKey* const middle = shapes_.data() + line * (2 * farthest_ + 1) + farthest_;
   const bool all = std::find(modifiers + 1, modifiers + length + 1, FeatureKey{0}) == modifiers + length + 1;
   for (std::size_t h = 0; h <= length; ++h) {
+    count_steps(length);
     const FeatureKey first = heads[h];
     if (first == 0) continue;
     const FeatureKey* const shape = middle - h;
@@ -89,6 +91,7 @@ void ArcScorer::visit_between(std::size_t line, std::size_t length, Visit visit)
   for (std::size_t h = 0; h <= length; ++h) {
     if (heads[h] == 0) continue;
     const auto look = [&](std::size_t m) {
+      count_steps(1 + 2 * seen_.size());
       if (modifiers[m] != 0) {
         const FeatureKey sum = heads[h] + modifiers[m] + middle[static_cast<std::ptrdiff_t>(m - h)];
         for (const FeatureKey other : seen_) visit(h, m, sum + other);
@@ -107,6 +110,7 @@ void ArcScorer::score_arcs(const KeptArcs& kept, WeightView w, ArcScores& scores
   const std::uint32_t* number = kept.numbers.data();
   std::size_t arc = 0;
   for (std::size_t h = 0; h <= length; ++h) {
+    count_steps(8 * length);
     for (std::size_t m = 1; m <= length; ++m, ++arc) {
       double sum = 0;
       for (const std::uint32_t* const end = kept.numbers.data() + kept.ends[arc]; number != end; ++number) {
@@ -212,6 +216,7 @@ void ArcScorer::find_pair_rows(WeightView w, std::size_t head, std::size_t modif
   const ArcTemplates& templates = features_.templates(Kind::label);
   const FeatureNumbers& numbers = features_.numbers(Kind::label);
   const KeyParts& parts = parts_[2];
+  count_steps(layout_.stride + 8 * pair_lines_.size());
   coming_rows_.clear();
   for (const std::size_t line : pair_lines_) {
     const FeatureKey first = parts.head(line)[head];

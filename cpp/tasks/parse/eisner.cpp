@@ -1,5 +1,7 @@
 #include "tasks/parse/eisner.hpp"
 
+#include "core/interruption.hpp"
+
 namespace marginloom {
 
 void FullSpans::resize(std::size_t side) {
@@ -35,6 +37,7 @@ void Eisner::span_words(const ArcScores& scores, std::size_t first) {
   open_splits_.resize(side_ * side_);
   for (std::size_t i = first; i < side_; ++i) full_.set(i, i, 0, i);
   for (std::size_t width = 1; first + width < side_; ++width) {
+    count_steps(3 * width * (side_ - width));
     for (std::size_t i = first; i + width < side_; ++i) {
       const std::size_t j = i + width;
       const Split inner = best_split(full_.of_head(i), full_.of_head(j) + 1, i, j);

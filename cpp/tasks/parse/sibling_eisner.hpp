@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/interruption.hpp"
 #include "tasks/parse/eisner.hpp"
 #include "tasks/parse/trees.hpp"
 
@@ -80,6 +81,7 @@ void SiblingEisner::span_words(const ArcScores& scores, std::size_t first, Sibli
   for (std::size_t width = 1; first + width < side_; ++width) {
     for (std::size_t i = first; i + width < side_; ++i) {
       const std::size_t j = i + width;
+      count_steps(8 * width);
       const Split inner = best_split(full_.of_head(i), full_.of_head(j) + 1, i, j);
       beside_[between(i, j)] = inner.score;
       besides_at_[between(i, j)] = static_cast<std::uint16_t>(inner.place);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/interruption.hpp"
+
 namespace marginloom {
 namespace {
 
@@ -61,6 +63,7 @@ void SpanningTree::start(const ArcScores& scores, bool one_root) {
 }
 
 void SpanningTree::choose_arc(std::size_t node) {
+  count_steps(side_);
   const std::size_t row = nodes_[node].row * side_;
   std::size_t best = side_;
   for (std::size_t h = 0; h < side_; ++h) {
@@ -79,6 +82,7 @@ void SpanningTree::contract(std::size_t first) {
     Node& member = nodes_[path_[k]];
     member.parent = made;
     const std::size_t own = member.row * side_;
+    count_steps(side_);
     for (std::size_t h = 0; h < side_; ++h) {
       const Worth gain = worths_[own + h] - member.worth;
       if (k == first || worths_[row + h] < gain) {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/interruption.hpp"
+
 namespace marginloom {
 
 namespace {
@@ -43,6 +45,7 @@ bool KBestPaths::next() {
 template <class Visit>
 void KBestPaths::visit_steps(std::size_t t, std::size_t label, Visit visit) const {
   static constexpr double nothing = 0;
+  count_steps(chain_.labels);
   const bool end = t == chain_.length;
   const double* prefixes = chain_.prefixes + (t - 1) * chain_.stride;
   const double* into = end ? &nothing : chain_.transitions + label;

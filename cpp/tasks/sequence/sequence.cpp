@@ -4,6 +4,7 @@
 #include "core/common.hpp"
 #include "core/entry_sort.hpp"
 #include "core/few_numbers.hpp"
+#include "core/interruption.hpp"
 #include "core/sparse_product.hpp"
 #include "tasks/sequence/k_best.hpp"
 
@@ -146,6 +147,7 @@ void SequenceTask::score_tokens(std::size_t i, WeightView w, Buffers& buffers) c
   const Kernels& kernel = kernels();
   const double* rows = w.data() + first_feature_row() * stride_;
   for (std::size_t t = 0; t < count; ++t) {
+    if (t % 256 == 255) count_steps(256 * stride_);
     const std::size_t token = data_.sentences[i] + t;
     double* scores = buffers.scores.data() + t * stride_;
     if (data_.dense) {

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "core/common.hpp"
+#include "core/interruption.hpp"
 #include "core/kernels.hpp"
 
 namespace marginloom {
@@ -39,6 +40,7 @@ ChainScores Viterbi::score_prefixes(std::span<double> scores, const double* tran
 void Viterbi::step_from_all(const ChainScores& chain, double* scores) {
   spared_ -= spared_ > 0 ? 1 : 0;
   for (std::size_t t = 1; t < chain.length; ++t) {
+    count_steps(chain.labels * chain.stride / 8);
     double* row = scores + t * chain.stride;
     kernels().max_plus(row - chain.stride, chain.transitions, nullptr, chain.labels, chain.stride,
                        best_.data() + t * chain.stride, row);
@@ -58,6 +60,7 @@ void Viterbi::step_from_some(const ChainScores& chain, double* scores) {
     double* row = scores + t * chain.stride;
     const std::size_t count =
         kernel.labels_within_reach(row - chain.stride, lowest_.data(), highest_.data(), chain.labels, from_.data());
+    count_steps((count + 2) * chain.stride / 8);
     kernel.max_plus(row - chain.stride, chain.transitions, from_.data(), count, chain.stride,
                     best_.data() + t * chain.stride, row);
     tried += count;

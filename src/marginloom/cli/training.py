@@ -219,6 +219,8 @@ def _train(
         saved = plan.outputs.save(model, result.stopped == "interrupted")
         if checkpoint is not None and result.stopped != "interrupted" and not saved.failure:
             checkpoint.remove()
+        if result.shortfall:
+            note(f"marginloom: warning: {result.shortfall}", options.quiet)
         scores = model.scores(data.evaluation_sets, options.threads)
         try:
             if options.as_json:

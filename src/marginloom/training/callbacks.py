@@ -41,8 +41,17 @@ class Callback:
     def after_iteration(self, run: Run, row: Row) -> bool | None:
         """Do something with the row of an iteration; return True to stop training."""
 
+    def during_certificate(self, run: Run, done: int, total: int) -> None:
+        """Do something while every example is searched for a certificate: several times a second, if it takes so long.
+
+        Of `total` examples so many are `done`. The last certificate is made after `after_training`.
+        """
+
+    def after_certificate(self, run: Run) -> None:
+        """Do something when the searches for a certificate have ended, also when they were interrupted or failed."""
+
     def after_training(self, run: Run) -> None:
-        """Do something when training has ended, also when it was interrupted or failed."""
+        """Do something when the passes have ended, also when they were interrupted or failed."""
 
     def state(self) -> dict[str, Any]:
         """Return what a checkpoint must keep of this callback: by name, JSON values and `State`s; nothing by default.
@@ -172,7 +181,7 @@ class _Forgiving:
 class ProgressBar(Callback):
     """Show progress, the gap and an estimate of the time left on standard error.
 
-    On a terminal this is a bar; elsewhere it is a line every few seconds.
+    On a terminal this is a bar, and a second one while a certificate is made; elsewhere it is a line every few seconds.
 
     Examples
     --------
@@ -184,33 +193,16 @@ class ProgressBar(Callback):
     def before_training(self, run: Run) -> None:
         """Start the bar."""
         from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            Progress,
-            SpinnerColumn,
-            TextColumn,
-            TimeElapsedColumn,
-            TimeRemainingColumn,
-        )
 
         self._first_gap: float | None = None
         for row in run.trace.rows[:1]:  # of a resumed run
             self._fraction(run, row)
         self._next_line = time.monotonic() + self.seconds_between_lines
         self._console = Console(file=cast(IO[str], _Forgiving(sys.stderr)))
-        self._progress: Progress = Progress(
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-            console=self._console,
-            transient=True,
-            disable=not self._console.is_terminal,
-        )
-        self._task: TaskID = self._progress.add_task(run.algorithm.name, total=1.0)
-        self._progress.start()
+        self._certificate: tuple[Progress, TaskID] | None = None
+        self._certificate_start: float | None = None
+        self._bar: tuple[Progress, TaskID] | None = None
+        self._bar = self._started(run.algorithm.name, 1.0)
 
     def after_iteration(self, run: Run, row: Row) -> None:
         """Move the bar."""
@@ -220,16 +212,71 @@ class ProgressBar(Callback):
         else:
             text += f"  training loss {row['training_loss']:.4g}"
         fraction = self._fraction(run, row)
-        self._progress.update(self._task, completed=fraction, description=text)
-        if not self._console.is_terminal and time.monotonic() >= self._next_line:
-            self._next_line = time.monotonic() + self.seconds_between_lines
-            left = row["seconds"] * (1 / fraction - 1)
-            said = f"{text}  {row['seconds']:.1f} s, about {left:.0f} s left"
-            print(said, file=cast(IO[str], _Forgiving(sys.stderr)), flush=True)
+        assert self._bar is not None
+        bar, task = self._bar
+        bar.update(task, completed=fraction, description=text)
+        self._say(text, row["seconds"], row["seconds"] * (1 / fraction - 1))
+
+    def during_certificate(self, run: Run, done: int, total: int) -> None:
+        """Show how many examples have been searched."""
+        now = time.monotonic()
+        if self._certificate_start is None:
+            self._certificate_start = now
+            self._next_line = now + self.seconds_between_lines
+        text = f"certificate  {done:,} of {total:,} examples"
+        if self._certificate is None:
+            self._certificate = self._started(text, total)
+        bar, task = self._certificate
+        bar.update(task, completed=done, description=text)
+        elapsed = now - self._certificate_start
+        self._say(text, elapsed, elapsed * (total / done - 1) if done else None)
+
+    def after_certificate(self, run: Run) -> None:
+        """Remove what was shown of the certificate."""
+        self._certificate_start = None
+        if self._certificate is not None:
+            self._remove(*self._certificate)
+            self._certificate = None
 
     def after_training(self, run: Run) -> None:
         """Remove the bar."""
-        self._progress.stop()
+        assert self._bar is not None
+        self._remove(*self._bar)
+        self._bar = None
+
+    def _started(self, text: str, total: float) -> tuple[Progress, TaskID]:
+        """Return a new bar, below the one that is there; two that do not know each other cannot be shown at once."""
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+        if self._bar is not None:
+            return self._bar[0], self._bar[0].add_task(text, total=total)
+        columns = (
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TimeElapsedColumn(),
+            TextColumn("elapsed"),
+            TimeRemainingColumn(),
+            TextColumn("remaining"),
+        )
+        hidden = not self._console.is_terminal
+        bar = Progress(*columns, console=self._console, transient=True, disable=hidden)
+        task = bar.add_task(text, total=total)
+        bar.start()
+        return bar, task
+
+    def _remove(self, bar: Progress, task: TaskID) -> None:
+        bar.remove_task(task)
+        if not bar.task_ids:
+            bar.stop()
+
+    def _say(self, text: str, elapsed: float, remaining: float | None) -> None:
+        """Print a line where there is no terminal, if it is time for one."""
+        if self._console.is_terminal or time.monotonic() < self._next_line:
+            return
+        self._next_line = time.monotonic() + self.seconds_between_lines
+        rest = "" if remaining is None else f", about {remaining:.0f} s remaining"
+        print(f"{text}  {elapsed:.1f} s elapsed{rest}", file=cast(IO[str], _Forgiving(sys.stderr)), flush=True)
 
     def _fraction(self, run: Run, row: Row) -> float:
         """By passes, or by how far the gap has come on a logarithmic scale, whichever is further."""

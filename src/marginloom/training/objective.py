@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,6 +25,7 @@ def primal(
     sample_weight: ArrayLike | None = None,
     n_threads: int = 1,
     stop: _core.StopFlag | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> float:
     """Return 1/2 |w|^2 + sum_i C_i loss(slack_i) of any weights, by loss-augmented inference on every example.
 
@@ -43,6 +45,8 @@ def primal(
         Threads for inference; -1 for all cores. The result does not depend on it.
     stop : StopFlag, optional
         Once it is set, `KeyboardInterrupt` is raised.
+    progress : callable, optional
+        Called several times a second, with how many examples are done and how many there are.
 
     Returns
     -------
@@ -67,7 +71,8 @@ def primal(
     numbers = np.ascontiguousarray(weights, dtype=np.float64)
     if numbers.shape != (task.core.dimension,):
         raise InputError(f"weights must have the shape ({task.core.dimension},), not {numbers.shape}")
-    found = _core.primal_value(task.core, numbers, costs, _core.Loss[loss], resolve_threads(n_threads), stop)
+    threads = resolve_threads(n_threads)
+    found = _core.primal_value(task.core, numbers, costs, _core.Loss[loss], threads, stop, progress)
     if not found.complete:
         raise KeyboardInterrupt
     return found.value

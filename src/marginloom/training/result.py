@@ -45,6 +45,8 @@ class Result:
         Whether the task's inference finds the largest violation, and whether it at least gives an upper bound of it.
     chosen : dict
         Parameters that the learner has chosen by itself, such as the first step of SGD.
+    shortfall : str
+        What to warn of if the passes were used up before the tolerance was reached; empty if not.
     """
 
     algorithm: Algorithm
@@ -67,3 +69,4 @@ class Result:
     exact: bool
     bounded: bool
     chosen: dict[str, float]
+    shortfall: str

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import hashlib
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,13 +17,12 @@ from marginloom import _core
 from marginloom.errors import InputError
 from marginloom.memory import MB
 from marginloom.tasks.base.task import Task
-from marginloom.training.callbacks import Callback
 from marginloom.training.certificate import Certificate, checked_certificate
 from marginloom.training.checkpoint import Saver, Snapshot
 from marginloom.training.interrupts import Interrupts
 from marginloom.training.objective import primal, relative_gap
 from marginloom.training.plan import Plan
-from marginloom.training.spec import Evaluation
+from marginloom.training.spec import RunSpec
 from marginloom.training.state import State
 from marginloom.training.trace import Row, Trace
 
@@ -39,7 +38,7 @@ class Run:
         task: Task,
         plan: Plan,
         engine: _core.Engine,
-        evaluations: Mapping[str, Evaluation],
+        spec: RunSpec,
         trace: Trace,
         interrupts: Interrupts,
     ) -> None:
@@ -52,6 +51,7 @@ class Run:
         self.least_inferences = plan.least_inferences
         self.n_threads = plan.n_threads
         self.memory = plan.memory
+        self.callbacks = spec.callbacks
         self.trace = trace
         self.iteration = 0
         self.weights_iteration: int | None = None
@@ -67,7 +67,7 @@ class Run:
         self._reason_within_tolerance = "tolerance" if self.bounded else "estimate"
         self._engine = engine
         self._interrupts = interrupts
-        self._evaluations = dict(evaluations)
+        self._evaluations = dict(spec.evaluations or {})
         # Of a certified gap to the estimate of the same pass, which is made of the weights as they were visited, not
         # of their average.
         self._expected_ratio = 0.5 if getattr(plan.algorithm.learner, "averaged", False) else 0.9
@@ -147,18 +147,18 @@ class Run:
         self.trace.rows = list(snapshot.rows)
         self.weights_iteration = self.iteration
 
-    def train(self, callbacks: Sequence[Callback], saver: Saver | None = None) -> str:
+    def train(self, saver: Saver | None = None) -> str:
         """Iterate until something says stop, and return what it was."""
         try:
             while self.iteration < self.max_iter:
                 if self._interrupts.requested:
                     return "interrupted"
-                for callback in callbacks:
+                for callback in self.callbacks:
                     callback.before_iteration(self)
                 row = self._iterate()
                 if row is None:
                     return "interrupted"
-                stopping = [callback for callback in callbacks if callback.after_iteration(self, row)]
+                stopping = [callback for callback in self.callbacks if callback.after_iteration(self, row)]
                 if self.within_tolerance() and self._has_done_enough():
                     return self._reason_within_tolerance
                 if reason := self.algorithm.learner.converged(self.trace.rows):
@@ -177,7 +177,7 @@ class Run:
         if learner.kind == "dual":
             self.certificate = self.certificate or self._certify()
         elif learner.losses:
-            with self._clock("certify"):
+            with self._clock("certify"), self._certifying():
                 self.primal = primal(
                     self.task,
                     self.weights(),
@@ -186,6 +186,7 @@ class Run:
                     sample_weight=self.objective.instance_weights,
                     n_threads=self.n_threads,
                     stop=self._interrupts.stop,
+                    progress=self._show_certificate,
                 )
 
     def _iterate(self) -> Row | None:
@@ -260,13 +261,25 @@ class Run:
 
     def _certify(self) -> Certificate:
         self.seconds["certify"] = 0.0
-        with self._clock("certify"):
-            found = self._engine.certify(self.n_threads, self._interrupts.stop)
+        with self._clock("certify"), self._certifying():
+            found = self._engine.certify(self.n_threads, self._interrupts.stop, self._show_certificate)
         assert found is not None  # learners with a dual have one
         if not found.complete:
             raise KeyboardInterrupt
         self.certificate = checked_certificate(self.task, found)
         return self.certificate
+
+    def _show_certificate(self, done: int, total: int) -> None:
+        for callback in self.callbacks:
+            callback.during_certificate(self, done, total)
+
+    @contextmanager
+    def _certifying(self) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            for callback in self.callbacks:
+                callback.after_certificate(self)
 
     def within_tolerance(self) -> bool:
         """Tell whether the current weights are close enough to the optimum, by all that is known of them."""

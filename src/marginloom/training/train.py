@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from contextlib import nullcontext, suppress
 from typing import Concatenate, ParamSpec
 
@@ -16,9 +16,8 @@ from marginloom.io.files import StrPath
 from marginloom.io.overwriting import refuse_same_outputs
 from marginloom.parameters import suggestion
 from marginloom.tasks.base.task import Task
-from marginloom.training.callbacks import Callback
-from marginloom.training.certificate import Certificate
 from marginloom.training.checkpoint import Checkpoint, Identity, Saver, Snapshot, as_checkpoint
+from marginloom.training.convergence import shortfall
 from marginloom.training.interrupts import Interrupts, watch_ctrl_c
 from marginloom.training.options import check_spec
 from marginloom.training.plan import Plan, make_plan
@@ -103,11 +102,16 @@ def train(task: Task, spec: RunSpec) -> Result:
     >>> train(task, C=1.0, tol=0.001).certificate.gap <= 0.001
     True
     """
-    return train_as(task, spec)
+    from sklearn.exceptions import ConvergenceWarning  # before training: nothing may fail after it
+
+    result = train_as(task, spec)
+    if result.shortfall:
+        warnings.warn(result.shortfall, ConvergenceWarning, stacklevel=3)
+    return result
 
 
 def train_as(task: Task, spec: RunSpec) -> Result:
-    """Train on a task as a spec says, see `train`."""
+    """Train on a task as a spec says, see `train`; who holds the result warns of its `shortfall`."""
     check_spec(spec)
     place = _place(spec)
     folder_in_use = nullcontext() if place is None else place.in_use()
@@ -130,13 +134,13 @@ def _train(
     engine = plan.algorithm.engine.build(Job(task.core, learner, plan.examples, plan.n_threads, plan.seed))
     with Trace(plan.settings(task)) as trace:
         saver = None if place is None else _saver(task, spec, plan, place, snapshot)
-        run = Run(task, plan, engine, spec.evaluations or {}, trace, interrupts)
+        run = Run(task, plan, engine, spec, trace, interrupts)
         if snapshot is not None:
             run.resume(snapshot)
         elif spec.warm_start is not None:
             run.restore(spec.warm_start)
         interrupts.defer()
-        stopped = _run_with_callbacks(run, spec.callbacks, spec.trace_path, saver, snapshot)
+        stopped = _run_with_callbacks(run, spec.trace_path, saver, snapshot)
         if stopped != "interrupted":
             stopped = _certified_end(run, stopped)
         if stopped == "interrupted" and saver is not None:
@@ -146,7 +150,6 @@ def _train(
         weights = run.finish()
         if interrupts.answer():
             stopped = "interrupted"
-        _warn_of_gap(stopped, run.certificate, plan)
         return Result(
             algorithm=plan.algorithm,
             loss=plan.loss,
@@ -168,22 +171,8 @@ def _train(
             exact=run.exact,
             bounded=run.bounded,
             chosen=plan.algorithm.learner.chosen(learner),
+            shortfall=shortfall(stopped, run.certificate, plan.max_iter, plan.tol),
         )
-
-
-def _warn_of_gap(stopped: str, certificate: Certificate | None, plan: Plan) -> None:
-    """Warn if the passes were used up before the tolerance was reached."""
-    if stopped != "iterations" or certificate is None or certificate.gap <= plan.tol:
-        return
-    from sklearn.exceptions import ConvergenceWarning
-
-    warnings.warn(
-        f"training has not converged: after {plan.max_iter} passes the gap is {certificate.gap:.2g}, and tol asks for "
-        f"{plan.tol:g}; scale the features to similar sizes, allow more passes (max_iter, --max-iter), or take another "
-        "algorithm or a smaller C",
-        ConvergenceWarning,
-        stacklevel=2,
-    )
 
 
 def _place(spec: RunSpec) -> Checkpoint | None:
@@ -210,21 +199,20 @@ def _saver(task: Task, spec: RunSpec, plan: Plan, place: Checkpoint, snapshot: S
 
 def _run_with_callbacks(
     run: Run,
-    callbacks: Sequence[Callback],
     trace_path: StrPath | None,
     saver: Saver | None,
     snapshot: Snapshot | None,
 ) -> str:
     started = []
     try:
-        for callback in callbacks:
+        for callback in run.callbacks:
             callback.before_training(run)
             started.append(callback)
         if saver is not None and snapshot is not None:
             saver.restore_callbacks(snapshot)
         if trace_path is not None:
             run.trace.record_to(trace_path)
-        return run.train(callbacks, saver)
+        return run.train(saver)
     finally:
         for callback in started:
             callback.after_training(run)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from marginloom.algorithms import ALGORITHMS
 from marginloom.documentation import with_shared_texts
@@ -94,7 +95,8 @@ class Estimator(BaseEstimator, RunParameters):  # type: ignore[misc]
         """Train on a problem, and keep what comes out.
 
         `attributes` are fitted ones that the model alone does not tell. After an interruption they are all set as well,
-        and `KeyboardInterrupt` is raised: who fits in a loop wants to leave the loop.
+        and `KeyboardInterrupt` is raised: who fits in a loop wants to leave the loop. What is to be warned of comes
+        last, since it may be raised as well.
         """
         fitted: Model | None = getattr(self, "model_", None)
         goes_on = checked("warm_start", self.warm_start, "switch")
@@ -122,6 +124,8 @@ class Estimator(BaseEstimator, RunParameters):  # type: ignore[misc]
                 )
             if place is not None:
                 place.remove()
+        if result.shortfall:
+            warnings.warn(result.shortfall, ConvergenceWarning, stacklevel=4)  # where `fit` was called
         return self
 
     def _adopt(self, model: Model) -> None:

@@ -1,11 +1,13 @@
 // Searches for trees against all trees there are.
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <map>
 #include <tuple>
 #include <vector>
 
 #include "all_trees.hpp"
+#include "core/interruption.hpp"
 #include "core/random.hpp"
 #include "features/arc_features.hpp"
 #include "problems.hpp"
@@ -66,6 +68,28 @@ class RandomSiblings {
   std::vector<double> row_;
   std::map<std::tuple<std::size_t, std::size_t, std::size_t>, double> known_;
 };
+
+// The obvious way to rearrange: everything is computed anew for every change. Returns how many were made.
+std::size_t rearrange_slowly(const ArcScores& scores, RandomSiblings& siblings, bool one_root, Heads& heads) {
+  const auto score = [&](const Heads& tree) { return sum_of_arcs(scores, tree) + siblings.sum(tree); };
+  std::size_t changes = 0;
+  for (; changes + 1 < heads.size(); ++changes) {
+    double best = score(heads) + 1e-9;
+    Heads changed;
+    for (std::size_t m = 1; m < heads.size(); ++m) {
+      for (std::size_t h = one_root ? 1 : 0; h < heads.size() && !(one_root && heads[m] == 0); ++h) {
+        Heads other = heads;
+        other[m] = static_cast<marginloom::Head>(h);
+        if (h == m || !marginloom::is_tree(other, one_root) || !(score(other) > best)) continue;
+        best = score(other);
+        changed = other;
+      }
+    }
+    if (changed.empty()) break;
+    heads = changed;
+  }
+  return changes;
+}
 
 template <class Score>
 double best_of(const std::vector<Heads>& trees, Score score) {
@@ -206,6 +230,90 @@ TEST("rearrangement: never worse than its start, a tree, and what it gains is tr
     }
   }
   CHECK(raised > 50);
+}
+
+TEST("rearrangement: makes the changes that gain most, as if all were computed anew") {
+  Random random(12);
+  marginloom::Rearrangement rearrangement;
+  std::size_t most = 0;
+  for (std::size_t length = 1; length <= 9; ++length) {
+    for (const bool one_root : {true, false}) {
+      for (int turn = 0; turn < 20; ++turn) {
+        const ArcScores scores = random_scores(length, random);
+        RandomSiblings siblings(random);
+        Heads heads(length + 1);  // a chain: there is much to change
+        for (std::size_t m = 1; m <= length; ++m) heads[m] = static_cast<marginloom::Head>(m - 1);
+        Heads expected = heads;
+        rearrangement.improve(scores, one_root, std::ref(siblings), heads);
+        most = std::max(most, rearrange_slowly(scores, siblings, one_root, expected));
+        CHECK(heads == expected);
+      }
+    }
+  }
+  CHECK(most > 4);
+}
+
+TEST("rearrangement: work is bounded by the cube of the length") {
+  Random random(13);
+  marginloom::Rearrangement rearrangement;
+  for (const std::size_t length : {20, 40, 80}) {
+    ArcScores scores;
+    scores.resize(length);
+    Heads heads(length + 1, 0);  // from a chain to arcs that all come from the last word, one change after the other
+    for (std::size_t m = 1; m < length; ++m) {
+      heads[m] = static_cast<marginloom::Head>(m + 1);
+      scores.at(length, m) = static_cast<double>(m);
+    }
+    std::size_t asked = 0;
+    const auto sibling = [&](std::size_t, std::size_t, std::size_t) {
+      ++asked;
+      return 0.0;
+    };
+    CHECK(rearrangement.improve(scores, false, sibling, heads) > 0);
+    CHECK(std::ranges::count(heads, static_cast<marginloom::Head>(length)) == static_cast<std::ptrdiff_t>(length) - 1);
+    CHECK(asked <= 3 * 3 * (length + 1) * (length + 1));  // of all arcs, and of two heads for each change
+  }
+}
+
+TEST("trees: every search listens, and goes on right after it was stopped") {
+  constexpr std::size_t length = 70;
+  Random random(14);
+  const ArcScores scores = random_scores(length, random);
+  const auto sibling = [](std::size_t head, std::size_t other, std::size_t modifier) {
+    return static_cast<double>((7 * head + 5 * other + 3 * modifier) % 11);
+  };
+  std::vector<double> row;
+  const auto siblings = [&](std::size_t head, std::size_t modifier) {
+    row.resize(length + 1);
+    for (std::size_t s = 0; s <= length; ++s) row[s] = sibling(head, s, modifier);
+    return row.data();
+  };
+  Eisner eisner;
+  SiblingEisner sibling_eisner;
+  SpanningTree spanning_tree;
+  marginloom::Rearrangement rearrangement;
+  const std::vector<std::function<void(Heads&)>> searches{
+      [&](Heads& heads) { eisner.best_tree(scores, true, heads); },
+      [&](Heads& heads) { sibling_eisner.best_tree(scores, true, siblings, heads); },
+      [&](Heads& heads) {
+        for (int turn = 0; turn < 4; ++turn) spanning_tree.best_tree(scores, true, heads);
+      },
+      [&](Heads& heads) {
+        for (std::size_t m = 0; m <= length; ++m) heads[m] = static_cast<marginloom::Head>(m == 0 ? 0 : m - 1);
+        rearrangement.improve(scores, true, sibling, heads);
+      },
+  };
+  for (const auto& search : searches) {
+    Heads expected(length + 1), heads(length + 1);
+    search(expected);
+    marginloom::StopRequest stop([] { return true; }, marginloom::StopRequest::Time(0));
+    {
+      const marginloom::Listening listening(stop);
+      CHECK_THROWS(marginloom::Interrupted, search(heads), "interrupted");
+    }
+    search(heads);
+    CHECK(heads == expected);
+  }
 }
 
 TEST("k best trees: the best ones in order, each once, for every exact search") {
