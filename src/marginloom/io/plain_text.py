@@ -70,9 +70,10 @@ class TextCorpus(ColumnCorpus):
 
     @property
     def columns(self) -> Columns:
-        """The words: all other columns are empty."""
+        """Those that are not empty: the words, and their numbers before them."""
         (table,) = self.tables
-        return Columns(table.name, int(table.tokens > 0), (FORM,))
+        names = ("id", FORM)
+        return Columns(table.name, len(names) if table.tokens else 0, names, CONLLU)
 
     def column(self, name: str) -> int:
         """Return the index of a column to write to."""

@@ -55,12 +55,12 @@ def test_what_is_read_trains_like_the_file(three_columns):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"columns": 4}, "line 1: found 3 columns, and column 4"),
-        ({"columns": 0}, "columns count from 1"),
+        ({"columns": 4}, "line 1: found 3 columns, expected a column 4"),
+        ({"columns": 0}, "whole number from 1"),
         ({"columns": ()}, "columns is empty"),
-        ({"columns": "UPOS"}, "plain columns have no names"),
+        ({"columns": "UPOS"}, "found plain columns, expected UPOS"),
         ({"column": 7}, "column 7"),
-        ({"column": True}, "column True"),
+        ({"column": True}, "not True"),
         ({"format": "crfsuite"}, "there is no format"),
     ],
 )
