@@ -42,9 +42,12 @@ class ModelCommand:
         Without a model, or with an option that its task does not have, it has the options of all tasks: to be shown, or
         to be refused by name.
         """
-        named = _commands_of_model(arguments)
-        if named is not None and not _options(arguments) - _known(getattr(named, self.kind)):
-            return self._command([named])
+        for argument in arguments:
+            named = None if argument.startswith("-") else _commands_of(argument)
+            if named is not None:
+                command = self._command([named])
+                if _model_given(command, arguments) == argument:
+                    return command
         return self._command(list(_all_commands()))
 
     def _command(self, tasks: Sequence[AnyCommands]) -> Any:
@@ -65,25 +68,20 @@ class ModelCommand:
         return typer.main.get_command(app)
 
 
-def _commands_of_model(arguments: Sequence[str]) -> AnyCommands | None:
-    for argument in arguments:
-        if not argument.startswith("-"):
-            try:
-                return commands_of(argument)
-            except (MarginloomError, OSError):  # the command will say it of its model
-                continue
-    return None
+def _commands_of(argument: str) -> AnyCommands | None:
+    try:
+        return commands_of(argument)
+    except (MarginloomError, OSError):  # no model; if it should be one, the command will say so
+        return None
 
 
-def _options(arguments: Sequence[str]) -> set[str]:
-    return {argument.partition("=")[0] for argument in arguments if argument.startswith("--") and argument != "--"}
-
-
-def _known(declaration: type[Any]) -> set[str]:
-    """Return the long names of the options that a dataclass declares."""
-    hints = get_type_hints(declaration, include_extras=True).values()
-    words = [word for hint in hints for info in hint.__metadata__ for word in getattr(info, "param_decls", None) or ()]
-    return {"--help", *(name for word in words for name in word.split("/"))}
+def _model_given(command: Any, arguments: Sequence[str]) -> Any:
+    """Return what a command takes for its model; None if it does not take the arguments."""
+    try:
+        given, _, _ = command.make_parser(command.context_class(command)).parse_args(list(arguments))
+    except Exception:  # of usage; the command with the options of all tasks says what is wrong
+        return None
+    return given.get("model")
 
 
 def _all_commands() -> Iterable[AnyCommands]:
