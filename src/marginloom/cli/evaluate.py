@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from marginloom.cli.common import note, score_lines
 from marginloom.cli.model_command import ModelCommand
+from marginloom.io.names import shown
 from marginloom.tasks.base.commands import AnyCommands, EvaluateOptions
 from marginloom.tasks.base.model import Model
 
@@ -15,9 +16,9 @@ def _run(commands: AnyCommands, options: EvaluateOptions) -> None:
     model: Model = commands.model_type.load(options.model)
     evaluator = commands.evaluator(model, options)
     if evaluator.unseen:
-        shown = ", ".join(f"{label} ({count})" for label, count in list(evaluator.unseen.items())[:10])
+        labels = ", ".join(f"{label} ({count})" for label, count in list(evaluator.unseen.items())[:10])
         more = f" and {len(evaluator.unseen) - 10} more" if len(evaluator.unseen) > 10 else ""
-        note(f"{options.input}: labels that training did not see count as errors: {shown}{more}")
+        note(f"{shown(options.input)}: labels that training did not see count as errors: {labels}{more}")
     scores = model.report(evaluator)
     if options.as_json:
         print(json.dumps({"scores": scores, **evaluator.counts, "unseen_labels": evaluator.unseen}))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -12,6 +11,7 @@ from marginloom.cli.common import numbers_of_labels, usage_errors
 from marginloom.cli.training import MinCountOption, TrainingData, TrainingOptions, run_training, training_command
 from marginloom.errors import InputError
 from marginloom.io.files import decode_utf8, read_bytes
+from marginloom.io.names import shown
 from marginloom.labels.numbered import NumberedLabels
 from marginloom.parameters import checked
 from marginloom.tasks.base.commands import EvaluateOptions, KBestOptions, TaskCommands
@@ -124,7 +124,7 @@ def _prediction_lines(names: list[str], numbers: list[list[int]], scores: list[l
 
 def _read_costs(path: str, label: Callable[[str], Any]) -> dict[tuple[Any, Any], float]:
     """Read lines of a right class, a predicted one and a cost; what follows a # is passed over."""
-    name = os.fspath(path)
+    name = shown(path)
     costs: dict[tuple[Any, Any], float] = {}
     for number, line in enumerate(decode_utf8(read_bytes(path), name).splitlines(), start=1):
         fields = line.partition("#")[0].split()

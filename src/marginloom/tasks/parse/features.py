@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import warnings
 from collections.abc import Sequence
@@ -18,7 +17,8 @@ from marginloom.features.base import load_vocabulary, vocabulary_tensors
 from marginloom.features.extracted import COLUMN, is_there
 from marginloom.io.conll import ColumnCorpus
 from marginloom.io.files import StrPath, decode_utf8, read_bytes
-from marginloom.io.model import parse_json
+from marginloom.io.model import json_text, parse_json
+from marginloom.io.names import quoted, shown
 from marginloom.parameters import checked
 from marginloom.tasks.parse.feature_sets import FEATURE_SETS, fitting_templates, templates_of
 from marginloom.tasks.parse.gold import FittingTrees
@@ -86,7 +86,7 @@ class ArcFeatureSet:
     ) -> None:
         if not isinstance(name, (str, os.PathLike)) or (name not in FEATURE_SETS and not is_there(name)):
             raise InputError(
-                f"there is no feature set {name!r} for arcs, nor a file of that name; the sets are: "
+                f"there is no feature set {quoted(name)} for arcs, nor a file of that name; the sets are: "
                 f"{', '.join(FEATURE_SETS)}"
             )
         if hash_bits not in (AUTO, None) and min_count > 1:
@@ -94,14 +94,14 @@ class ArcFeatureSet:
                 f"with hash_bits no feature is counted, so min_count cannot be {min_count}: leave out one of them "
                 "(hash_bits=None, --hash-bits 0 keeps a vocabulary)"
             )
-        self.name, self.order, self.min_count = os.fspath(name), order, min_count
+        self.name, self.order, self.min_count = shown(name), order, min_count
         self._chooses_bits = hash_bits == AUTO and min_count == 1
         self.hash_bits: int | None = None
         if hash_bits not in (AUTO, None):
             self.hash_bits = checked("hash_bits", hash_bits, "hash bits")
         self.labelled, self.pos_column, self.xpos, self.n_threads = labelled, pos_column, xpos, n_threads
         self._lists = lists or Lists()
-        self._templates = self._find_templates()
+        self._templates = self._find_templates(name)
         self.label_count = 0
         self._constants: list[str] = []
         self._vocabularies: Sequence[_core.Vocabulary] = ()
@@ -109,11 +109,11 @@ class ArcFeatureSet:
         self._extractors: dict[tuple[int, ...], _core.ArcExtractor] = {}
         self._extractor((0, 1, 2))
 
-    def _find_templates(self) -> str:
+    def _find_templates(self, name: StrPath) -> str:
         if self.name in FEATURE_SETS:
             clusters = bool(self._lists.cluster_paths)
             return templates_of(self.name, with_xpos=self.xpos, with_clusters=clusters)
-        text = decode_utf8(read_bytes(self.name), self.name)
+        text = decode_utf8(read_bytes(name), self.name)
         self._made(text, (0, 1, 2))  # says what is wrong, also in lines that are left out
         if not fitting_templates(text, order=self.order, labelled=self.labelled).strip():
             raise InputError(
@@ -283,7 +283,7 @@ class ArcFeatureSet:
             "constant": ",".join(self._constants),
             **self._lists.options(),
         }
-        tensors = {"features_options": np.frombuffer(json.dumps(options).encode(), dtype=np.uint8)}
+        tensors = {"features_options": np.frombuffer(json_text(options).encode(), dtype=np.uint8)}
         for kind, vocabulary in zip(KINDS, self._vocabularies, strict=False):
             tensors |= vocabulary_tensors(vocabulary, f"features_{kind}")
         return tensors | self._lists.tensors()

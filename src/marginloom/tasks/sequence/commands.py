@@ -25,8 +25,10 @@ from marginloom.features.sets import FEATURE_SETS
 from marginloom.io.conll import ColumnCorpus
 from marginloom.io.corpus import Corpus, read_corpus, stream_corpora
 from marginloom.io.formats import CONLL, CONLLU_PLUS, CRFSUITE, FORMATS, LIBSVM, READY_FORMATS, format_of
+from marginloom.io.names import shown
 from marginloom.labels.label_set import UNSEEN
 from marginloom.labels.numbered import NumberedLabels
+from marginloom.memory import require_memory
 from marginloom.parameters import checked
 from marginloom.tasks.base.commands import EvaluateOptions, KBestOptions, TaskCommands, streams
 from marginloom.tasks.sequence.features import LabelledSentences, new_features
@@ -234,7 +236,13 @@ def _labels(tagger: SequenceModel, corpus: Corpus, k: int, threads: int) -> NDAr
     """Return the numbers of the k best labels of every token, `UNSEEN` where a sentence has fewer labellings."""
     if k == 1:
         return tagger.predict(corpus, threads)[1]
-    columns = np.full((int(corpus.sentences[-1]), k), UNSEEN)
+    tokens = int(corpus.sentences[-1])
+    require_memory(
+        f"writing {k:,} labellings of {tokens:,} tokens",
+        {"labels": tokens * k * UNSEEN.itemsize},
+        "ask for fewer (--k-best)",
+    )
+    columns = np.full((tokens, k), UNSEEN)
     for start, labellings in zip(
         corpus.sentences[:-1].tolist(), tagger.predict_k_best(corpus, k, threads), strict=True
     ):
@@ -252,8 +260,8 @@ def _file_settings(tagger: SequenceModel, model: str, input: str, format: str | 
             return _format_and_column(tagger, input, format_of(input, format, trained), trained, None)
     if trained not in FORMATS or not isinstance(column, int) or column < 1:
         raise InputError(
-            f"{model}: this model was trained from Python on features, not on columns of a file; use it from Python "
-            f"with SequenceTagger.load, or with a file of such features and --format {trained}"
+            f"{shown(model)}: this model was trained from Python on features, not on columns of a file; use it from "
+            f"Python with SequenceTagger.load, or with a file of such features and --format {trained}"
         )
     return _format_and_column(tagger, input, format_of(input, format, trained), trained, column)
 
@@ -265,8 +273,8 @@ def _format_and_column(
         return chosen, column
     if tagger.features.reads_columns:
         raise InputError(
-            f"{input}: the format is {chosen}, and the model's features read columns of the format {trained}; give a "
-            "file of that format (and say so with --format)"
+            f"{shown(input)}: the format is {chosen}, and the model's features read columns of the format {trained}; "
+            "give a file of that format (and say so with --format)"
         )
     return chosen, None
 
