@@ -23,13 +23,15 @@ from marginloom.features.base import (
 )
 from marginloom.features.sets import FEATURE_SETS, templates_of
 from marginloom.io.conll import ColumnCorpus
-from marginloom.io.files import StrPath, decode_utf8, read_bytes
+from marginloom.io.files import StrPath, decode_utf8, read_bytes, text_lines
 from marginloom.io.model import json_text, parse_json
 from marginloom.io.names import quoted, shown
 from marginloom.memory import require_memory
 from marginloom.parameters import checked
 
 _SEPARATOR = "\x1f"
+_BLANKS = " \t"  # between the columns of a file, and so all that no token can hold
+_BETWEEN_TOKENS = re.compile(f"[{_BLANKS}]+")
 COLUMN = re.compile(r"column\[.*,\s*(\d+)\]")
 
 
@@ -290,7 +292,7 @@ def _tables(source: Any) -> tuple[Sequence[_core.TokenColumns], int]:
 
 def _read_clusters(path: StrPath) -> tuple[_core.Vocabulary, list[str]]:
     words, paths = _core.Vocabulary(), []
-    for number, line in enumerate(decode_utf8(read_bytes(path), shown(path)).splitlines(), start=1):
+    for number, line in enumerate(text_lines(decode_utf8(read_bytes(path), shown(path))), start=1):
         if not line.strip():
             continue
         cells = line.split("\t")
@@ -306,9 +308,9 @@ def _read_clusters(path: StrPath) -> tuple[_core.Vocabulary, list[str]]:
 
 
 def _read_gazetteer(path: StrPath) -> _core.Vocabulary:
-    lines = decode_utf8(read_bytes(path), shown(path)).splitlines()
+    lines = [line.strip(_BLANKS) for line in text_lines(decode_utf8(read_bytes(path), shown(path)))]
     phrases = _core.Vocabulary()
-    phrases.encode_strings([" ".join(line.split()) for line in lines if line.strip()], grow=True)
+    phrases.encode_strings([_BETWEEN_TOKENS.sub(" ", line) for line in lines if line], grow=True)
     if len(phrases) == 0:
         raise InputError(f"{shown(path)}: found no entry, expected one a line")
     return phrases

@@ -34,6 +34,7 @@ __all__ = [
     "open_binary",
     "read_bytes",
     "temporary_prefix",
+    "text_lines",
 ]
 
 _DECOMPRESSORS: dict[str, Callable[[str], io.BufferedIOBase]] = {".gz": gzip.GzipFile, ".xz": lzma.LZMAFile}
@@ -190,6 +191,17 @@ def decode_utf8(data: bytes, name: str, first_line: int = 1) -> str:
             f"{shown(name)}, line {line}: found the byte 0x{data[error.start]:02x} where UTF-8 is expected; "
             "convert the file to UTF-8 (for example with iconv)"
         ) from error
+
+
+def text_lines(text: str) -> list[str]:
+    r"""Return the lines of a text without their ends, which are those of the formats: other letters end no line.
+
+    Examples
+    --------
+    >>> text_lines("one\r\ntwo\u2028still two\n")
+    ['one', 'two\u2028still two', '']
+    """
+    return [line.removesuffix("\r") for line in text.split("\n")]
 
 
 @overload
