@@ -4,10 +4,13 @@
 #include <stdexcept>
 #include <utility>
 
+#include "core/shown.hpp"
+
 namespace marginloom {
 namespace {
 
 constexpr std::string_view document_mark = "-DOCSTART-";
+constexpr std::string_view digits = "0123456789";
 
 bool is_space(char c) {
   return c == ' ' || c == '\t';
@@ -36,6 +39,19 @@ bool has_spaces_within(std::string_view line, std::size_t cells) {
   return between_tabs < cells;
 }
 
+// The cell of a line in a column that tabs separate; empty beyond the last one.
+std::string_view cell_of(std::string_view line, std::size_t column) {
+  for (; column > 0; --column) take_cell(line, true);
+  return take_cell(line, true);
+}
+
+// Whether an ID is that of a multiword range (1-2) or of an empty node (1.1).
+bool is_between(std::string_view id) {
+  const std::size_t middle = id.find_first_not_of(digits);
+  if (middle == 0 || middle == std::string_view::npos || (id[middle] != '-' && id[middle] != '.')) return false;
+  return middle + 1 < id.size() && id.find_first_not_of(digits, middle + 1) == std::string_view::npos;
+}
+
 }  // namespace
 
 ColumnTable::ColumnTable(std::string text, ColumnFormat format, std::string name, std::size_t first_line,
@@ -52,11 +68,13 @@ ColumnTable::ColumnTable(std::string text, ColumnFormat format, std::string name
     const std::string_view line = line_at(position);
     const Line kind = classify(line);
     if (kind == Line::blank || kind == Line::document_start) end_sentence();
-    if (kind != Line::token) continue;
+    if (kind != Line::token && kind != Line::between) continue;
     const std::size_t cells = count_cells(line);
     if (columns_ == 0) columns_ = format_.columns ? format_.columns : cells;
     const bool has_spaces = !format_.tabs_only && has_spaces_within(line, cells);
     check_count(cells, number, has_spaces);
+    if (kind == Line::between) continue;
+    check_id(line, number);
     if (has_spaces && !line_with_spaces_) line_with_spaces_ = number;
     has_clean_tabs |= !has_spaces && line.find('\t') != std::string_view::npos;
     lines_.push_back(begin);
@@ -85,6 +103,15 @@ void ColumnTable::check_count(std::size_t cells, std::size_t number, bool has_sp
   refuse(number, problem);
 }
 
+// What is neither the number of a token nor that of a row between tokens must not pass for one of them.
+void ColumnTable::check_id(std::string_view line, std::size_t number) const {
+  if (!format_.id) return;
+  const std::string_view id = cell_of(line, *format_.id);
+  if (!id.empty() && id.find_first_not_of(digits) == std::string_view::npos) return;
+  refuse(number, "found the ID '" + shown(id) +
+                     "', expected a number, or numbers as in 1-2 for a range of words and 1.1 for an empty node");
+}
+
 void ColumnTable::refuse(std::size_t number, const std::string& problem) const {
   throw std::invalid_argument(name_ + ", line " + std::to_string(number) + ": " + problem);
 }
@@ -101,13 +128,11 @@ std::string_view ColumnTable::line_at(std::size_t& position) const {
 
 ColumnTable::Line ColumnTable::classify(std::string_view line) const {
   if (std::ranges::all_of(line, is_space)) return Line::blank;
-  std::string_view rest = line;
   if (format_.tabs_only) {
     if (format_.comments && line.front() == '#') return Line::other;
-    if (!format_.id) return Line::token;
-    for (std::size_t column = 0; column < *format_.id; ++column) take_cell(rest, true);
-    return take_cell(rest, true).find_first_of("-.") == std::string_view::npos ? Line::token : Line::other;
+    return format_.id && is_between(cell_of(line, *format_.id)) ? Line::between : Line::token;
   }
+  std::string_view rest = line;
   return take_cell(rest, false) == document_mark ? Line::document_start : Line::token;
 }
 

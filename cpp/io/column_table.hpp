@@ -33,7 +33,8 @@ inline constexpr ColumnFormat ColumnFormat::conllx{
 class ColumnTable final : public TokenColumns {
  public:
   // Throws std::invalid_argument, with `name` and the line, if a line does not have as many columns as the format or
-  // `columns` says, or if some lines have spaces within what tabs separate and others have not.
+  // `columns` says, if an ID is neither a number nor that of a range or an empty node, or if some lines have spaces
+  // within what tabs separate and others have not.
   ColumnTable(std::string text, ColumnFormat format, std::string name, std::size_t first_line, std::size_t columns = 0,
               StopRequest stop = {});
 
@@ -57,7 +58,7 @@ class ColumnTable final : public TokenColumns {
                                        const std::vector<std::size_t>& columns) const;
 
  private:
-  enum class Line { blank, other, document_start, token };
+  enum class Line { blank, other, document_start, between, token };  // between tokens: ranges and empty nodes
   using Cells = std::span<const std::string_view>;
 
   [[nodiscard]] std::string_view line_at(std::size_t& position) const;
@@ -65,6 +66,7 @@ class ColumnTable final : public TokenColumns {
   [[nodiscard]] std::size_t count_cells(std::string_view line) const;
   void append_replaced(std::string& text, std::string_view line, const std::vector<std::size_t>& places,
                        Cells cells) const;
+  void check_id(std::string_view line, std::size_t number) const;
   void check_count(std::size_t cells, std::size_t number, bool has_spaces) const;
   [[noreturn]] void refuse(std::size_t number, const std::string& problem) const;
 

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from fuzz.samples import train_arguments, write_inputs
+from fuzz.samples import build_inputs, train_arguments
 
 #: Runs the program, and says at the end what it has imported since the first pass began.
 WATCHED = """
@@ -25,7 +25,7 @@ print(json.dumps([code, len(before) > 0, sorted(set(sys.modules) - before)]))
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("files")
-    write_inputs(folder)
+    build_inputs(folder)
     return folder
 
 

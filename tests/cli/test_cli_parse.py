@@ -380,10 +380,34 @@ def test_a_file_that_cannot_be_scored_is_named_with_its_line(folder, tmp_path, k
     assert parts[0] in fails(*train, "--labelled", *QUICK)
 
 
-def test_trees_that_no_parser_could_make_are_scored(folder, tmp_path):
-    """Only what is learnt must be a tree."""
-    (tmp_path / "t.conllu").write_text(rows(0, 0) + rows(2, 1) + rows(3, 4, 0, 3))
-    assert last_json(run("evaluate", folder / "model", tmp_path / "t.conllu", "--json"))["tokens"] == 8
+def test_trees_that_the_parser_cannot_make_are_scored(folder, tmp_path):
+    """Several roots, and arcs that cross."""
+    (tmp_path / "t.conllu").write_text(rows(0, 0) + rows(3, 4, 0, 3))
+    assert last_json(run("evaluate", folder / "model", tmp_path / "t.conllu", "--json"))["tokens"] == 6
+
+
+@pytest.mark.parametrize(
+    ("heads", "message"),
+    [((2, 1), "no word has the head 0"), ((0, 3, 2), "word 2 is below itself"), ((0, 2), "word 2 is its own head")],
+)
+def test_gold_heads_that_make_no_tree_are_an_error_wherever_they_are_scored(folder, tmp_path, heads, message):
+    wrong = tmp_path / "t.conllu"
+    wrong.write_text(rows(0, 0) + rows(*heads))
+    place = f"{wrong}, line {4 if heads[0] else 5}: {message}"
+    assert place in fails("evaluate", folder / "model", wrong)
+    train = ["train", "parse", folder / "train.conllu", "--model", tmp_path / "m", "--quiet", *QUICK]
+    for option in ("--dev", "--test"):
+        assert place in fails(*train, option, wrong)
+    assert names_in(tmp_path) == ["t.conllu"]
+
+
+def test_a_sentence_that_is_too_long_is_named_by_file_and_line(folder, tmp_path):
+    long = tmp_path / "long.conllu"
+    long.write_text("# text\n" + rows(0, *[1] * 65_534) + rows(0))
+    words = f"{long}, line 2: here begins a sentence of 65,535 words, and a sentence has at most 65,534; split it"
+    train = ["train", "parse", "--model", tmp_path / "m", "--quiet", *QUICK]
+    for command in (["predict", folder / "model"], ["evaluate", folder / "model"], train):
+        assert words in fails(*command, long)
 
 
 def test_wrong_usage_is_refused(folder, tmp_path):

@@ -6,6 +6,7 @@ from random import Random
 
 from fuzz.checkpoints import checkpoint_in_python, checkpoint_on_the_command_line
 from fuzz.estimators import estimator_input
+from fuzz.identifiers import identifiers
 from fuzz.inputs import input_file, reader
 from fuzz.kills import kill_and_resume, program
 from fuzz.models import model_in_python, model_on_the_command_line, state
@@ -17,7 +18,8 @@ SUBJECTS = {
     state: 120,
     checkpoint_in_python: 120,
     checkpoint_on_the_command_line: 60,
-    input_file: 140,
+    input_file: 125,
+    identifiers: 15,
     reader: 70,
     estimator_input: 105,
     program: 10,

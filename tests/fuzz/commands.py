@@ -11,7 +11,7 @@ from unittest import mock
 from fuzz.contract import ACCEPTED, REFUSED, check_message
 from marginloom.cli import run
 
-FORBIDDEN = ("Traceback", "this is a bug", "Exception ignored", "not enough memory", "Segmentation")
+FORBIDDEN = ("Traceback", "this is a bug", "Exception ignored", "not enough memory", "Segmentation", r"\udc")
 
 
 class _Input(io.TextIOWrapper):

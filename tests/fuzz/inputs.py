@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import io
+import os
 import zipfile
 
 import numpy as np
@@ -30,7 +31,7 @@ def input_file(random, lab, runner=None):
     files = [word.rpartition("=")[2] for word in PROGRAMS[name]]
     victim = random.choice([file for file in files if (lab.samples / file).is_file()])
     path = _damaged_file(random, lab, victim)
-    out = lab.empty("out") / "o"
+    out = lab.empty("out") / _name(random, "o")
     options = {} if runner is None else {"runner": runner}
     if victim.startswith("dev."):
         model = lab.samples / f"program {name}.model"
@@ -68,7 +69,7 @@ def _damaged_file(random, lab, name):
         content = damaged_archive(random, content)
     else:
         content = damaged_text(random, content, _SEPARATORS.get(name, b" "))
-    path = lab.scratch / f"damaged {name}"
+    path = lab.scratch / _name(random, f"damaged {name}")
     if random.random() < 0.25:
         ending = random.choice(list(COMPRESSORS))
         content = COMPRESSORS[ending](content if random.random() < 0.5 else (lab.samples / name).read_bytes())
@@ -77,6 +78,13 @@ def _damaged_file(random, lab, name):
         path = path.with_name(path.name + ending)
     path.write_bytes(content)
     return path
+
+
+def _name(random, name):
+    """Return the name of a file, which may begin with bytes that are no text."""
+    if random.random() < 0.75:
+        return name
+    return os.fsdecode(random.choice([b"\xe9", b"\xff\xfe ", b"caf\xe9\n", b"\xed\xb3\xa9", b"\\\xe9"])) + name
 
 
 def damaged_archive(random, content):

@@ -188,7 +188,7 @@ label pos[h] direction
 def build(folder):
     """Write all files into a folder."""
     folder = Path(folder)
-    write_inputs(folder)
+    build_inputs(folder)
     with mock.patch.object(Checkpoint, "remove"):  # the last one stays when the run has ended
         for sample in SAMPLES:
             checkpoint = Checkpoint(folder / f"{sample.name} checkpoint", interval=0)
@@ -215,7 +215,7 @@ def _checkpoint(folder):
     return ["--checkpoint", folder, "--checkpoint-interval", "0"]
 
 
-def write_inputs(folder):
+def build_inputs(folder):
     """Write the files that `PROGRAMS` name."""
     for part, seed in (("train", 0), ("dev", 1)):
         words, tags = make_tagging(12, seed=seed)

@@ -18,7 +18,7 @@ from marginloom.io.formats import common_format, format_of
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\t\n\r"), min_size=1, max_size=6)
 AWKWARD = st.text(":\\ =1#", min_size=1, max_size=6)
 NAMES = TEXTS | AWKWARD
-LABELS = NAMES.filter(lambda label: not label.startswith("\ufeff"))
+LABELS = NAMES.filter(lambda label: not label.startswith(("\ufeff", "@")))
 VALUES = st.floats(width=32, allow_nan=False, allow_infinity=False) | st.floats(-10, 10)
 TOKENS = st.lists(NAMES, max_size=4) | st.dictionaries(NAMES, VALUES, max_size=4)
 SEQUENCES = st.lists(st.lists(st.tuples(TOKENS, LABELS), min_size=1, max_size=4), min_size=1, max_size=4)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from safetensors.numpy import save_file
 from scipy import sparse
 
-from marginloom import ModelFileError, SequenceTagger, make_tagging
+from marginloom import InputError, ModelFileError, SequenceTagger, make_tagging
 from marginloom.io import files
 from marginloom.io.model import FORMAT_VERSION, load_model, save_model
 from marginloom.tasks.sequence.model import SequenceModel
@@ -342,3 +342,23 @@ def test_metadata_is_json_that_others_can_read(tmp_path):
     assert texts
     for text in texts:
         json.loads(text, parse_constant=lambda name: pytest.fail(name))
+
+
+@pytest.mark.parametrize("value", ["caf\udce9", ["\ud800"], {"\udfff": 1}, {"a": {1, 2}}, float])
+def test_what_could_not_be_read_again_is_refused_before_the_old_model_is_touched(tmp_path, value):
+    path = tmp_path / "m"
+    path.write_bytes(b"the old one")
+    with pytest.raises(InputError, match="this cannot be written such that it is read again"):
+        save_model(path, "tag", {"name": value}, {"weights": np.zeros(2)})
+    assert path.read_bytes() == b"the old one"
+    assert [file.name for file in tmp_path.iterdir()] == ["m"]
+
+
+def test_header_that_is_nested_too_deeply_to_be_read_is_refused(tmp_path):
+    nested = []
+    for _ in range(50):
+        nested = [nested]
+    with pytest.raises(InputError, match="lists within lists"):
+        save_model(tmp_path / "m", "tag", {"name": nested}, {})
+    save_model(tmp_path / "m", "tag", {"name": [("é", None)]}, {})
+    assert load_model(tmp_path / "m", "tag")[0] == {"name": [["é", None]]}

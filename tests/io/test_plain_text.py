@@ -80,7 +80,9 @@ def test_typed_sentences_are_tagged_as_words_are(models, name, column):
     ]
 
 
-@pytest.mark.parametrize(("name", "words"), [("pos", "found the columns ID FORM, expected a column 2"), ("ready", "ready features")])
+@pytest.mark.parametrize(
+    ("name", "words"), [("pos", "found the columns ID FORM, expected a column 2"), ("ready", "ready features")]
+)
 def test_models_that_read_more_than_words_reject_text(models, name, words):
     assert words in fails("predict", models / name, "-", "--format", "text", stdin=b"the dog\n")
 

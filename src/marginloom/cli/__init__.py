@@ -90,4 +90,6 @@ def _failed(message: str) -> int:
 
 def _one_line(text: str) -> str:
     """Show line ends, and what else a terminal would not show but obey, as Python writes it."""
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+    from marginloom.io.names import shown
+
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in shown(text))

@@ -66,7 +66,7 @@ def numbers_of_labels(option: str, given: Iterable[str], example: str) -> dict[s
     return numbers
 
 
-def _usage_check(check: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def usage_check(check: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Make a check of an option's value one of its usage: it then ends the program with the exit code 2."""
 
     def checked_value(value: Any) -> Any:
@@ -83,7 +83,7 @@ ThreadsOption = Annotated[
     typer.Option(
         "--threads",
         metavar="N",
-        callback=_usage_check(resolve_threads),
+        callback=usage_check(resolve_threads),
         help="Threads; -1 for all cores that the process may use.",
     ),
 ]
@@ -92,7 +92,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object 
 
 def format_option(known: KnownFormats, help: str) -> Any:
     """Return the option by which users say what format a file has, of those that a task knows."""
-    check = _usage_check(lambda value: format_of("", value, known=known))
+    check = usage_check(lambda value: format_of("", value, known=known))
     return typer.Option("--format", metavar="FORMAT", callback=check, help=help)
 
 
@@ -107,7 +107,7 @@ ColumnOption = Annotated[
     typer.Option(
         "--column",
         metavar="N|NAME",
-        callback=_usage_check(partial(checked_column, "--column")),
+        callback=usage_check(partial(checked_column, "--column")),
         help="Column of the labels, by number from 1 or by name; by default the last, in CoNLL-U the 4th (UPOS).",
     ),
 ]
@@ -118,7 +118,7 @@ def pos_column_option(default: str) -> Any:
     return typer.Option(
         "--pos-column",
         metavar="N|NAME",
-        callback=_usage_check(partial(checked_column, "--pos-column")),
+        callback=usage_check(partial(checked_column, "--pos-column")),
         help=f"Column of the parts of speech, by number from 1 or by name, such as xpos; {default}.",
     )
 

@@ -9,6 +9,7 @@ from marginloom.cli.common import note
 from marginloom.cli.model_command import ModelCommand
 from marginloom.cli.scores import print_scores
 from marginloom.io.model import OpenedFile
+from marginloom.io.names import shown
 from marginloom.tasks.base.commands import AnyCommands, EvaluateOptions
 from marginloom.tasks.base.model import Model
 
@@ -17,9 +18,9 @@ def _run(commands: AnyCommands, opened: OpenedFile, options: EvaluateOptions) ->
     model: Model = commands.model_type.load(opened)
     evaluator = commands.evaluator(model, options)
     if evaluator.unseen:
-        shown = ", ".join(f"{label} ({count})" for label, count in list(evaluator.unseen.items())[:10])
+        labels = ", ".join(f"{label} ({count})" for label, count in list(evaluator.unseen.items())[:10])
         more = f" and {len(evaluator.unseen) - 10} more" if len(evaluator.unseen) > 10 else ""
-        note(f"{options.input}: labels that training did not see count as errors: {shown}{more}")
+        note(f"{shown(options.input)}: labels that training did not see count as errors: {labels}{more}")
     scores = model.report(evaluator)
     if options.as_json:
         print(json.dumps({"scores": scores, **evaluator.counts, "unseen_labels": evaluator.unseen}))

@@ -43,12 +43,15 @@ class ModelCommand:
         Without a model, or with an option that its task does not have, it has the options of all tasks: to be shown, or
         to be refused by name.
         """
-        model = _first_model(arguments)
-        if model is not None:
-            named = commands_of(model)
-            if not _options(arguments) - _known(getattr(named, self.kind)):
-                return self._command([named], model)
-        return self._command(list(_all_commands()), model)
+        models = []
+        for argument in arguments:
+            opened = None if argument.startswith("-") else _opened(argument)
+            if opened is not None:
+                models.append(opened)
+                command = self._command([commands_of(opened)], opened)
+                if _model_given(command, arguments) == argument:
+                    return command
+        return self._command(list(_all_commands()), models[0] if models else None)
 
     def _command(self, tasks: Sequence[AnyCommands], found: OpenedFile | None) -> Any:
         """Return the command with the options of tasks; the model that was found is not opened again."""
@@ -70,28 +73,23 @@ class ModelCommand:
         return typer.main.get_command(app)
 
 
-def _first_model(arguments: Sequence[str]) -> OpenedFile | None:
-    """Return the first argument that is a model of a task that there is."""
-    for argument in arguments:
-        if not argument.startswith("-"):
-            try:
-                model = open_model(argument)
-                commands_of(model)
-                return model
-            except (MarginloomError, OSError):  # the command will say it of its model
-                continue
-    return None
+def _opened(argument: str) -> OpenedFile | None:
+    """Open a model of a task that there is; None if the argument names none."""
+    try:
+        model = open_model(argument)
+        commands_of(model)
+        return model
+    except (MarginloomError, OSError):  # no model; if it should be one, the command will say so
+        return None
 
 
-def _options(arguments: Sequence[str]) -> set[str]:
-    return {argument.partition("=")[0] for argument in arguments if argument.startswith("--") and argument != "--"}
-
-
-def _known(declaration: type[Any]) -> set[str]:
-    """Return the long names of the options that a dataclass declares."""
-    hints = get_type_hints(declaration, include_extras=True).values()
-    words = [word for hint in hints for info in hint.__metadata__ for word in getattr(info, "param_decls", None) or ()]
-    return {"--help", *(name for word in words for name in word.split("/"))}
+def _model_given(command: Any, arguments: Sequence[str]) -> Any:
+    """Return what a command takes for its model; None if it does not take the arguments."""
+    try:
+        given, _, _ = command.make_parser(command.context_class(command)).parse_args(list(arguments))
+    except Exception:  # of usage; the command with the options of all tasks says what is wrong
+        return None
+    return given.get("model")
 
 
 def _all_commands() -> Iterable[AnyCommands]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from marginloom.errors import InputError, OutputError
 from marginloom.io.files import StrPath, cannot_write, check_writable_target
+from marginloom.io.names import quoted
 from marginloom.io.overwriting import named_files, refuse_overwriting, refuse_same_outputs
 from marginloom.tasks.base.model import Model
 from marginloom.training.checkpoint import Checkpoint
@@ -71,10 +72,10 @@ class Outputs:
             path = self._free_name(folder, Path(target))
             try:
                 model.save(path)
-                return Saved(str(path), f"{failure}; the model is in {str(path)!r} instead")
+                return Saved(str(path), f"{failure}; the model is in {quoted(path)} instead")
             except (InputError, OSError):
                 continue
-        tried = " nor in ".join(repr(str(folder)) for folder in folders)
+        tried = " nor in ".join(quoted(folder) for folder in folders)
         raise OutputError(f"{failure}; it could not be written in {tried} either") from failure
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import sys
@@ -9,12 +10,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
 from marginloom.errors import InputError
+from marginloom.io.names import shown
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 _STDOUT = 1
 _STDERR = 2
+_AS_NUMBERS = "marginloom.as-numbers"
 
 
 class ReaderGone(Exception):  # noqa: N818
@@ -76,9 +79,19 @@ def leave_standard_output() -> None:
     sys.stdout = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
 
 
+def _as_numbers(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Show a letter that an encoding does not have by its number, and a byte of a file's name as messages do."""
+    assert isinstance(error, UnicodeEncodeError)
+    letter = error.object[error.start]
+    if shown(letter) != letter:
+        return shown(letter), error.start + 1
+    return codecs.backslashreplace_errors(error)
+
+
+codecs.register_error(_AS_NUMBERS, _as_numbers)
+
+
 def _text(raw: io.FileIO, like: TextIO | None, by_line: bool) -> TextIO:
     """Return a text stream in which letters that its encoding does not have are shown by their numbers."""
     encoding = "utf-8" if like is None else like.encoding
-    return io.TextIOWrapper(
-        io.BufferedWriter(raw), encoding=encoding, errors="backslashreplace", line_buffering=by_line
-    )
+    return io.TextIOWrapper(io.BufferedWriter(raw), encoding=encoding, errors=_AS_NUMBERS, line_buffering=by_line)

@@ -29,6 +29,7 @@ from marginloom.cli.standard_input import check_standard_input
 from marginloom.cli.streams import ReaderGone
 from marginloom.errors import InputError, OptionWarning, OutputError, OutputWarning
 from marginloom.io.files import StrPath
+from marginloom.io.names import shown
 from marginloom.io.overwriting import named_files
 from marginloom.parameters import checked
 from marginloom.tasks.base.model import Model, Problem, fit_model
@@ -242,11 +243,11 @@ def _train(
 
 def _say_interrupted(options: TrainingOptions, saved: Saved, checkpoint: Checkpoint | None, result: Result) -> None:
     proof = "" if result.certificate else ", but not certified"
-    kept = "" if saved.place == options.model or saved.failure else f"; {options.model} is left as it was"
-    advice = ""
+    kept = "" if saved.place == options.model or saved.failure else f"; {shown(options.model)} is left as it was"
+    advice, place = "", shown(saved.place)
     if checkpoint is not None and checkpoint.exists():
         advice = f"; --resume goes on from the last {'checkpoint' if checkpoint.is_behind else 'whole pass'}"
-    note(f"interrupted after {result.iterations} passes; the model in {saved.place} is usable{proof}{kept}{advice}")
+    note(f"interrupted after {result.iterations} passes; the model in {place} is usable{proof}{kept}{advice}")
 
 
 def _checked(options: TrainingOptions) -> _Plan:
@@ -292,7 +293,7 @@ def _prepare(checkpoint: Checkpoint, options: TrainingOptions) -> None:
     checkpoint.prepare(options.resume)
     if options.resume:
         found = "going on from" if checkpoint.exists() else "starting from the beginning: there is no"
-        note(f"{found} {checkpoint.path}", options.quiet)
+        note(f"{found} {shown(checkpoint.path)}", options.quiet)
 
 
 def _callbacks(options: TrainingOptions) -> list[Callback]:
@@ -331,7 +332,7 @@ def _checkpoint(folder: str | None, interval: float | None, resume: bool) -> Che
 def _state_of(path: str, model_type: type[Model]) -> State:
     state = model_type.load(path).state
     if state is None:
-        raise InputError(f"{path}: this model has no saved state to start from; train it with --save-state")
+        raise InputError(f"{shown(path)}: this model has no saved state to start from; train it with --save-state")
     return state
 
 

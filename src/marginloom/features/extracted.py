@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -27,12 +27,15 @@ from marginloom.features.sets import FEATURE_SETS, templates_of
 from marginloom.features.template_lines import check_given, template_lines
 from marginloom.io.columns import Columns, NamedRows, checked_column
 from marginloom.io.conll import ColumnCorpus
-from marginloom.io.files import StrPath, decode_utf8, read_bytes
-from marginloom.io.model import parse_json
+from marginloom.io.files import StrPath, decode_utf8, read_bytes, text_lines
+from marginloom.io.model import json_text, parse_json
+from marginloom.io.names import quoted, shown
 from marginloom.memory import require_memory
 from marginloom.parameters import checked
 
 _SEPARATOR = "\x1f"
+_BLANKS = " \t"  # between the columns of a file, and so all that no token can hold
+_BETWEEN_TOKENS = re.compile(f"[{_BLANKS}]+")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,7 +103,7 @@ class ExtractedFeatures:
 
     def __init__(
         self,
-        name: str,
+        name: StrPath,
         *,
         min_count: int = 1,
         hash_bits: int | None = None,
@@ -108,13 +111,14 @@ class ExtractedFeatures:
         lists: Lists | None = None,
         n_threads: int = 1,
     ) -> None:
-        self.name = os.fspath(name) if isinstance(name, os.PathLike) else name
+        check_feature_set(name)
+        self.name = shown(name)
         self.min_count = min_count
         self.hash_bits = hash_bits
-        self.pos_column = pos_column
+        self.pos_column = _checked_or_none("pos_column", pos_column, "positive count")
         self.n_threads = n_threads
         self._lists = lists or Lists()
-        self._templates = self._find_templates()
+        self._templates = self._find_templates(name)
         self._vocabulary = _core.Vocabulary()
         self._settle()
         given = {"pos": pos_column, "cluster": self._lists.cluster_paths, "gazetteer": self._lists.gazetteers}
@@ -126,8 +130,7 @@ class ExtractedFeatures:
         self.columns = ColumnsRead(self._lines, {"pos": self.pos_column})
         self._extractors: dict[tuple[int, ...], _core.Extractor] = {}
 
-    def _find_templates(self) -> str:
-        check_feature_set(self.name)
+    def _find_templates(self, name: StrPath) -> str:
         if self.name in FEATURE_SETS:
             return templates_of(
                 self.name,
@@ -135,7 +138,7 @@ class ExtractedFeatures:
                 with_clusters=bool(self._lists.cluster_paths),
                 with_gazetteers=bool(self._lists.gazetteers),
             )
-        return decode_utf8(read_bytes(self.name), self.name)
+        return decode_utf8(read_bytes(name), self.name)
 
     def _extractor(self, places: Mapping[str, int]) -> _core.Extractor:
         """Return the native extractor for sources that have what templates read in these places."""
@@ -223,7 +226,7 @@ class ExtractedFeatures:
             **self.columns.options(),
             **self._lists.options(),
         }
-        tensors = {"features_options": np.frombuffer(json.dumps(options).encode(), dtype=np.uint8)}
+        tensors = {"features_options": np.frombuffer(json_text(options).encode(), dtype=np.uint8)}
         return tensors | vocabulary_tensors(self._vocabulary, "features") | self._lists.tensors()
 
     @classmethod
@@ -262,11 +265,11 @@ def _checked_or_none(name: str, value: Any, kind: str) -> Any:
     return None if value is None else checked(name, value, kind)
 
 
-def check_feature_set(name: str) -> None:
+def check_feature_set(name: StrPath) -> None:
     """Raise `InputError` unless there is a feature set or a file of that name."""
     if not isinstance(name, (str, os.PathLike)) or (name not in FEATURE_SETS and not is_there(name)):
         raise InputError(
-            f"there is no feature set {name!r}, nor a file of that name; the sets are: {', '.join(FEATURE_SETS)}"
+            f"there is no feature set {quoted(name)}, nor a file of that name; the sets are: {', '.join(FEATURE_SETS)}"
         )
 
 
@@ -297,13 +300,13 @@ def _tables(source: Any) -> tuple[Sequence[_core.TokenColumns], Columns]:
 
 def _read_clusters(path: StrPath) -> tuple[_core.Vocabulary, list[str]]:
     words, paths = _core.Vocabulary(), []
-    for number, line in enumerate(decode_utf8(read_bytes(path), str(path)).splitlines(), start=1):
+    for number, line in enumerate(text_lines(decode_utf8(read_bytes(path), shown(path))), start=1):
         if not line.strip():
             continue
         cells = line.split("\t")
         if len(cells) not in (2, 3) or not cells[0] or set(cells[0]) - {"0", "1"}:
             raise InputError(
-                f"{path}, line {number}: found {line[:80]!r}, expected a path of 0 and 1, a word and a count, "
+                f"{shown(path)}, line {number}: found {line[:80]!r}, expected a path of 0 and 1, a word and a count, "
                 "with tabs between"
             )
         if words.find(cells[1]) < 0:
@@ -315,9 +318,9 @@ def _read_clusters(path: StrPath) -> tuple[_core.Vocabulary, list[str]]:
 
 
 def _read_gazetteer(path: StrPath) -> _core.Vocabulary:
-    lines = decode_utf8(read_bytes(path), str(path)).splitlines()
+    lines = [line.strip(_BLANKS) for line in text_lines(decode_utf8(read_bytes(path), shown(path)))]
     phrases = _core.Vocabulary()
-    phrases.encode_strings([" ".join(line.split()) for line in lines if line.strip()], grow=True)
+    phrases.encode_strings([_BETWEEN_TOKENS.sub(" ", line) for line in lines if line], grow=True)
     if len(phrases) == 0:
-        raise InputError(f"{path}: found no entry, expected one a line")
+        raise InputError(f"{shown(path)}: found no entry, expected one a line")
     return phrases

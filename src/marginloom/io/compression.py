@@ -12,6 +12,24 @@ from typing import BinaryIO
 
 from marginloom.io.files import StrPath, atomic_write
 
+__all__ = ["compressed", "compressing_write"]
+
+
+def compressed(data: bytes, path: StrPath) -> bytes:
+    """Return data as a file of that name has it, which may have more of such pieces, one after the other.
+
+    Examples
+    --------
+    >>> gzip.decompress(compressed(b"one ", "words.gz") + compressed(b"two", "words.gz")), compressed(b"one", "words")
+    (b'one two', b'one')
+    """
+    match _ending(path):
+        case ".gz":
+            return gzip.compress(data, mtime=0)
+        case ".xz":
+            return lzma.compress(data)
+    return data
+
 
 @contextmanager
 def compressing_write(path: StrPath) -> Iterator[BinaryIO | gzip.GzipFile | lzma.LZMAFile]:
@@ -27,7 +45,7 @@ def compressing_write(path: StrPath) -> Iterator[BinaryIO | gzip.GzipFile | lzma
     ...     read_bytes(f"{folder}/words.xz")
     b'a word'
     """
-    ending = Path(os.fspath(path)).suffix.lower()
+    ending = _ending(path)
     with atomic_write(path) as file:
         if ending == ".gz":
             # Without a name and a time the same content gives the same file.
@@ -38,3 +56,7 @@ def compressing_write(path: StrPath) -> Iterator[BinaryIO | gzip.GzipFile | lzma
                 yield squeezed
         else:
             yield file
+
+
+def _ending(path: StrPath) -> str:
+    return Path(os.fspath(path)).suffix.lower()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,8 +14,10 @@ from numpy.typing import NDArray
 from marginloom import _core
 from marginloom.errors import InputError, InputWarning
 from marginloom.io.columns import FORMAT_NAMES, Columns, column_name, columns_of_format
-from marginloom.io.files import StrPath, decode_utf8, read_bytes, stream_pieces
+from marginloom.io.files import StrPath, decode_utf8, read_bytes
 from marginloom.io.formats import CONLL, CONLLU, CONLLU_PLUS, CONLLX, LABELLED, KnownFormats, common_format
+from marginloom.io.names import shown
+from marginloom.io.stream_pieces import stream_pieces
 from marginloom.labels.numbered import NumberedLabels, add_strings
 from marginloom.labels.written import written_labels
 
@@ -283,8 +284,8 @@ def read_corpus(
     """
     chosen = common_format(paths, format, trained, known)
     if chosen not in (CONLL, CONLLU, CONLLU_PLUS, CONLLX):
-        raise InputError(f"{os.fspath(paths[0])}: the format is {chosen}, which has no columns")
-    files = [parse(read_bytes(path, copies=4), chosen, os.fspath(path)) for path in paths]
+        raise InputError(f"{shown(paths[0])}: the format is {chosen}, which has no columns")
+    files = [parse(read_bytes(path, copies=4), chosen, shown(path)) for path in paths]
     for file in files:
         (table,) = file.tables
         if table.tokens == 0:
@@ -321,7 +322,7 @@ def _single_sentences(piece: bytes, line: int) -> Iterator[tuple[bytes, int]]:
 
 
 def _parsed_pieces(pieces: Iterable[tuple[bytes, int]], format: str, name: str) -> Iterator[ColumnCorpus]:
-    layout, columns = None, 0
+    layout, columns, name = None, 0, shown(name)
     for piece, line in pieces:
         text = decode_utf8(piece, name, line)
         layout = layout or Layout.of(format, text, name)

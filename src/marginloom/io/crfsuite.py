@@ -9,19 +9,21 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import operator
-import os
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, BinaryIO, Literal, TextIO, TypeAlias, overload
+from typing import Any, BinaryIO, Literal, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marginloom import _core
 from marginloom.errors import InputError, InputWarning
-from marginloom.io.files import StrPath, atomic_write, decode_utf8, read_bytes, stream_pieces
+from marginloom.io.compression import compressing_write
+from marginloom.io.files import StrPath, decode_utf8, read_bytes
 from marginloom.io.formats import CRFSUITE
+from marginloom.io.names import shown
+from marginloom.io.stream_pieces import stream_pieces
 from marginloom.labels.numbered import NumberedLabels
 from marginloom.labels.written import written_labels
 from marginloom.parameters import checked
@@ -133,7 +135,7 @@ def _joined_offsets(parts: Iterable[NDArray[np.uint64]]) -> NDArray[np.uint64]:
 
 def read_corpus(paths: Sequence[StrPath]) -> AttributeCorpus:
     """Read files, plain, .gz or .xz, each of which must have a sequence."""
-    tables = [_parse(read_bytes(path, copies=4), os.fspath(path)) for path in paths]
+    tables = [_parse(read_bytes(path, copies=4), shown(path)) for path in paths]
     for table in tables:
         if table.tokens == 0:
             raise InputError(
@@ -146,7 +148,7 @@ def read_corpus(paths: Sequence[StrPath]) -> AttributeCorpus:
 def stream_corpora(stream: BinaryIO, name: str) -> Iterator[AttributeCorpus]:
     """Yield a stream's sequences piece by piece, as soon as they are complete, in bounded memory."""
     for piece, line in stream_pieces(stream, _SEQUENCE_END):
-        yield AttributeCorpus([_parse(piece, name, line)])
+        yield AttributeCorpus([_parse(piece, shown(name), line)])
 
 
 def _parse(data: bytes, name: str, first_line: int = 1) -> _core.AttributeTable:
@@ -230,7 +232,7 @@ def write_crfsuite(
     Parameters
     ----------
     path : path
-        The file to write, in UTF-8; it is replaced in one step.
+        The file to write, in UTF-8, compressed if its name ends in .gz or .xz; it is replaced in one step.
     X : sequences
         Per item a list or set of strings or a dict from name to value, as `marginloom.SequenceTagger` takes them with
         ``features=None``. The names of what is nested are joined by colons, as python-crfsuite does: a string as a
@@ -258,15 +260,15 @@ def write_crfsuite(
     """
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64).tolist()
     names = _AttributeNames()
-    with atomic_write(path, "w") as file:
+    with compressing_write(path) as file:
         try:
             for index, (sentence, labels) in enumerate(itertools.zip_longest(X, y)):
                 if sentence is None or labels is None:
                     raise InputError("X and y have different numbers of sequences; give labels for every one")
                 where = f"sequence {index} (counted from 0)"
                 if weights is not None:
-                    file.write(_declaration(weights, index, where))
-                _write_sequence(file, list(sentence), list(labels), names, where)
+                    file.write(_declaration(weights, index, where).encode())
+                file.write(_sequence_text(list(sentence), list(labels), names, where).encode())
         except UnicodeEncodeError as error:
             raise InputError(f"a name or label cannot be written in UTF-8: {error}") from error
 
@@ -278,17 +280,18 @@ def _declaration(weights: list[float], index: int, where: str) -> str:
     return "" if weights[index] == 1 else f"@weight:{weights[index]!r}\n"
 
 
-def _write_sequence(file: TextIO, tokens: list[Any], labels: list[Any], names: _AttributeNames, where: str) -> None:
+def _sequence_text(tokens: list[Any], labels: list[Any], names: _AttributeNames, where: str) -> str:
     if len(tokens) != len(labels) or not tokens:
         raise InputError(f"{where} has {len(tokens)} items and {len(labels)} labels; give the same number, at least 1")
+    lines = []
     for token, label in zip(tokens, labels, strict=True):
         try:
             attributes = [names.written(path) + _suffix(path, value) for path, value in _features(token)]
             fields = [_label_field(label), *attributes]
         except (OverflowError, TypeError, ValueError) as error:
             raise InputError(f"{where}: {error}") from error
-        file.write("\t".join(fields) + "\n")
-    file.write("\n")
+        lines.append("\t".join(fields) + "\n")
+    return "".join([*lines, "\n"])
 
 
 class _AttributeNames:

@@ -8,7 +8,6 @@ import gzip
 import io
 import lzma
 import os
-import re
 import secrets
 import stat
 import sys
@@ -16,9 +15,10 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, Literal, TextIO, TypeAlias, overload
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Literal, TextIO, overload
 
 from marginloom.errors import InputError, OutputError
+from marginloom.io.names import StrPath, quoted, shown
 from marginloom.memory import require_memory
 
 if TYPE_CHECKING:
@@ -33,11 +33,9 @@ __all__ = [
     "disk_is_full",
     "open_binary",
     "read_bytes",
-    "stream_pieces",
     "temporary_prefix",
+    "text_lines",
 ]
-
-StrPath: TypeAlias = "str | os.PathLike[str]"
 
 _DECOMPRESSORS: dict[str, Callable[[str], io.BufferedIOBase]] = {".gz": gzip.GzipFile, ".xz": lzma.LZMAFile}
 _BROKEN_COMPRESSION = (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError)
@@ -45,7 +43,6 @@ _BROKEN_COMPRESSION = (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError)
 _READ_FAILURES = (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError)
 _DISK_IS_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _BUFFER_BYTES = 1 << 17
-_STREAM_BYTES = 1 << 16
 _PIECE_BYTES = 1 << 24
 _FIRST_BYTES = 1 << 24
 
@@ -94,7 +91,7 @@ def _read_whole(stream: BinaryIO | io.BufferedIOBase, name: str, copies: int) ->
     """Read in pieces, between which Ctrl-C is heard, having looked whether there is memory for them."""
 
     def require(size: int) -> None:
-        require_memory(f"reading {name!r}", {"text": copies * size}, "give a part of it")
+        require_memory(f"reading {quoted(name)}", {"text": copies * size}, "give a part of it")
 
     content = io.BytesIO()
     limit = _FIRST_BYTES
@@ -157,48 +154,6 @@ def open_binary(path: StrPath) -> BinaryIO:
     return io.BufferedReader(_Decompressed(stream, name), _BUFFER_BYTES)
 
 
-def stream_pieces(stream: BinaryIO, sentence_end: re.Pattern[bytes]) -> Iterator[tuple[bytes, int]]:
-    r"""Cut a stream after the ends of sentences, as soon as they have come.
-
-    Parameters
-    ----------
-    stream : binary file
-        What to read, in blocks or as it comes.
-    sentence_end : pattern
-        Matches the line end of a sentence's last line up to that of the blank line after it.
-
-    Yields
-    ------
-    bytes
-        One or more sentences; the last piece is whatever is left.
-    int
-        The number of the line with which they begin, from 1.
-
-    Examples
-    --------
-    >>> list(stream_pieces(io.BytesIO(b"a\n\nb\nc"), re.compile(rb"\n\n")))
-    [(b'a\n\n', 1), (b'b\nc', 3)]
-    """
-    pending = b""
-    line = 1
-    while True:
-        block = stream.read1(_STREAM_BYTES) if hasattr(stream, "read1") else stream.read(_STREAM_BYTES)
-        pending += block
-        if block:
-            ends = list(sentence_end.finditer(pending))
-            if not ends:
-                continue
-            cut = ends[-1].end()
-        else:
-            cut = len(pending)
-        piece, pending = pending[:cut], pending[cut:]
-        if piece:
-            yield piece, line
-            line += piece.count(b"\n")
-        if not block:
-            return
-
-
 def decode_utf8(data: bytes, name: str, first_line: int = 1) -> str:
     """Decode UTF-8 strictly; a byte order mark at the start of the file is dropped.
 
@@ -233,9 +188,20 @@ def decode_utf8(data: bytes, name: str, first_line: int = 1) -> str:
     except UnicodeDecodeError as error:
         line = first_line + data.count(b"\n", 0, error.start)
         raise InputError(
-            f"{name}, line {line}: found the byte 0x{data[error.start]:02x} where UTF-8 is expected; "
+            f"{shown(name)}, line {line}: found the byte 0x{data[error.start]:02x} where UTF-8 is expected; "
             "convert the file to UTF-8 (for example with iconv)"
         ) from error
+
+
+def text_lines(text: str) -> list[str]:
+    r"""Return the lines of a text without their ends, which are those of the formats: other letters end no line.
+
+    Examples
+    --------
+    >>> text_lines("one\r\ntwo\u2028still two\n")
+    ['one', 'two\u2028still two', '']
+    """
+    return [line.removesuffix("\r") for line in text.split("\n")]
 
 
 @overload
@@ -304,7 +270,7 @@ def check_writable_target(path: StrPath) -> None:
     status = _status(name, name)
     # pathlib forgets a slash at the end, so the text itself is looked at.
     if name.endswith(os.sep) or not name or (status is not None and stat.S_ISDIR(status.st_mode)):
-        raise OutputError(f"cannot write {name!r}: it names a folder; give the name of a file")
+        raise OutputError(f"cannot write {quoted(name)}: it names a folder; give the name of a file")
     if status is None or stat.S_ISREG(status.st_mode):
         _check_folder(name, Path(name).resolve().parent)
 
@@ -332,7 +298,7 @@ def _cannot_read(name: str, error: Exception) -> InputError:
         found = "permission is denied; change the permissions of the file or its folders, or copy it elsewhere"
     else:
         found = f"the system says {_reason(error)!r}; check the path and the disk"
-    return InputError(f"cannot read {name!r}: {found}")
+    return InputError(f"cannot read {quoted(name)}: {found}")
 
 
 def _reason(error: Exception) -> str:
@@ -373,9 +339,9 @@ def _check_folder(name: str, folder: Path) -> None:
     status = _status(folder, name)
     advice = "create it or choose another path"
     if status is None:
-        raise OutputError(f"cannot write {name!r}: the folder {str(folder)!r} does not exist; {advice}")
+        raise OutputError(f"cannot write {quoted(name)}: the folder {quoted(folder)} does not exist; {advice}")
     if not stat.S_ISDIR(status.st_mode):
-        raise OutputError(f"cannot write {name!r}: {str(folder)!r} is a file, not a folder; choose another path")
+        raise OutputError(f"cannot write {quoted(name)}: {quoted(folder)} is a file, not a folder; choose another path")
     effective = os.access in os.supports_effective_ids
     if not os.access(folder, os.W_OK | os.X_OK, effective_ids=effective):
         raise _folder_not_writable(name, folder)
@@ -383,7 +349,7 @@ def _check_folder(name: str, folder: Path) -> None:
 
 def _folder_not_writable(name: str, folder: Path) -> OutputError:
     advice = "change its permissions or choose another path"
-    return OutputError(f"cannot write {name!r}: the folder {str(folder)!r} is not writable; {advice}")
+    return OutputError(f"cannot write {quoted(name)}: the folder {quoted(folder)} is not writable; {advice}")
 
 
 def disk_is_full(error: Exception) -> bool:
@@ -394,7 +360,9 @@ def disk_is_full(error: Exception) -> bool:
 def cannot_write(name: str, error: Exception) -> OutputError:
     """Return the error that users see for one of the system."""
     advice = "free some space" if disk_is_full(error) else "check the path"
-    return OutputError(f"cannot write {name!r}: the system says {_reason(error)!r}; {advice} or choose another path")
+    return OutputError(
+        f"cannot write {quoted(name)}: the system says {_reason(error)!r}; {advice} or choose another path"
+    )
 
 
 @contextmanager

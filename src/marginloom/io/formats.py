@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from marginloom.errors import InputError
-from marginloom.io.files import StrPath
+from marginloom.io.names import StrPath, shown
 
 CONLL = "conll"
 CONLLU = "conllu"
@@ -86,8 +86,8 @@ def format_of(
     chosen = given or known.endings.get(ending) or trained or known.default
     if trained is not None and chosen != trained and (chosen in READY_FORMATS or trained in READY_FORMATS):
         raise InputError(
-            f"{name}: the format is {chosen}, and the model's is {trained}; ready features cannot stand in for columns "
-            "or the other way round, so give a file of the model's format (and say so with --format)"
+            f"{shown(name)}: the format is {chosen}, and the model's is {trained}; ready features cannot stand in for "
+            "columns or the other way round, so give a file of the model's format (and say so with --format)"
         )
     return chosen
 

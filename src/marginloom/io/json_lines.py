@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from marginloom.errors import OutputWarning
+from marginloom.io.compression import compressed
 from marginloom.io.files import StrPath, cannot_write, disk_is_full
 
 
@@ -24,7 +25,8 @@ class JsonLines:
     Parameters
     ----------
     path : path
-        The file; what it held is lost.
+        The file; what it held is lost. If its name ends in .gz or .xz every line is compressed for itself, so that the
+        last ones can change there too.
 
     Raises
     ------
@@ -62,7 +64,7 @@ class JsonLines:
 
     def append(self, record: Mapping[str, Any]) -> None:
         """Add a line."""
-        line = _encoded(record)
+        line = self._encoded(record)
         if self._file is None:
             return
         if self._can_change:
@@ -78,7 +80,7 @@ class JsonLines:
         if self._file is None:
             return
         if not self._can_change:
-            self._waiting = _encoded(records[-1])
+            self._waiting = self._encoded(records[-1])
             return
         begin = self._starts[-len(records)]
         try:
@@ -96,6 +98,9 @@ class JsonLines:
         if self._file is not None and self._waiting is not None:
             self._write(self._waiting)
         self._close()
+
+    def _encoded(self, record: Mapping[str, Any]) -> bytes:
+        return compressed((json.dumps(record) + "\n").encode(), self._name)
 
     def _write(self, line: bytes) -> None:
         assert self._file is not None
@@ -124,7 +129,3 @@ class JsonLines:
         if file is not None:
             with suppress(OSError):
                 os.close(file)
-
-
-def _encoded(record: Mapping[str, Any]) -> bytes:
-    return (json.dumps(record) + "\n").encode()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import os
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,11 +19,14 @@ from numpy.typing import NDArray
 from marginloom import _core
 from marginloom.errors import InputError, InputWarning
 from marginloom.io.compression import compressing_write
-from marginloom.io.files import StrPath, decode_utf8, read_bytes, stream_pieces
+from marginloom.io.files import StrPath, decode_utf8, read_bytes
+from marginloom.io.names import quoted, shown
+from marginloom.io.stream_pieces import stream_pieces
 from marginloom.labels.arrays import label_array, plain_labels
 from marginloom.labels.numbered import NumberedLabels, NumberedSets
 from marginloom.labels.written import whole_number
 from marginloom.memory import require_memory
+from marginloom.parameters import checked
 
 __all__ = ["LibsvmRows", "parse", "read_libsvm", "read_rows", "stream_rows", "write_libsvm"]
 
@@ -82,7 +84,7 @@ class LibsvmRows:
         """Return the entries as a CSR matrix, with so many columns; entries beyond them are left out."""
         from scipy.sparse import csr_matrix
 
-        width = self.n_features if n_features is None else n_features
+        width = self.n_features if n_features is None else checked("n_features", n_features, "count")
         offsets, indices, values = self.offsets, self.indices, self.values
         if self.count_beyond(width):
             kept = indices < width
@@ -177,10 +179,10 @@ def parse(data: bytes, name: str, first_line: int = 1) -> LibsvmRows:
 
 def read_rows(path: StrPath) -> LibsvmRows:
     """Read a file, plain, .gz or .xz, which must have an example."""
-    name = os.fspath(path)
+    name = shown(path)
     data = read_bytes(path)
     entries = sum(data.count(b":", start, start + _PART_BYTES) for start in range(0, len(data), _PART_BYTES))
-    require_memory(f"parsing {name!r}", {"entries": _ENTRY_BYTES * entries}, "give a part of it")
+    require_memory(f"parsing {quoted(path)}", {"entries": _ENTRY_BYTES * entries}, "give a part of it")
     rows = parse(data, name)
     if len(rows) == 0:
         raise InputError(f"{name}: found no example, expected one a line, as in '3 1:0.5 7:1'")
@@ -190,7 +192,7 @@ def read_rows(path: StrPath) -> LibsvmRows:
 def stream_rows(stream: BinaryIO, name: str) -> Iterator[tuple[LibsvmRows, int]]:
     """Yield a stream's examples piece by piece, as lines come, with the size of each piece in bytes."""
     for piece, line in stream_pieces(stream, _LINE_END):
-        yield parse(piece, name, line), len(piece)
+        yield parse(piece, shown(name), line), len(piece)
 
 
 def read_libsvm(
@@ -244,6 +246,7 @@ def read_libsvm(
     if classes is not None and multilabel != "indicator":
         raise InputError("classes names the columns of an indicator matrix; give it with multilabel='indicator'")
     rows = read_rows(path)
+    n_features = None if n_features is None else checked("n_features", n_features, "count")
     beyond = 0 if n_features is None else rows.count_beyond(n_features)
     if beyond:
         warnings.warn(f"{rows.name}: {beyond_text(beyond, n_features)}", stacklevel=2)

@@ -13,10 +13,13 @@ from numpy.typing import NDArray
 
 from marginloom import _core
 from marginloom.errors import InputError, InputWarning
-from marginloom.io.files import StrPath, stream_pieces
+from marginloom.io.files import StrPath
 from marginloom.io.formats import LIBSVM
 from marginloom.io.libsvm import LibsvmRows, beyond_text, parse, read_rows
+from marginloom.io.names import shown
+from marginloom.io.stream_pieces import stream_pieces
 from marginloom.labels.numbered import NumberedLabels
+from marginloom.parameters import checked
 
 __all__ = ["LibsvmCorpus", "read_corpus", "read_libsvm_sequences", "stream_corpora"]
 
@@ -81,7 +84,7 @@ class LibsvmCorpus:
         """Return the rows of all files as a CSR matrix; entries beyond its columns are left out with a warning."""
         from scipy.sparse import vstack
 
-        width = self.n_features if n_features is None else n_features
+        width = self.n_features if n_features is None else checked("n_features", n_features, "count")
         beyond = sum(rows.count_beyond(width) for rows in self.files)
         if beyond:
             warnings.warn(InputWarning(f"{self.files[0].name}: {beyond_text(beyond, width)}"), stacklevel=2)
@@ -118,29 +121,49 @@ def read_corpus(paths: Sequence[StrPath]) -> LibsvmCorpus:
 
 def stream_corpora(stream: BinaryIO, name: str) -> Iterator[LibsvmCorpus]:
     """Yield a stream's sequences piece by piece: each is complete when the next one begins."""
-    pending, first_line = b"", 1
+    name, first_line = shown(name), 1
+    waiting: list[bytes] = []  # of the last sequence; a line is searched once, however long that is
+    group: bytes | None = None
     for piece, _ in stream_pieces(stream, _LINE_END):
-        pending += piece
-        cut = _last_beginning(pending)
-        if cut:
-            yield LibsvmCorpus([parse(pending[:cut], name, first_line)], cut)
-            first_line += pending.count(b"\n", 0, cut)
-            pending = pending[cut:]
-    if pending:
-        yield LibsvmCorpus([parse(pending, name, first_line)], len(pending))
+        cut, last = _last_beginning(piece, group)
+        if cut is None:
+            waiting.append(piece)
+        else:
+            yield _parsed([*waiting, piece[:cut]], name, first_line)
+            first_line += sum(part.count(b"\n") for part in waiting) + piece.count(b"\n", 0, cut)
+            waiting = [piece[cut:]]
+        group = last
+    if waiting:
+        yield _parsed(waiting, name, first_line)
 
 
-def _last_beginning(text: bytes) -> int:
-    """Return where the last sequence begins in the text, 0 if it is the only one."""
-    begin, last = len(text), None
+def _parsed(parts: list[bytes], name: str, first_line: int) -> LibsvmCorpus:
+    text = b"".join(parts)
+    return LibsvmCorpus([parse(text, name, first_line)], len(text))
+
+
+def _last_beginning(text: bytes, group: bytes | None) -> tuple[int | None, bytes | None]:
+    r"""Return where the last sequence of lines begins, and its group; None if that is the one that was begun before.
+
+    Examples
+    --------
+    >>> _last_beginning(b"1 qid:3\n1 qid:4\n2 qid:4\n", b"3"), _last_beginning(b"1 qid:4\n", b"4")
+    ((8, b'4'), (None, b'4'))
+    """
+    begin, first = len(text), 0
+    earliest: bytes | None = None  # group of the line at `first`, and of all after it
     while begin > 0:
         line_begin = text.rfind(b"\n", 0, begin - 1) + 1
         found = _GROUP.search(text[line_begin:begin].partition(b"#")[0])
-        if found is not None and last is not None and found[1] != last:
-            return begin
-        last = found[1] if found is not None else last
+        if found is not None:
+            number = found[1].lstrip(b"0")
+            if earliest is not None and number != earliest:
+                return begin, earliest
+            earliest, first = number, line_begin
         begin = line_begin
-    return 0
+    if earliest is None:
+        return None, group
+    return (first if group is not None and earliest != group else None), earliest
 
 
 def read_libsvm_sequences(path: StrPath, *, n_features: int | None = None) -> tuple[Any, Any, NDArray[np.int64]]:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from marginloom.errors import InputError, OutputWarning
 from marginloom.io.files import cannot_write, check_writable_target, disk_is_full
+from marginloom.io.names import quoted
 
 
 class _NoLocksError(Exception):
@@ -85,7 +86,7 @@ class FolderLock:
             while self._descriptor is None:
                 self._descriptor = self._locked_file()
         except _NoLocksError as error:
-            said = f"the folder {str(self.path.parent)!r} cannot be locked (the system says {str(error)!r})"
+            said = f"the folder {quoted(self.path.parent)} cannot be locked (the system says {str(error)!r})"
             warnings.warn(OutputWarning(f"{said}: take care that no other run uses it"), stacklevel=2)
             return
         _held_here.add(self)
@@ -140,8 +141,8 @@ class FolderLock:
 
     def _in_use(self, holder: str) -> InputError:
         return InputError(
-            f"the folder {str(self.path.parent)!r} is in use by {holder}; wait until that has ended, or choose another "
-            "folder"
+            f"the folder {quoted(self.path.parent)} is in use by {holder}; wait until that has ended, or choose "
+            "another folder"
         )
 
     def _forget(self) -> None:

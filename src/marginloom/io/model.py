@@ -13,8 +13,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from marginloom.errors import ModelFileError
+from marginloom.errors import InputError, ModelFileError
 from marginloom.io.files import StrPath, atomic_write
+from marginloom.io.names import quoted, shown
 from marginloom.io.safetensors_file import map_safetensors, write_safetensors
 from marginloom.memory import require_memory
 
@@ -44,6 +45,11 @@ def save_model(path: StrPath, task: str, header: dict[str, Any], tensors: Tensor
         Anything that JSON can hold.
     tensors : dict
         Arrays by name.
+
+    Raises
+    ------
+    InputError
+        If the header could not be read again; nothing has been written then.
     """
     arrays = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
     content = {
@@ -53,8 +59,9 @@ def save_model(path: StrPath, task: str, header: dict[str, Any], tensors: Tensor
         "checksums": {name: checksum(array) for name, array in arrays.items()},
     }
     content["checksum"] = _text_checksum(content)
+    text = json_text(content)
     with atomic_write(path) as file:  # one metadata entry: the order of several would differ from run to run
-        write_safetensors(file, arrays, {FORMAT: json.dumps(content, sort_keys=True)})
+        write_safetensors(file, arrays, {FORMAT: text})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,8 +101,8 @@ def load_model(source: StrPath | OpenedFile, task: str) -> tuple[dict[str, Any],
     opened = source if isinstance(source, OpenedFile) else _open(source, kind)
     if opened.task != task:
         if _kind(opened.task) != kind:
-            raise ModelFileError(f"{opened.name}: this is a {_kind(opened.task)}, expected a {kind}")
-        raise ModelFileError(f"{opened.name}: this is a model of the task {opened.task!r}, expected {task!r}")
+            raise ModelFileError(f"{shown(opened.name)}: this is a {_kind(opened.task)}, expected a {kind}")
+        raise ModelFileError(f"{shown(opened.name)}: this is a model of the task {opened.task!r}, expected {task!r}")
     header, checksums = opened.header, {key: checksum(array) for key, array in opened.tensors.items()}
     if not isinstance(header, dict) or opened.checksums != checksums:
         raise _damaged(opened.name)
@@ -112,7 +119,7 @@ def open_model(path: StrPath) -> OpenedFile:
     """
     opened = _open(path, "model")
     if opened.task == CHECKPOINT:
-        raise ModelFileError(f"{opened.name}: this is a checkpoint, expected a model")
+        raise ModelFileError(f"{shown(opened.name)}: this is a checkpoint, expected a model")
     return opened
 
 
@@ -120,7 +127,7 @@ def _open(path: StrPath, kind: str) -> OpenedFile:
     name = os.fspath(path)
     metadata, tensors = _read(name, kind)
     if FORMAT not in metadata:
-        raise ModelFileError(f"{name}: this is a safetensors file, but not a marginloom {kind}")
+        raise ModelFileError(f"{shown(name)}: this is a safetensors file, but not a marginloom {kind}")
     try:
         content = parse_json(metadata[FORMAT])
         _check_version(name, content["version"])
@@ -142,15 +149,34 @@ def parse_json(text: str | bytes) -> Any:
     {'labels': [1, 2]}
     """
     value = json.loads(text)
+    _check_json(value)
+    return value
+
+
+def json_text(value: Any) -> str:
+    r"""Return a JSON text that `parse_json` reads; `InputError` if there is none of that value.
+
+    Examples
+    --------
+    >>> json_text({"name": "caf\\xe9.txt"})
+    '{"name": "caf\\\\xe9.txt"}'
+    """
+    try:
+        _check_json(value)
+        return json.dumps(value, sort_keys=True)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"this cannot be written such that it is read again: {error}") from error
+
+
+def _check_json(value: Any) -> None:
     _check_depth(value, _DEEPEST)
     json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair is text for JSON, and for nothing else
-    return value
 
 
 def _check_depth(value: Any, allowed: int) -> None:
     if allowed == 0:
         raise ValueError("lists within lists without end")
-    if isinstance(value, (dict, list)):
+    if isinstance(value, (dict, list, tuple)):
         for part in value.values() if isinstance(value, dict) else value:
             _check_depth(part, allowed - 1)
 
@@ -159,13 +185,13 @@ def misfit(path: StrPath, kind: str, error: Exception) -> ModelFileError:
     """Return the error that says, in one line, why the parts of a file do not fit together."""
     reason = f"there is no {error}" if isinstance(error, KeyError) else " ".join(str(error).split())[:300]
     return ModelFileError(
-        f"{os.fspath(path)}: the parts of the {kind} do not fit together ({reason}); it is damaged, or was not written "
+        f"{shown(path)}: the parts of the {kind} do not fit together ({reason}); it is damaged, or was not written "
         "by marginloom"
     )
 
 
 def _damaged(name: str) -> ModelFileError:
-    return ModelFileError(f"{name}: the content does not match its checksum, so the file is damaged")
+    return ModelFileError(f"{shown(name)}: the content does not match its checksum, so the file is damaged")
 
 
 def checksum(array: NDArray[Any]) -> int:
@@ -184,12 +210,14 @@ def _kind(task: str) -> str:
 def _read(name: str, kind: str) -> tuple[dict[str, str], Tensors]:
     with _readable(name, kind) as file:
         size = os.fstat(file.fileno()).st_size
-        require_memory(f"the {kind} {name!r}", {"file": size}, "use it where there is more, or train a smaller one")
+        require_memory(
+            f"the {kind} {quoted(name)}", {"file": size}, "use it where there is more, or train a smaller one"
+        )
         try:
             return map_safetensors(file)
         except (OSError, ValueError) as error:
             raise ModelFileError(
-                f"{name}: this is not a {kind} file, or it is cut off or damaged ({error}); expected one that "
+                f"{shown(name)}: this is not a {kind} file, or it is cut off or damaged ({error}); expected one that "
                 "'marginloom train' has written"
             ) from error
 
@@ -199,22 +227,25 @@ def _readable(name: str, kind: str) -> BinaryIO:
     try:
         mode = Path(name).stat().st_mode
         if stat.S_ISDIR(mode):
-            raise ModelFileError(f"{name}: this is a folder, expected a {kind} file")
+            raise ModelFileError(f"{shown(name)}: this is a folder, expected a {kind} file")
         if not stat.S_ISREG(mode):  # opening a pipe would wait for who writes it
-            raise ModelFileError(f"{name}: this is a device or a pipe, and a {kind} can be read from a file only")
+            raise ModelFileError(
+                f"{shown(name)}: this is a device or a pipe, and a {kind} can be read from a file only"
+            )
         return Path(name).open("rb")
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise ModelFileError(f"{name}: there is no such file") from error
+        raise ModelFileError(f"{shown(name)}: there is no such file") from error
     except PermissionError as error:
         raise ModelFileError(
-            f"{name}: permission is denied; change the permissions of the file or its folders, or copy it elsewhere"
+            f"{shown(name)}: permission is denied; change the permissions of the file or its folders, or copy it "
+            "elsewhere"
         ) from error
     except OSError as error:
-        raise ModelFileError(f"{name}: the file cannot be opened: the system says {error.strerror!r}") from error
+        raise ModelFileError(f"{shown(name)}: the file cannot be opened: the system says {error.strerror!r}") from error
     except ValueError as error:
         if isinstance(error, ModelFileError):
             raise
-        raise ModelFileError(f"{name!r} cannot be the name of a file: {error}") from error
+        raise ModelFileError(f"{quoted(name)} cannot be the name of a file: {error}") from error
 
 
 def _text_checksum(content: dict[str, Any]) -> int:
@@ -223,9 +254,11 @@ def _text_checksum(content: dict[str, Any]) -> int:
 
 def _check_version(name: str, version: Any) -> None:
     if type(version) is not int or version < 1:
-        raise ModelFileError(f"{name}: the format version is {version!r}, expected a number; the file is damaged")
+        raise ModelFileError(
+            f"{shown(name)}: the format version is {version!r}, expected a number; the file is damaged"
+        )
     if version > FORMAT_VERSION:
         raise ModelFileError(
-            f"{name}: this file has the format version {version}, and this marginloom reads up to {FORMAT_VERSION}; "
-            "install a newer marginloom"
+            f"{shown(name)}: this file has the format version {version}, and this marginloom reads up to "
+            f"{FORMAT_VERSION}; install a newer marginloom"
         )

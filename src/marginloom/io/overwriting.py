@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from marginloom.errors import InputError
-from marginloom.io.files import StrPath
+from marginloom.io.names import StrPath, shown
 
 #: What names a file, such as an option of the command line, with the file; a list, since options may be repeated.
 NamedFiles = Iterable[tuple[str, StrPath]]
@@ -77,7 +77,7 @@ def refuse_same_outputs(outputs: NamedFiles) -> None:
 
 
 def _shown(name: str, path: StrPath) -> str:
-    return f"{name} {os.fspath(path)}".removesuffix(" -")
+    return f"{name} {shown(path)}".removesuffix(" -")
 
 
 def _identity(path: StrPath, standard_stream: Any) -> Any:

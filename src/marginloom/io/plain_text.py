@@ -20,8 +20,9 @@ from marginloom import _core
 from marginloom.errors import InputError
 from marginloom.io.columns import FORM, XPOS, Columns
 from marginloom.io.conll import ColumnCorpus, Layout
-from marginloom.io.files import decode_utf8, stream_pieces
+from marginloom.io.files import decode_utf8
 from marginloom.io.formats import CONLLU
+from marginloom.io.stream_pieces import stream_pieces
 
 _COLUMNS_BETWEEN = "\t_" * 7  # LEMMA to DEPS
 _LINE_END = re.compile(rb"\n")

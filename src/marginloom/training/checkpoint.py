@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import json
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +18,8 @@ from marginloom.algorithms import ALGORITHMS
 from marginloom.errors import InputError, OutputError, OutputWarning
 from marginloom.io.files import StrPath, cannot_write, check_writable_target, temporary_prefix
 from marginloom.io.lock import FolderLock
-from marginloom.io.model import CHECKPOINT, MISFITS, Tensors, load_model, misfit, parse_json, save_model
+from marginloom.io.model import CHECKPOINT, MISFITS, Tensors, json_text, load_model, misfit, parse_json, save_model
+from marginloom.io.names import shown
 from marginloom.parameters import checked
 from marginloom.tasks.base.choice import Choice
 from marginloom.training.state import State
@@ -69,17 +69,17 @@ class Identity:
 
     def check(self, path: Path, stored: Identity) -> None:
         """Raise `InputError`, naming the first difference, unless a stored identity is this one."""
-        advice = f"resume with the same settings, or remove {path} to start from the beginning"
+        advice = f"resume with the same settings, or remove {shown(path)} to start from the beginning"
         here, there = dict(_flat(self.settings)), dict(_flat(stored.settings))
         for name in dict.fromkeys([*here, *there]):
             if here.get(name) != there.get(name):
                 raise InputError(
-                    f"{path}: this checkpoint is of a run with {name} = {there.get(name)}, and now it is "
+                    f"{shown(path)}: this checkpoint is of a run with {name} = {there.get(name)}, and now it is "
                     f"{here.get(name)}; {advice}"
                 )
         for name in dict.fromkeys([*self.fingerprints, *stored.fingerprints]):
             if self.fingerprints.get(name) != stored.fingerprints.get(name):
-                raise InputError(f"{path}: this checkpoint is of a run with other {name}; {advice}")
+                raise InputError(f"{shown(path)}: this checkpoint is of a run with other {name}; {advice}")
 
 
 def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -214,8 +214,8 @@ def _check_row(row: Row) -> None:
 
 def _as_json(content: Any) -> bytes:
     try:
-        return json.dumps(content).encode()
-    except (TypeError, ValueError) as error:
+        return json_text(content).encode()
+    except InputError as error:
         raise InputError(f"a checkpoint holds scores and states of callbacks only as JSON can: {error}") from error
 
 
@@ -269,7 +269,7 @@ class Checkpoint:
         check_writable_target(self.path if self.folder.exists() else self.folder)
         if self.exists() and not resume:
             raise InputError(
-                f"{self.path} is the checkpoint of a run that has not finished; go on with it (--resume, or "
+                f"{shown(self.path)} is the checkpoint of a run that has not finished; go on with it (--resume, or "
                 "resume=True in Python), or remove it to start from the beginning"
             )
 
@@ -331,8 +331,9 @@ class Saver:
         here, there = [type(callback).__name__ for callback in own], [name for name, _ in snapshot.callbacks]
         if here != there:
             raise InputError(
-                f"{self._checkpoint.path}: this checkpoint is of a run with callbacks = {', '.join(there) or 'none'}, "
-                f"and now it is {', '.join(here) or 'none'}; early stopping (--patience) must be the same"
+                f"{shown(self._checkpoint.path)}: this checkpoint is of a run with callbacks = "
+                f"{', '.join(there) or 'none'}, and now it is {', '.join(here) or 'none'}; early stopping "
+                "(--patience) must be the same"
             )
         for callback, (name, state) in zip(own, snapshot.callbacks, strict=True):
             try:

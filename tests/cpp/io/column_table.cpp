@@ -115,6 +115,25 @@ TEST("column_table: comments, ranges and empty nodes are no tokens in conllu") {
   CHECK(table.line_number(4) == 10);
 }
 
+TEST("column_table: in conllu only rows of all columns whose ID is that of a range or an empty node are no tokens") {
+  for (const char* id : {"1-2", "0.1", "10-12", "8.10", "007-8"}) CHECK(conllu(unit(id, "a", "X")).tokens() == 0);
+  for (const char* id : {"1", "0", "42", "99999999999999999999"}) CHECK(conllu(unit(id, "a", "X")).tokens() == 1);
+  for (const char* id : {"2-", "2.", "-2", ".2", "-", ".", "1-2-3", "1.2.3", "1-2.3", "a-b", "1 - 2", "1- 2", "+1",
+                         "1,5", "a", "", "_", "1-a", "1 "}) {
+    CHECK_THROWS(std::invalid_argument, conllu("# text\n" + unit(id, "a", "X")),
+                 "train.conllu, line 2: found the ID '" + std::string(id) + "', expected a number, or numbers as in");
+  }
+  for (const char* row : {"1-2\tab", "I like dogs.", "2.", "1.1\tghost\t_\t_\t_\t_\t_\t_\t_", "a-b"}) {
+    CHECK_THROWS(std::invalid_argument, conllu(unit("1", "a", "X") + row), "train.conllu, line 2: found ");
+    CHECK_THROWS(std::invalid_argument, conllu(unit("1", "a", "X") + row), "expected 10 separated by tabs, as CoNLL-U");
+  }
+}
+
+TEST("column_table: messages do not end at a NUL byte") {
+  const std::string id("1\0002", 3);
+  CHECK_THROWS(std::invalid_argument, conllu(unit(id, "a", "X")), "found the ID '1\\x002', expected a number");
+}
+
 TEST("column_table: empty cells count in conllu") {
   const ColumnTable table = conllu("1\t\tx\t\t\t\t\t\t\t\n");
   CHECK(table.columns() == 10);
@@ -148,7 +167,7 @@ TEST("column_table: conllu labels replace one column and leave all else") {
   const std::string last = table.with_cells({"X", "Y"}, {9});
   CHECK(conllu(last).cell(0, 9) == "X");
   CHECK(conllu(last).cell(1, 3) == "DET");
-  CHECK(conllu(table.with_cells({"X", "Y"}, {0})).cell(1, 0) == "Y");
+  CHECK(conllu(table.with_cells({"7", "8"}, {0})).cell(1, 0) == "8");
 }
 
 TEST("column_table: several columns are replaced at once, and everything else stays byte for byte") {

@@ -81,7 +81,7 @@ def test_broken_files_and_arguments_are_refused(folder):
         read_mnist(folder, "dev")
     with pytest.raises(InputError, match="side is 5"):
         make_digit_detection(3, side=5)
-    with pytest.raises(InputError, match="n_images is 0"):
+    with pytest.raises(InputError, match="n_images must be a whole number from 1"):
         make_digit_detection(0)
     with pytest.raises(InputError, match="square"):
         make_digit_detection(3, digits=(np.ones((2, 3, 4)), [1, 2]))

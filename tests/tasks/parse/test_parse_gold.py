@@ -5,9 +5,10 @@ import warnings
 import numpy as np
 import pytest
 
+from marginloom import DependencyParser
 from marginloom.errors import InputError, InputWarning
 from marginloom.io.conll import parse
-from marginloom.tasks.parse.gold import fitting_trees
+from marginloom.tasks.parse.gold import check_trees, fitting_trees
 from marginloom.tasks.parse.treebank import Treebank
 from marginloom.tasks.parse.trees import projectivised
 
@@ -126,3 +127,31 @@ def test_unknown_policy_is_refused():
 
 def test_no_sentence_is_no_fault():
     assert fitting_trees(Treebank.from_lists([], []), True, True).heads.size == 0
+
+
+@pytest.mark.parametrize(
+    ("heads", "message"),
+    [
+        ([2, 1], "no word has the head 0"),
+        ([0, 3, 2], "word 2 is below itself, over the heads 3, 2"),
+        ([0, 2], "word 2 is its own head"),
+    ],
+)
+def test_heads_to_score_on_that_make_no_tree_are_an_error_with_their_place(heads, message):
+    parser = DependencyParser(max_iter=1, hash_bits=8).fit([[("a", "X"), ("b", "Y")]], [[0, 1]])
+    X, y = [[("a", "X")], [("a", "X")] * len(heads)], [[0], heads]
+    place = f"sentence 1, word {heads.index(0) + 2 if 0 in heads else 1}: {message}"
+    with pytest.raises(InputError, match=place):
+        parser.score(X, y)
+    with pytest.raises(InputError, match=place):
+        parser.fit([[("a", "X")]], [[0]], eval_set=(X, y))
+    line = 6 if 0 in heads else 5
+    with pytest.raises(InputError, match=rf"f\.conllu, line {line}: {message}"):
+        check_trees(file_bank([0], heads))
+
+
+def test_trees_to_score_on_may_have_several_roots_and_crossing_arcs():
+    parser = DependencyParser(max_iter=1, hash_bits=8).fit([[("a", "X"), ("b", "Y")]], [[0, 1]])
+    assert 0 <= parser.score([[("a", "X")] * 2, [("a", "X")] * 4], [[0, 0], [3, 4, 0, 3]]) <= 1
+    with pytest.raises(InputError, match="word 2 has the head 0, and word 1 is a root already"):
+        check_trees(bank([0, 0]), one_root=True)

@@ -83,7 +83,7 @@ def test_places_are_lines_of_files_or_words_of_sentences(tmp_path):
         (changed("\t3\tdet", "\t" + "9" * 5000 + "\tdet"), "line 4: found the head '9{80}', expected"),
         (changed("\t3\tdet", "\t_\tdet"), "line 4: found _ for a head, so that there is no tree; give a file with"),
         (changed("2\tel\t", "4\tel\t"), r"line 4: found the ID '4', expected 2; number the words"),
-        (changed("2\tel\t", "x\tel\t"), r"line 4: found the ID 'x', expected 2"),
+        (changed("2\tel\t", "x\tel\t"), r"line 4: found the ID 'x', expected a number, or numbers as in 1-2"),
         (changed("1\tya\tya", "4\tya\tya"), r"line 8: found the ID '4', expected 1"),
     ],
 )

@@ -8,19 +8,30 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Annotated, Any, BinaryIO, ClassVar, Generic, TypeAlias, TypeVar
+from typing import Annotated, Any, BinaryIO, ClassVar, Generic, TypeAlias, TypeVar
 
 import typer
 
-from marginloom.cli.common import JsonOption, ModelArgument, ThreadsOption, usage_errors
+from marginloom.cli.common import JsonOption, ModelArgument, ThreadsOption, usage_check, usage_errors
 from marginloom.errors import ModelFileError
-from marginloom.io.files import StrPath, atomic_write, open_binary
+from marginloom.io.compression import compressing_write
+from marginloom.io.files import StrPath, open_binary
 from marginloom.io.model import OpenedFile
+from marginloom.io.names import shown
 from marginloom.io.overwriting import refuse_overwriting, refuse_same_outputs
+from marginloom.parameters import checked
 from marginloom.tasks.base.model import Evaluator, Model
 from marginloom.tasks.registry import all_tasks, find_command
 
-KBestOption = Annotated[int, typer.Option("--k-best", metavar="K", min=1, help="Write the K best, not only one.")]
+KBestOption = Annotated[
+    int,
+    typer.Option(
+        "--k-best",
+        metavar="K",
+        callback=usage_check(lambda value: checked("k_best", value, "positive count")),
+        help="Write the K best, not only one.",
+    ),
+]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -29,7 +40,9 @@ class PredictOptions:
 
     model: ModelArgument
     input: Annotated[str, typer.Argument(metavar="INPUT", help="What to predict for; - is standard input.")]
-    output: Annotated[str, typer.Option("-o", "--output", metavar="OUT", help="- is standard output.")] = "-"
+    output: Annotated[
+        str, typer.Option("-o", "--output", metavar="OUT", help="- is standard output; .gz and .xz are compressed.")
+    ] = "-"
     threads: ThreadsOption = 1
 
     def outputs(self) -> list[tuple[str, StrPath]]:
@@ -108,13 +121,13 @@ def commands_of(model: OpenedFile) -> AnyCommands:
     task = find_command(str(model.task))
     if task is None:
         known = " or ".join(repr(other.command) for other in all_tasks() if other.command is not None)
-        raise ModelFileError(f"{model.name}: this is a model of the task {model.task!r}, expected {known}")
+        raise ModelFileError(f"{shown(model.name)}: this is a model of the task {model.task!r}, expected {known}")
     commands: AnyCommands = task.part("commands").COMMANDS
     return commands
 
 
 @contextmanager
-def streams(options: PredictOptions) -> Iterator[tuple[BinaryIO, IO[bytes], Callable[[int], None]]]:
+def streams(options: PredictOptions) -> Iterator[tuple[BinaryIO, Any, Callable[[int], None]]]:
     """Open input and output; the third is to be told how many bytes have been dealt with."""
     try:
         with (
@@ -128,13 +141,13 @@ def streams(options: PredictOptions) -> Iterator[tuple[BinaryIO, IO[bytes], Call
 
 
 @contextmanager
-def open_output(path: str) -> Iterator[IO[bytes]]:
-    """Open a file that appears when it is complete, or standard output."""
+def open_output(path: str) -> Iterator[Any]:
+    """Open a file that appears when it is complete, compressed if its name ends in .gz or .xz; or standard output."""
     if path == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
     else:
-        with atomic_write(path) as file:
+        with compressing_write(path) as file:
             yield file
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from marginloom.errors import InputError
+from marginloom.io.names import quoted
 
 Make: TypeAlias = Callable[..., tuple[Sequence[Any], Sequence[Any]]]
 Write: TypeAlias = Callable[[Path, Any, Any], None]
@@ -239,7 +240,7 @@ def _make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
-            f"cannot create the folder {str(folder)!r}: the system says {error.strerror!r}; choose another path"
+            f"cannot create the folder {quoted(folder)}: the system says {error.strerror!r}; choose another path"
         ) from error
 
 

@@ -12,6 +12,7 @@ import typer
 from marginloom.cli.common import note
 from marginloom.errors import InputError
 from marginloom.io.libsvm import LibsvmRows, beyond_text, read_rows, stream_rows
+from marginloom.io.names import shown
 from marginloom.labels.written import whole_number
 from marginloom.memory import require_memory
 from marginloom.tasks.base.commands import PredictOptions, streams
@@ -94,7 +95,7 @@ def predict_rows(options: PredictOptions, n_features: int, lines: Callable[[Any]
             advance(byte_count)
             beyond += rows.count_beyond(n_features)
     if beyond:
-        note(f"{options.input}: {beyond_text(beyond, n_features)}")
+        note(f"{shown(options.input)}: {beyond_text(beyond, n_features)}")
 
 
 def describe_features(n_features: int, bias: float) -> tuple[str, str]:

@@ -17,6 +17,7 @@ from marginloom.cli.common import usage_error, usage_errors
 from marginloom.cli.training import TrainingData, TrainingOptions, run_training, training_command
 from marginloom.errors import InputError
 from marginloom.io.files import StrPath
+from marginloom.io.names import shown
 from marginloom.io.overwriting import named_files
 from marginloom.parameters import checked
 from marginloom.tasks.base.commands import EvaluateOptions, KBestOptions, TaskCommands, open_output
@@ -71,6 +72,7 @@ def train(
     with usage_errors():
         sizes = None if window_size is None else [_size(given) for given in window_size]
         checked("overlap", overlap, "not negative")
+        checked("stride", stride, "positive count")
     if box_loss not in LOSSES:
         raise usage_error(f"--box-loss must be {' or '.join(LOSSES)}, not {box_loss!r}")
 
@@ -180,7 +182,7 @@ def _make_folder(folder: str) -> None:
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"--draw {folder}: the folder cannot be made ({error.strerror or error})") from error
+        raise InputError(f"--draw {shown(folder)}: the folder cannot be made ({error.strerror or error})") from error
 
 
 def _picture_paths(folder: Path, detections: list[list[Detection]]) -> list[Path]:

@@ -11,6 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from marginloom.errors import InputError
 from marginloom.io.files import StrPath, read_bytes
+from marginloom.io.names import quoted, shown
+from marginloom.memory import require_memory
+from marginloom.parameters import checked
 from marginloom.tasks.detection.boxes import Box
 
 __all__ = ["DigitImages", "make_digit_detection", "read_mnist"]
@@ -86,8 +89,8 @@ def make_digit_detection(
     >>> (height, width)
     (8, 8)
     """
-    if n_images < 1:
-        raise InputError(f"n_images is {n_images}; it must be 1 or more")
+    n_images = checked("n_images", n_images, "positive count")
+    seed = checked("seed", seed, "seed")
     pictures, labels = _bundled() if digits is None else (np.asarray(digits[0]), np.asarray(digits[1]))
     if pictures.ndim != 3 or pictures.shape[1] != pictures.shape[2] or len(pictures) != len(labels) or not len(labels):
         raise InputError(
@@ -95,9 +98,14 @@ def make_digit_detection(
             f"{labels.shape}"
         )
     size = pictures.shape[1]
-    side = round(_PROPORTION * size) if side is None else int(side)
+    side = round(_PROPORTION * size) if side is None else checked("side", side, "positive count")
     if side < size:
         raise InputError(f"side is {side}; digits of {size} x {size} need at least as much")
+    require_memory(
+        f"making {n_images:,} images of {side:,} x {side:,}",
+        {"pixels": n_images * side**2 * pictures.itemsize},
+        "ask for fewer",
+    )
     random = np.random.default_rng(seed)
     rounds = [random.permutation(len(labels)) for _ in range(-(-n_images // len(labels)))]
     chosen = np.concatenate(rounds)[:n_images]
@@ -143,7 +151,7 @@ def read_mnist(
     images = _read_idx(Path(folder), f"{_SPLITS[split]}-images-idx3-ubyte", _IMAGES_MAGIC, 3)
     labels = _read_idx(Path(folder), f"{_SPLITS[split]}-labels-idx1-ubyte", _LABELS_MAGIC, 1)
     if len(images) != len(labels):
-        raise InputError(f"{str(folder)!r} has {len(images)} images and {len(labels)} labels of the {split} split")
+        raise InputError(f"{quoted(folder)} has {len(images)} images and {len(labels)} labels of the {split} split")
     return images, labels.astype(np.int64)
 
 
@@ -158,13 +166,15 @@ def _read_idx(folder: Path, name: str, magic: int, dimensions: int) -> NDArray[n
     """Read an array of bytes: a magic number and the sizes, big-endian, then the bytes."""
     path = next((folder / known for known in (name, f"{name}.gz") if (folder / known).exists()), None)
     if path is None:
-        raise InputError(f"{str(folder)!r} has neither {name} nor {name}.gz")
+        raise InputError(f"{quoted(folder)} has neither {name} nor {name}.gz")
     content = read_bytes(path)
     start = 4 * (dimensions + 1)
     header = np.frombuffer(content[:start], dtype=">u4") if len(content) >= start else np.zeros(1, dtype=np.uint32)
     if header[0] != magic:
-        raise InputError(f"{path}: this is not an IDX file with {dimensions} dimensions of bytes")
+        raise InputError(f"{shown(path)}: this is not an IDX file with {dimensions} dimensions of bytes")
     shape = tuple(int(length) for length in header[1:])
     if len(content) - start != np.prod(shape, dtype=object):
-        raise InputError(f"{path}: {len(content) - start} bytes follow the header, which promises the shape {shape}")
+        raise InputError(
+            f"{shown(path)}: {len(content) - start} bytes follow the header, which promises the shape {shape}"
+        )
     return np.frombuffer(content, dtype=np.uint8, offset=start).reshape(shape)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import io
 import math
-import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,7 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marginloom.errors import InputError
-from marginloom.io.files import StrPath, atomic_write, open_binary, read_bytes
+from marginloom.io.compression import compressing_write
+from marginloom.io.files import StrPath, open_binary, read_bytes
+from marginloom.io.names import shown
 from marginloom.labels.arrays import label_array
 from marginloom.parameters import checked
 
@@ -52,7 +53,7 @@ def write_detections(path: StrPath, images: ArrayLike, labels: Iterable[Any], bo
     Parameters
     ----------
     path : path
-        The file, by custom with the ending .npz.
+        The file, by custom with the ending .npz, or .npz.gz or .npz.xz, which compress it once more.
     images : array, n x height x width or n x height x width x channels
         Numbers; bytes (uint8) are divided by 255 when they are used.
     labels : array of n strings or whole numbers
@@ -71,13 +72,15 @@ def write_detections(path: StrPath, images: ArrayLike, labels: Iterable[Any], bo
     names = label_array(labels)
     if names.dtype == object:
         raise InputError(
-            f"{os.fspath(path)}: an .npz archive cannot hold strings that end in NUL, nor whole numbers of which some "
+            f"{shown(path)}: an .npz archive cannot hold strings that end in NUL, nor whole numbers of which some "
             "are negative and others beyond 2^63 - 1; give other labels"
         )
     arrays = {"images": np.asarray(images), "labels": names, "boxes": np.asarray(boxes, dtype=np.int64)}
-    _checked(os.fspath(path), arrays)
-    with atomic_write(path) as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
+    _checked(shown(path), arrays)
+    archive = io.BytesIO()  # which is written back and forth; a compressed file cannot be
+    np.savez_compressed(archive, allow_pickle=False, **arrays)
+    with compressing_write(path) as file:
+        file.write(archive.getbuffer())
 
 
 def read_detections(path: StrPath, *, labelled: bool = True) -> DetectionFile:
@@ -96,7 +99,7 @@ def read_detections(path: StrPath, *, labelled: bool = True) -> DetectionFile:
         If the file is missing, no such archive, damaged, or its arrays do not fit together.
     """
     checked("labelled", labelled, "switch")
-    name = os.fspath(path)
+    name = shown(path)
     if name == "-":
         with open_binary(name) as stream:
             content = stream.read()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import re
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -11,7 +11,8 @@ import typer
 from marginloom.cli.common import numbers_of_labels, usage_errors
 from marginloom.cli.training import MinCountOption, TrainingData, TrainingOptions, run_training, training_command
 from marginloom.errors import InputError
-from marginloom.io.files import decode_utf8, read_bytes
+from marginloom.io.files import decode_utf8, read_bytes, text_lines
+from marginloom.io.names import shown
 from marginloom.labels.numbered import NumberedLabels
 from marginloom.parameters import checked
 from marginloom.tasks.base.commands import EvaluateOptions, KBestOptions, TaskCommands
@@ -25,6 +26,8 @@ from marginloom.tasks.base.rows import (
 )
 from marginloom.tasks.multiclass.features import LabelledRows, read_labelled
 from marginloom.tasks.multiclass.model import ClassWeight, MulticlassModel, MulticlassProblem
+
+_FIELD = re.compile(r"[^ \t\r\v\f]+")  # as in the files of examples
 
 
 @training_command
@@ -87,7 +90,7 @@ class MulticlassCommands(TaskCommands[MulticlassModel, KBestOptions, EvaluateOpt
     evaluate_options = EvaluateOptions
     predict_help = (
         "Examples in LIBSVM's format, for models of classes: one line each with the class, or with the K best classes, "
-        "each followed by its score, with tabs between them. Labels in the input are not needed and not looked at."
+        "each followed by its score, with tabs between them. Labels in the input are not needed and not used."
     )
 
     def predict(self, model: MulticlassModel, options: KBestOptions) -> None:
@@ -124,10 +127,10 @@ def _prediction_lines(names: list[str], numbers: list[list[int]], scores: list[l
 
 def _read_costs(path: str, label: Callable[[str], Any]) -> dict[tuple[Any, Any], float]:
     """Read lines of a right class, a predicted one and a cost; what follows a # is passed over."""
-    name = os.fspath(path)
+    name = shown(path)
     costs: dict[tuple[Any, Any], float] = {}
-    for number, line in enumerate(decode_utf8(read_bytes(path), name).splitlines(), start=1):
-        fields = line.partition("#")[0].split()
+    for number, line in enumerate(text_lines(decode_utf8(read_bytes(path), name)), start=1):
+        fields = _FIELD.findall(line.partition("#")[0])
         if not fields:
             continue
         try:

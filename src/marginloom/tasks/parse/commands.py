@@ -21,7 +21,7 @@ from marginloom.parameters import checked
 from marginloom.tasks.base.commands import EvaluateOptions, KBestOptions, TaskCommands, streams
 from marginloom.tasks.parse.feature_sets import FEATURE_SETS
 from marginloom.tasks.parse.features import AUTO, ArcFeatureSet
-from marginloom.tasks.parse.gold import INVALID_GOLD
+from marginloom.tasks.parse.gold import INVALID_GOLD, check_trees
 from marginloom.tasks.parse.model import ROOTS, ParseModel, ParseProblem
 from marginloom.tasks.parse.treebank import Treebank, check_numbering
 from marginloom.threads import resolve_threads
@@ -116,12 +116,19 @@ def train(
             feature_cache=cache,
             settings={"format": corpus.format},
         )
-        return TrainingData(problem, {name: Treebank.from_corpus(part, labelled) for name, part in parts.items()})
+        return TrainingData(problem, {name: _trees_to_score_on(part, labelled) for name, part in parts.items()})
 
     reads = [("--gazetteer", path) for path in gazetteers.values()]
     reads += [("--clusters", clusters)] if clusters is not None else []
     reads += [("--features", features)] if features not in FEATURE_SETS else []
     run_training(options, ParseModel, read, reads)
+
+
+def _trees_to_score_on(corpus: ColumnCorpus, labelled: bool) -> Treebank:
+    """Take trees from a file; what is wrong with them is told before the long work."""
+    bank = Treebank.from_corpus(corpus, labelled)
+    check_trees(bank)
+    return bank
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -175,7 +182,7 @@ class ParseCommands(TaskCommands[ParseModel, ParsePredictOptions, ParseEvaluateO
     def read_labelled(self, model: ParseModel, options: ParseEvaluateOptions) -> Treebank:
         """Read sentences with their right trees."""
         corpus = read_corpus([options.input], options.format, model.settings.get("format"), TREEBANKS)
-        return Treebank.from_corpus(corpus, model.labels is not None)
+        return _trees_to_score_on(corpus, model.labels is not None)
 
     def describe(self, model: ParseModel) -> list[tuple[str, str]]:
         """Return the lines of `inspect` on trees, features and labels."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import os
 import warnings
 from collections.abc import Mapping, Sequence
@@ -23,7 +22,8 @@ from marginloom.features.template_lines import check_given, template_lines
 from marginloom.io.columns import UPOS, XPOS, Columns, NamedRows, checked_column
 from marginloom.io.conll import OTHER_TREES, ColumnCorpus
 from marginloom.io.files import StrPath, decode_utf8, read_bytes
-from marginloom.io.model import parse_json
+from marginloom.io.model import json_text, parse_json
+from marginloom.io.names import quoted, shown
 from marginloom.parameters import checked
 from marginloom.tasks.parse.cells import cells_read, warn_of_constants, warn_of_missing
 from marginloom.tasks.parse.feature_sets import FEATURE_SETS, fitting_templates, templates_of
@@ -90,7 +90,7 @@ class ArcFeatureSet:
     ) -> None:
         if not isinstance(name, (str, os.PathLike)) or (name not in FEATURE_SETS and not is_there(name)):
             raise InputError(
-                f"there is no feature set {name!r} for arcs, nor a file of that name; the sets are: "
+                f"there is no feature set {quoted(name)} for arcs, nor a file of that name; the sets are: "
                 f"{', '.join(FEATURE_SETS)}"
             )
         if hash_bits not in (AUTO, None) and min_count > 1:
@@ -98,7 +98,7 @@ class ArcFeatureSet:
                 f"with hash_bits no feature is counted, so min_count cannot be {min_count}: leave out one of them "
                 "(hash_bits=None, --hash-bits 0 keeps a vocabulary)"
             )
-        self.name, self.order, self.min_count = os.fspath(name), order, min_count
+        self.name, self.order, self.min_count = shown(name), order, min_count
         self._chooses_bits = hash_bits == AUTO and min_count == 1
         self.hash_bits: int | None = None
         if hash_bits not in (AUTO, None):
@@ -107,7 +107,7 @@ class ArcFeatureSet:
         self.xpos: bool = checked("xpos", xpos, "switch")
         self.pos_column, self.n_threads = pos_column, n_threads
         self._lists = lists or Lists()
-        self._templates = self._find_templates()
+        self._templates = self._find_templates(name)
         self.label_count = 0
         self._constants: list[str] = []
         self._vocabularies: Sequence[_core.Vocabulary] = ()
@@ -129,11 +129,11 @@ class ArcFeatureSet:
         self.columns = ColumnsRead(self._lines, {"pos": self.pos_column or UPOS, "xpos": XPOS})
         self._extractors: dict[tuple[int, ...], _core.ArcExtractor] = {}
 
-    def _find_templates(self) -> str:
+    def _find_templates(self, name: StrPath) -> str:
         if self.name in FEATURE_SETS:
             clusters = bool(self._lists.cluster_paths)
             return templates_of(self.name, with_xpos=self.xpos, with_clusters=clusters)
-        text = decode_utf8(read_bytes(self.name), self.name)
+        text = decode_utf8(read_bytes(name), self.name)
         template_lines(self.name, text, is_file=True, arcs=True)  # says what is wrong, also in lines that are left out
         if not fitting_templates(text, order=self.order, labelled=self.labelled).strip():
             raise InputError(
@@ -278,7 +278,7 @@ class ArcFeatureSet:
             **self.columns.options(),
             **self._lists.options(),
         }
-        tensors = {"features_options": np.frombuffer(json.dumps(options).encode(), dtype=np.uint8)}
+        tensors = {"features_options": np.frombuffer(json_text(options).encode(), dtype=np.uint8)}
         for kind, vocabulary in zip(KINDS, self._vocabularies, strict=False):
             tensors |= vocabulary_tensors(vocabulary, f"features_{kind}")
         return tensors | self._lists.tensors()

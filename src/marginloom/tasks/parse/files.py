@@ -10,8 +10,9 @@ from typing import Any
 
 from marginloom.errors import InputError
 from marginloom.io.columns import checked_columns
+from marginloom.io.compression import compressing_write
 from marginloom.io.conll import read_corpus
-from marginloom.io.files import StrPath, atomic_write
+from marginloom.io.files import StrPath
 from marginloom.io.formats import TREEBANKS
 from marginloom.tasks.parse.sentences import USUAL_COLUMNS
 from marginloom.tasks.parse.treebank import Treebank
@@ -73,7 +74,7 @@ def write_conllu(path: StrPath, X: Any, y: Any) -> None:
     Parameters
     ----------
     path : str or path-like
-        The file to write, in UTF-8; it is replaced in one step.
+        The file to write, in UTF-8, compressed if its name ends in .gz or .xz; it is replaced in one step.
     X : iterable of sentences
         Each with a tuple (form, upos) or (form, upos, xpos) for every word.
     y : iterable of trees
@@ -83,8 +84,8 @@ def write_conllu(path: StrPath, X: Any, y: Any) -> None:
     Raises
     ------
     InputError
-        If they do not go together, a sentence is empty, a field is empty or has a tab or the end of a line in it, or
-        the file cannot be written.
+        If they do not go together, a sentence is empty, a field is empty, has a tab or the end of a line in it, or
+        cannot be written in UTF-8, or the file cannot be written.
 
     Examples
     --------
@@ -100,23 +101,24 @@ def write_conllu(path: StrPath, X: Any, y: Any) -> None:
     labels = ["dep" if head else "root" for head in heads] if bank.labels is None else bank.labels.values().tolist()
     words = [word for sentence in bank.source for word in sentence]
     _check_fields(bank, words, labels)
-    with atomic_write(path, "w") as file:
+    with compressing_write(path) as file:
         for start, end in pairwise(bank.sentences.tolist()):
             for number, token in enumerate(range(start, end), 1):
                 form, upos, xpos = (*words[token], "_")[:3]
-                file.write(f"{number}\t{form}\t_\t{upos}\t{xpos}\t_\t{heads[token]}\t{labels[token]}\t_\t_\n")
-            file.write("\n")
+                cells = (number, form, "_", upos, xpos, "_", heads[token], labels[token], "_", "_")
+                file.write(("\t".join(map(str, cells)) + "\n").encode())
+            file.write(b"\n")
 
 
 def _check_fields(bank: Treebank, words: Sequence[Sequence[str]], labels: Sequence[str]) -> None:
     for i, sentence in enumerate(bank.source):
         if not sentence:
             raise InputError(f"sentence {i} (counted from 0) is empty, which CoNLL-U cannot hold; leave it out")
-    unfit = re.compile(r"[\t\n\r]|^$").search
+    unfit = re.compile(r"[\t\n\r\ud800-\udfff]|^$").search
     for token, (word, label) in enumerate(zip(words, labels, strict=True)):
         for field in (*word, label):
             if unfit(field):
                 raise InputError(
-                    f"{bank.place(token)}: found the field {field[:80]!r}; CoNLL-U cannot hold empty fields, tabs or "
-                    "ends of lines, replace it"
+                    f"{bank.place(token)}: found the field {field[:80]!r}; CoNLL-U cannot hold empty fields, tabs, "
+                    "ends of lines or halves of letters, replace it"
                 )

@@ -67,13 +67,7 @@ def fitting_trees(treebank: Treebank, projective: bool, one_root: bool, invalid_
     """
     if invalid_gold not in INVALID_GOLD:
         raise InputError(f"invalid_gold must be one of {', '.join(INVALID_GOLD)}, not {invalid_gold!r}")
-    bounds = treebank.sentences.tolist()
-    flat = treebank.heads.tolist()
-    trees = [flat[start:end] for start, end in itertools.pairwise(bounds)]
-    for start, tree in zip(bounds, trees, strict=False):
-        fault = find_fault(tree, one_root) if tree else None
-        if fault is not None:
-            raise InputError(_complaint(treebank, start, fault))
+    trees = check_trees(treebank, one_root)
     crossing = [i for i, tree in enumerate(trees) if not is_projective(tree)] if projective else []
     if not crossing:
         return FittingTrees(treebank.heads, treebank.labels, None)
@@ -90,6 +84,37 @@ def fitting_trees(treebank: Treebank, projective: bool, one_root: bool, invalid_
     lifted = np.count_nonzero(fitting.heads != treebank.heads)
     _warn(f"{many}: repaired, by lifting {lifted:,} {'arc' if lifted == 1 else 'arcs'}")
     return fitting
+
+
+def check_trees(treebank: Treebank, one_root: bool = False) -> list[list[int]]:
+    """Return the heads of every sentence; `InputError`, with the place, unless they make a tree.
+
+    By default trees may have several roots, and arcs may cross: they can be scored on, although not every parser can
+    make them.
+
+    Parameters
+    ----------
+    treebank : Treebank
+        Sentences with the heads of their words. Empty sentences have nothing that could be wrong.
+    one_root : bool
+        Whether a second root is an error.
+
+    Examples
+    --------
+    >>> check_trees(Treebank.from_lists([[("a", "A"), ("b", "B")]], [[2, 1]]))
+    Traceback (most recent call last):
+    ...
+    marginloom.errors.InputError: sentence 0, word 1: no word has the head 0, so that there is no root; mend the \
+heads, which must lead every word up to a root
+    """
+    bounds = treebank.sentences.tolist()
+    flat = treebank.heads.tolist()
+    trees = [flat[start:end] for start, end in itertools.pairwise(bounds)]
+    for start, tree in zip(bounds, trees, strict=False):
+        fault = find_fault(tree, one_root) if tree else None
+        if fault is not None:
+            raise InputError(_complaint(treebank, start, fault))
+    return trees
 
 
 def _warn(text: str) -> None:

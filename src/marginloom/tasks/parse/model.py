@@ -21,11 +21,11 @@ from marginloom.memory import parse_size, require_memory
 from marginloom.parameters import checked
 from marginloom.tasks.base.model import Evaluator, Model, Prepared, Problem, strongest_places
 from marginloom.tasks.parse.features import ArcFeatureSet
-from marginloom.tasks.parse.gold import FittingTrees, fitting_trees
+from marginloom.tasks.parse.gold import FittingTrees, check_trees, fitting_trees
 from marginloom.tasks.parse.metrics import SHORT, ParseScorer
 from marginloom.tasks.parse.sentences import checked_sentences, lengths_of, named_rows, offsets_of
 from marginloom.tasks.parse.task import KBestTrees, ParseTask, TreeOptions, Trees
-from marginloom.tasks.parse.treebank import Treebank
+from marginloom.tasks.parse.treebank import Treebank, check_lengths
 from marginloom.threads import resolve_threads
 from marginloom.training.checks import checked_weights
 from marginloom.training.spec import RunSpec
@@ -75,6 +75,7 @@ class ParseModel(Model):
 
     def task_of(self, source: Any, sentences: NDArray[np.uint64]) -> ParseTask:
         """Return the task of parsing sentences, files or lists that were checked."""
+        check_lengths(source, sentences)
         values = self.features.values(source)
         self.features.warn_of_missing(source)
         task = ParseTask(sentences, values, self.features.core, self.options)
@@ -203,6 +204,7 @@ class ParseProblem(Problem[ParseModel]):
         if features.labelled and bank.labels is None:
             raise InputError("the heads have no labels, and labelled asks for them: give pairs (head, label)")
         features.check_templates()
+        check_lengths(bank.source, bank.sentences)
         trees = fitting_trees(bank, self.projective, self.roots == "one", self.invalid_gold)
         labels, gold = _numbered(trees, features.labelled)
         options = _options(gold, labels, features.order, self.projective, self.roots)
@@ -257,6 +259,7 @@ class ParseEvaluator:
     def __init__(self, model: ParseModel, bank: Treebank, n_threads: int = 1) -> None:
         self._n_threads = resolve_threads(n_threads)
         self._labels = model.labels
+        check_trees(bank)
         gold = bank.labels if model.labels is not None else None
         if model.labels is not None and gold is None:
             raise InputError("the parser has labels, and the trees to score have none: give pairs (head, label)")

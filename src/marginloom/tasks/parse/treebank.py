@@ -16,6 +16,7 @@ from marginloom.labels.numbered import NumberedLabels
 from marginloom.tasks.parse.sentences import (
     checked_sentences,
     checked_trees,
+    lengths_of,
     named_rows,
     offsets_of,
     place_in_lists,
@@ -23,6 +24,8 @@ from marginloom.tasks.parse.sentences import (
 
 _NUMBER = re.compile("[0-9]{1,18}")  # no more than 64 bits hold
 _NO_NUMBER = -1
+#: Words of a sentence, of which the heads have 16 bits.
+MOST_WORDS = 65_534
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,6 +131,27 @@ class Treebank:
                 f"{self.place(token)}: found the head {self.heads[token]}, expected the number of one of the "
                 f"{most[token]} words of its sentence, or 0 for a root"
             )
+
+
+def check_lengths(source: Any, sentences: NDArray[np.uint64]) -> None:
+    """Raise `InputError` if a sentence is longer than a parser can take, naming the place where it begins.
+
+    Examples
+    --------
+    >>> check_lengths([], np.array([0, 70_000], np.uint64))
+    Traceback (most recent call last):
+    ...
+    marginloom.errors.InputError: sentence 0, word 1: here begins a sentence of 70,000 words, and a sentence has at \
+most 65,534; split it, with a blank line between sentences in files
+    """
+    lengths = lengths_of(sentences)
+    long = np.flatnonzero(lengths > MOST_WORDS)
+    if long.size:
+        sentence = int(long[0])
+        raise InputError(
+            f"{_place(source, sentences, int(sentences[sentence]))}: here begins a sentence of {lengths[sentence]:,} "
+            f"words, and a sentence has at most {MOST_WORDS:,}; split it, with a blank line between sentences in files"
+        )
 
 
 def _place(source: Any, sentences: NDArray[np.uint64], token: int) -> str:

@@ -29,9 +29,11 @@ from marginloom.io.columns import checked_column, columns_of_format
 from marginloom.io.conll import ColumnCorpus
 from marginloom.io.corpus import Corpus, read_corpus, stream_corpora
 from marginloom.io.formats import CONLL, CRFSUITE, FORMATS, LABELLED, LIBSVM, READY_FORMATS, TEXT, format_of
+from marginloom.io.names import shown
 from marginloom.io.plain_text import stream_text
 from marginloom.labels.label_set import UNSEEN
 from marginloom.labels.numbered import NumberedLabels
+from marginloom.memory import require_memory
 from marginloom.parameters import checked
 from marginloom.tasks.base.commands import EvaluateOptions, KBestOptions, TaskCommands, streams
 from marginloom.tasks.sequence.features import LabelledSentences, new_features
@@ -243,7 +245,13 @@ def _labels(tagger: SequenceModel, corpus: Corpus, k: int, threads: int) -> NDAr
     """Return the numbers of the k best labels of every token, `UNSEEN` where a sentence has fewer labellings."""
     if k == 1:
         return tagger.predict(corpus, threads)[1]
-    columns = np.full((int(corpus.sentences[-1]), k), UNSEEN)
+    tokens = int(corpus.sentences[-1])
+    require_memory(
+        f"writing {k:,} labellings of {tokens:,} tokens",
+        {"labels": tokens * k * UNSEEN.itemsize},
+        "ask for fewer (--k-best)",
+    )
+    columns = np.full((tokens, k), UNSEEN)
     for start, labellings in zip(
         corpus.sentences[:-1].tolist(), tagger.predict_k_best(corpus, k, threads), strict=True
     ):
@@ -268,8 +276,8 @@ def _file_format(tagger: SequenceModel, model: str, input: str, format: str | No
     column = tagger.settings.get("label_column")
     if trained not in FORMATS or not isinstance(column, int) or column < 1:
         raise InputError(
-            f"{model}: this model was trained from Python on features, not on columns of a file; use it from Python "
-            f"with SequenceTagger.load, or with a file of such features and --format {trained}"
+            f"{shown(model)}: this model was trained from Python on features, not on columns of a file; use it from "
+            f"Python with SequenceTagger.load, or with a file of such features and --format {trained}"
         )
     return format_of(input, format, trained)
 

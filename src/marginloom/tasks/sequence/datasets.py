@@ -13,7 +13,8 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from marginloom.errors import InputError
-from marginloom.io.files import StrPath, atomic_write
+from marginloom.io.compression import compressing_write
+from marginloom.io.names import StrPath
 from marginloom.tasks.base.invented import Share, lexicon, pick, write_made_up
 
 __all__ = ["main", "make_tagging", "write_conll"]
@@ -126,15 +127,15 @@ def write_conll(path: StrPath, *columns: Sequence[Sequence[str]]) -> None:
     Parameters
     ----------
     path : str or path-like
-        The file to write, in UTF-8; it is replaced in one step.
+        The file to write, in UTF-8, compressed if its name ends in .gz or .xz; it is replaced in one step.
     *columns : sequence of sequences of str
         The columns, each a list of sentences, such as the words and the tags.
 
     Raises
     ------
     InputError
-        If the columns do not match, a sentence is empty, a field is empty or has white space in it, or the
-        file cannot be written.
+        If the columns do not match, a sentence is empty, a field is empty, has white space in it, or cannot be written
+        in UTF-8, or the file cannot be written.
 
     Examples
     --------
@@ -146,10 +147,10 @@ def write_conll(path: StrPath, *columns: Sequence[Sequence[str]]) -> None:
     'it\tPRON\nrains\tVERB\n\n'
     """
     _check_columns(columns)
-    with atomic_write(path, "w") as file:
+    with compressing_write(path) as file:
         for sentence in zip(*columns, strict=True):
-            file.writelines("\t".join(token) + "\n" for token in zip(*sentence, strict=True))
-            file.write("\n")
+            lines = ["\t".join(token) + "\n" for token in zip(*sentence, strict=True)]
+            file.write("".join([*lines, "\n"]).encode())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -183,7 +184,7 @@ def _check_columns(columns: Sequence[Sequence[Sequence[str]]]) -> None:
     sizes = [len(column) for column in columns]
     if len(set(sizes)) > 1:
         raise InputError(f"the columns have {sizes} sentences; give the same number in each")
-    unfit = re.compile(r"[ \t\n\r\f\v]|^$").search
+    unfit = re.compile(r"[ \t\n\r\f\v\ud800-\udfff]|^\ufeff|^$").search
     for index, sentence in enumerate(zip(*columns, strict=True)):
         lengths = [len(column) for column in sentence]
         if len(set(lengths)) > 1 or not lengths[0]:
@@ -195,7 +196,8 @@ def _check_columns(columns: Sequence[Sequence[Sequence[str]]]) -> None:
             if unfit(field):
                 raise InputError(
                     f"sentence {index} (counted from 0) has the field {field!r}; "
-                    "CoNLL columns cannot hold empty fields or white space, replace it"
+                    "CoNLL columns cannot hold empty fields, white space, byte order marks or halves of letters, "
+                    "replace it"
                 )
 
 
