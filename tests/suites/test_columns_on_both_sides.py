@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.program import fails, last_json, run
 
-from marginloom import DependencyParser, InputError, SequenceTagger, make_treebank, read_conllu
+from marginloom import DependencyParser, InputError, SequenceTagger, make_treebank, read_conllu, write_conllu
 from marginloom.io.model import load_model, save_model
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
@@ -348,6 +348,19 @@ def test_words_must_have_the_columns_that_are_named():
         SequenceTagger(columns=("form", "upos", "lemma"), features="words").fit([[("a", "b")]], [["c"]])
     with pytest.raises(InputError, match="columns is for features that are extracted from words"):
         SequenceTagger(columns=("form", "upos")).fit([[{"a": 1.0}]], [["c"]])
+
+
+@pytest.mark.parametrize("columns", [("form", "upos"), ("lemma", "form"), ("misc", "feats", "xpos", "form", "lemma")])
+def test_words_are_written_into_the_columns_that_are_named(tmp_path, columns):
+    X = words_of(TEST, columns)
+    y = [[(int(word["head"]), word["deprel"]) for word in sentence] for sentence in TEST]
+    write_conllu(tmp_path / "t.conllu", X, y, columns)
+    assert read_conllu(tmp_path / "t.conllu", columns=columns) == (X, y)
+    others = [name for name in ("lemma", "upos", "xpos", "feats", "deps", "misc") if name not in columns]
+    rest, _ = read_conllu(tmp_path / "t.conllu", columns=["form", *others])
+    assert {cell for sentence in rest for word in sentence for cell in word[1:]} == {"_"}
+    with pytest.raises(InputError, match="columns has 'shape', and words are written with form, lemma, upos, xpos"):
+        write_conllu(tmp_path / "t.conllu", [[("a", "X")]], [[0]], ("form", "shape"))
 
 
 @pytest.mark.parametrize("column", [0, -1, True, 1.5, "0", "", b"upos", ("upos",)], ids=repr)

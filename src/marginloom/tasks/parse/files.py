@@ -17,6 +17,9 @@ from marginloom.io.formats import TREEBANKS
 from marginloom.tasks.parse.sentences import USUAL_COLUMNS
 from marginloom.tasks.parse.treebank import Treebank
 
+#: What is written of words, as CoNLL-U has it around trees.
+_WRITTEN = ("form", "lemma", "upos", "xpos", "feats", "misc")
+
 
 def read_conllu(
     path: StrPath, format: str | None = None, columns: Sequence[str] = USUAL_COLUMNS
@@ -68,7 +71,7 @@ def read_conllu(
     return [words[part] for part in parts], [nodes[part] for part in parts]
 
 
-def write_conllu(path: StrPath, X: Any, y: Any) -> None:
+def write_conllu(path: StrPath, X: Any, y: Any, columns: Sequence[str] | None = None) -> None:
     r"""Write sentences with their trees in CoNLL-U.
 
     Parameters
@@ -76,10 +79,12 @@ def write_conllu(path: StrPath, X: Any, y: Any) -> None:
     path : str or path-like
         The file to write, in UTF-8, compressed if its name ends in .gz or .xz; it is replaced in one step.
     X : iterable of sentences
-        Each with a tuple (form, upos) or (form, upos, xpos) for every word.
+        Each with a tuple (form, upos) or (form, upos, xpos) for every word, or a tuple of other `columns`.
     y : iterable of trees
         For each sentence the head of every word, from 1, or pairs (head, label). Without labels ``root`` is written
         where the head is 0, and ``dep`` elsewhere.
+    columns : sequence of str, optional
+        What words hold, of ``form``, ``lemma``, ``upos``, ``xpos``, ``feats`` and ``misc``.
 
     Raises
     ------
@@ -96,7 +101,8 @@ def write_conllu(path: StrPath, X: Any, y: Any) -> None:
     ...     path.read_text()
     '1\tGo\t_\tVERB\t_\t_\t0\troot\t_\t_\n\n'
     """
-    bank = Treebank.from_lists(X, y)
+    bank = Treebank.from_lists(X, y, checked_columns(None if columns is None else list(columns)))
+    places = _places(bank.source.names)
     heads = bank.heads.tolist()
     labels = ["dep" if head else "root" for head in heads] if bank.labels is None else bank.labels.values().tolist()
     words = [word for sentence in bank.source for word in sentence]
@@ -104,10 +110,20 @@ def write_conllu(path: StrPath, X: Any, y: Any) -> None:
     with compressing_write(path) as file:
         for start, end in pairwise(bank.sentences.tolist()):
             for number, token in enumerate(range(start, end), 1):
-                form, upos, xpos = (*words[token], "_")[:3]
-                cells = (number, form, "_", upos, xpos, "_", heads[token], labels[token], "_", "_")
-                file.write(("\t".join(map(str, cells)) + "\n").encode())
+                cells = ["_" if place is None else words[token][place] for place in places]
+                tree = [str(heads[token]), labels[token], "_"]
+                file.write("\t".join([str(number), *cells[:-1], *tree, cells[-1]]).encode() + b"\n")
             file.write(b"\n")
+
+
+def _places(names: Sequence[str]) -> list[int | None]:
+    """Return where words have what is written of them; `InputError` if they hold something else."""
+    for name in names:
+        if name not in _WRITTEN:
+            raise InputError(
+                f"columns has {name!r}, and words are written with {', '.join(_WRITTEN)} only; leave it out"
+            )
+    return [names.index(name) if name in names else None for name in _WRITTEN]
 
 
 def _check_fields(bank: Treebank, words: Sequence[Sequence[str]], labels: Sequence[str]) -> None:
