@@ -7,8 +7,8 @@
 // waits for the others at the end of the pass only. The paper guards the weights by one lock; here every change of a
 // weight is one atomic addition, and what a visit does to a weight is added once, at its end.
 //
-// Steps of different threads may be too long together; safeguard.hpp says what is done about it. One thread makes the
-// steps of the serial engine.
+// Steps of different threads may be too long together; safeguard.hpp says what is done about it. One thread
+// repeats itself to the bit.
 //
 // Searches read weights while others write them, so a score may mix older and newer ones; each weight is read whole.
 // Results differ from run to run. Their certificates, which recompute the weights from the duals, say how good they
