@@ -54,8 +54,8 @@ std::vector<DecisionTerms> DecisionDuals::terms(double share) const {
     const double cost = share * this->cost(r);
     const double ridge = hinge || cost == 0 ? 0 : 1 / (2 * cost);
     const double curvature = form_.weights.inputs.squared_norm(r) + ridge;
-    // An input without features bounds nothing: its duals go as far as they may.
-    const double inverse = curvature > 0 ? over_relaxation / curvature : std::numeric_limits<double>::max();
+    // An input without features, or with hardly any, bounds nothing: its duals go as far as they may.
+    const double inverse = std::min(over_relaxation / curvature, std::numeric_limits<double>::max());
     result.push_back({hinge || cost == 0 ? cost : std::numeric_limits<double>::infinity(), ridge, inverse});
   }
   return result;

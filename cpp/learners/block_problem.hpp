@@ -93,7 +93,7 @@ class BlockProblem : public DualLearner {
   // What is alike in all products of a block, if it can be solved by that.
   [[nodiscard]] std::optional<UniformProducts> uniform_products(std::size_t i) const {
     const auto products = task().uniform_products(i);
-    return products && products->own > products->shared ? products : std::nullopt;
+    return products && products->excess > 0 ? products : std::nullopt;
   }
   void set_slack(std::size_t i, double slack) {
     std::atomic_ref(accounts_[i].slack).store(slack, std::memory_order_relaxed);

@@ -292,15 +292,15 @@ Step sweep(const BlockTerms& terms, int most_sweeps, Visit& visit) {
 Step solve_exactly(const Task& task, std::size_t i, const BlockTerms& terms, double tolerance,
                    const UniformProducts* uniform, Visit& visit) {
   const std::size_t size = visit.block->size();
-  const double budget = terms.budget - visit.block->duals_elsewhere();
+  const double budget = std::max(terms.budget - visit.block->duals_elsewhere(), 0.0);
   fill_gradient(terms, visit);
   Step result{.residual = SimplexQp::residual(visit.duals, visit.gradient, budget)};
   result.as_a_whole = true;
   if (result.residual > tolerance) {
     if (uniform) {
-      result.gain =
-          visit.qp.solve_uniform(visit.duals, visit.gradient, budget, visit.caution.most * uniform->own + terms.ridge,
-                                 visit.caution.most * uniform->shared + terms.ridge);
+      result.gain = visit.qp.solve_uniform(visit.duals, visit.gradient, budget,
+                                           visit.caution.most * uniform->shared + terms.ridge,
+                                           visit.caution.most * uniform->excess);
     } else {
       visit.qp.reset(size);
       fill_products(task, i, visit, visit.qp.products());
@@ -331,7 +331,7 @@ Step sweep_as_published(const BlockTerms& terms, double tolerance, Visit& visit)
       const bool may_rise = visit.duals[j] < terms.budget && violation > tolerance;
       const bool may_fall = visit.duals[j] > 0 && violation < -tolerance;
       result.largest_violation = std::max(result.largest_violation, violation);
-      if (!(may_rise || may_fall) || !(curvature > 0)) continue;
+      if (!(may_rise || may_fall)) continue;
       const double step = std::clamp(violation / curvature, -visit.duals[j], std::max(terms.budget - sum, 0.0));
       if (step == 0) continue;
       coordinates.move(j, step);
