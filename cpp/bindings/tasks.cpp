@@ -57,7 +57,7 @@ struct OwnedCandidate {
   nb::bytes output;
   bool implicit;  // without indices and values, then
   OutputArray<std::uint32_t> indices;
-  OutputArray<float> values;
+  OutputArray<double> values;
 };
 
 // What a search for the most violated outputs brought.
@@ -115,7 +115,7 @@ Predictions predict(const Task& task, const InputArray<double>& weights, int thr
 
 OwnedCandidate owned(const Candidate& candidate) {
   std::vector<std::uint32_t> indices;
-  std::vector<float> values;
+  std::vector<double> values;
   for (const Entry& entry : candidate.difference) {
     indices.push_back(entry.index);
     values.push_back(entry.value);

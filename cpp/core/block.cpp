@@ -57,6 +57,13 @@ void merge_support(std::span<const WeightIndex> old, std::span<const Entry> diff
   plan.support.resize(static_cast<std::size_t>(next - plan.support.data()));
 }
 
+bool fits_single_precision(std::span<const Entry> difference) {
+  constexpr double largest = std::numeric_limits<float>::max();
+  return std::ranges::all_of(difference, [](const Entry& entry) {
+    return std::abs(entry.value) <= largest && static_cast<float>(entry.value) == entry.value;
+  });
+}
+
 }  // namespace
 
 Block::Sums Block::sums() const {
@@ -115,12 +122,12 @@ void Block::assemble(const Block& from, std::span<const std::uint32_t> rows, con
     header.entries = static_cast<std::uint32_t>(entries);
     header.support = static_cast<std::uint32_t>(plan.support.size());
     header.wide = plan.support.size() > narrow;
+    header.doubles = (!rows.empty() && from.header().doubles) || !fits_single_precision(difference);
   }
   make_room(header);
 
   const Layout layout = this->layout();
   auto* support = at<WeightIndex>(layout.support);
-  auto* values = at<float>(layout.values);
   auto* outputs = at<std::uint8_t>(layout.bytes);
   if (supported) std::ranges::copy(plan.support, support);
   std::uint32_t entry = 0;
@@ -134,15 +141,15 @@ void Block::assemble(const Block& from, std::span<const std::uint32_t> rows, con
     entry += row.entry_count;
     at<Row>(sizeof(Header))[place++] = row;
   };
-  with_positions([&](const auto* constant) {
-    auto* positions = const_cast<std::remove_const_t<std::remove_pointer_t<decltype(constant)>>*>(constant);
-    using Position = std::remove_pointer_t<decltype(positions)>;
+  with_entries([&]<class Position, class Value>(const Position* constant_positions, const Value* constant_values) {
+    auto* positions = const_cast<Position*>(constant_positions);
+    auto* values = const_cast<Value*>(constant_values);
     if (first) {
       std::size_t k = 0;
       for (std::size_t e = 0; e < difference.size() && supported; ++e) {
         while (support[k] != difference[e].index) ++k;
         positions[e] = static_cast<Position>(k);
-        values[e] = difference[e].value;
+        values[e] = static_cast<Value>(difference[e].value);
       }
       add({.loss = first->loss,
            .squared_norm = first->squared_norm,
@@ -154,10 +161,10 @@ void Block::assemble(const Block& from, std::span<const std::uint32_t> rows, con
     for (const std::uint32_t r : rows) {
       Row row = from.rows()[r];
       if (supported) {
-        std::copy_n(from.values() + row.first_entry, row.entry_count, values + entry);
-        from.with_positions([&](const auto* old) {
+        from.with_entries([&](const auto* old, const auto* old_values) {
           for (std::size_t k = 0; k < row.entry_count; ++k) {
             positions[entry + k] = static_cast<Position>(places[old[row.first_entry + k]]);
+            values[entry + k] = static_cast<Value>(old_values[row.first_entry + k]);
           }
         });
       } else {
@@ -324,7 +331,7 @@ Block Block::from_bytes(ByteView bytes, std::size_t dimension) {
   require(bytes.size() >= sizeof(Header));
   Header header;
   std::memcpy(&header, bytes.data(), sizeof header);
-  require(header.has_support <= 1 && header.has_products <= 1 && header.wide <= 1);
+  require(header.has_support <= 1 && header.has_products <= 1 && header.wide <= 1 && header.doubles <= 1);
   require(header.elsewhere >= 0 && std::isfinite(header.elsewhere));
   require(header.rows > 0 && header.rows <= bytes.size() / sizeof(Row));
   require(layout_of(header).end == bytes.size());

@@ -8,6 +8,10 @@
 // A block lies in one piece of memory: copying it is copying bytes, and a copy is a block like any other. It can be
 // lent to another thread, given back, and written as bytes. Duals change in place; other changes make a new piece.
 //
+// Values are kept in single precision where that changes none of them: those of indicators and counts are whole
+// numbers. Duals belong to the differences as they are, so rounded ones would make the dual objective that of another
+// problem.
+//
 // A block may do without its support and rows, or its products, to save memory. Outputs and duals are always there, and
 // the task rebuilds the rest from the outputs.
 #pragma once
@@ -68,13 +72,21 @@ class Block {
   [[nodiscard]] std::span<const WeightIndex> support() const {
     return {at<WeightIndex>(layout().support), has_support() ? header().support : 0};
   }
-  [[nodiscard]] const float* values() const { return at<float>(layout().values); }
   // Calls visit(positions), an array of 16 or, where the support is larger, 32 bits, one position for every value.
   template <class Visit>
   decltype(auto) with_positions(Visit visit) const {
     const std::size_t place = layout().positions;
     if (header().wide) return visit(at<std::uint32_t>(place));
     return visit(at<std::uint16_t>(place));
+  }
+  // Calls visit(positions, values), the values in single precision if it holds all of them to the last bit.
+  template <class Visit>
+  decltype(auto) with_entries(Visit visit) const {
+    return with_positions([&](const auto* positions) -> decltype(auto) {
+      const std::size_t place = layout().values;
+      if (header().doubles) return visit(positions, at<double>(place));
+      return visit(positions, at<float>(place));
+    });
   }
 
   // The products of all pairs of differences, row by row, if it has them.
@@ -148,14 +160,14 @@ class Block {
     std::uint32_t capacity = 0;  // of the piece
     std::uint8_t has_support = 0;
     std::uint8_t has_products = 0;
-    std::uint8_t wide = 0;  // positions have 32 bits
-    std::uint8_t unused = 0;
+    std::uint8_t wide = 0;     // positions have 32 bits
+    std::uint8_t doubles = 0;  // values have double precision
   };
   // Where the parts begin, in bytes.
   struct Layout {
     std::size_t products;
-    std::size_t support;
     std::size_t values;
+    std::size_t support;
     std::size_t positions;
     std::size_t bytes;
     std::size_t end;
@@ -167,9 +179,9 @@ class Block {
   [[nodiscard]] static Layout layout_of(const Header& header) {
     Layout result;
     result.products = sizeof(Header) + header.rows * sizeof(Row);
-    result.support = result.products + (header.has_products ? std::size_t{header.rows} * header.rows * 8 : 0);
-    result.values = result.support + header.support * sizeof(WeightIndex);
-    result.positions = result.values + header.entries * sizeof(float);
+    result.values = result.products + (header.has_products ? std::size_t{header.rows} * header.rows * 8 : 0);
+    result.support = result.values + std::size_t{header.entries} * (header.doubles ? 8 : 4);
+    result.positions = result.support + header.support * sizeof(WeightIndex);
     result.bytes = result.positions + std::size_t{header.entries} * (header.wide ? 4 : 2);
     result.end = result.bytes + header.bytes;
     return result;

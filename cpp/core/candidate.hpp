@@ -15,7 +15,7 @@ namespace marginloom {
 // One coordinate of phi(x, gold) - phi(x, y).
 struct Entry {
   WeightIndex index;
-  float value;
+  double value;
 };
 
 // Names an output within its example. Equal outputs have equal keys; 64 bits make a clash of two of the

@@ -45,7 +45,7 @@ inline void coalesce(std::vector<Entry>& entries, std::vector<Entry>& spare) {
     const WeightIndex index = entries[j].index;
     double sum = 0;
     for (; j < entries.size() && entries[j].index == index; ++j) sum += entries[j].value;
-    if (sum != 0) entries[kept++] = {index, static_cast<float>(sum)};
+    if (sum != 0) entries[kept++] = {index, sum};
   }
   entries.resize(kept);
 }

@@ -1,7 +1,6 @@
 #include "core/simplex_qp.hpp"
 
 #include <algorithm>
-#include <functional>
 
 namespace marginloom {
 namespace {
@@ -53,18 +52,27 @@ double solve_one(double& variable, double& gradient, double budget, double curva
 }
 
 // Blocks are small, most of them so small that calling a sorting function takes longer than sorting.
-void sort_falling(std::span<const double> values, std::span<double> sorted) {
+void sort_rising(std::span<const double> values, std::span<double> sorted) {
   constexpr std::size_t few = 8;
   if (values.size() > few) {
     std::ranges::copy(values, sorted.begin());
-    std::ranges::sort(sorted, std::greater());
+    std::ranges::sort(sorted);
     return;
   }
   for (std::size_t j = 0; j < values.size(); ++j) {
     std::size_t place = j;
-    for (; place > 0 && sorted[place - 1] < values[j]; --place) sorted[place] = sorted[place - 1];
+    for (; place > 0 && sorted[place - 1] > values[j]; --place) sorted[place] = sorted[place - 1];
     sorted[place] = values[j];
   }
+}
+
+// Where b = gradient + H a is largest, found without what all have in common.
+std::size_t place_of_largest(std::span<const double> variables, std::span<const double> gradient, double excess) {
+  std::size_t first = 0;
+  for (std::size_t j = 1; j < gradient.size(); ++j) {
+    if (gradient[j] - gradient[first] > excess * (variables[first] - variables[j])) first = j;
+  }
+  return first;
 }
 
 }  // namespace
@@ -78,35 +86,39 @@ double SimplexQp::residual(std::span<const double> variables, std::span<const do
   return most_violating(variables, gradient, what_is_left(variables, budget)).residual;
 }
 
-double SimplexQp::solve_uniform(std::span<double> variables, std::span<double> gradient, double budget, double own,
-                                double shared) {
+double SimplexQp::solve_uniform(std::span<double> variables, std::span<double> gradient, double budget, double shared,
+                                double excess) {
   const std::size_t size = variables.size();
-  if (size == 1) return solve_one(variables[0], gradient[0], budget, own);
-  const double d = own - shared;
-  double sum = 0;
-  for (const double value : variables) sum += value;
-  linear_.resize(size);
+  if (size == 1) return solve_one(variables[0], gradient[0], budget, shared + excess);
+  behind_.resize(size);
   sorted_.resize(size);
-  for (std::size_t j = 0; j < size; ++j) linear_[j] = gradient[j] + d * variables[j] + shared * sum;
-  sort_falling(linear_, sorted_);
+  const std::size_t first = place_of_largest(variables, gradient, excess);
+  double sum = 0;
+  for (std::size_t j = 0; j < size; ++j) {
+    sum += variables[j];
+    behind_[j] = std::max((gradient[first] - gradient[j]) / excess + (variables[first] - variables[j]), 0.0);
+  }
+  sort_rising(behind_, sorted_);
+  const double largest = gradient[first] + excess * variables[first] + shared * sum;  // of b
   double total = 0;
-  double threshold = 0;
-  for (std::size_t r = 0; r < size && sorted_[r] > threshold; ++r) {
+  double most = 0;  // of a
+  for (std::size_t r = 0; r < size && (r == 0 || sorted_[r] < most); ++r) {
     total += sorted_[r];
     const auto count = static_cast<double>(r + 1);
-    threshold = std::max(shared * total / (d + count * shared), (total - d * budget) / count);
+    most = std::min((largest + shared * total) / (excess + count * shared), (budget + total) / count);
   }
+  double after = 0;  // the sum
+  for (double& value : behind_) after += value = std::max(most - value, 0.0);
+  const double share = after > budget ? budget / after : 1;  // rounding must not exceed the budget
+  double change = -sum;
+  for (double& value : behind_) change += value *= share;
   double gain = 0;
-  double change = 0;  // of the sum
   for (std::size_t j = 0; j < size; ++j) {
-    linear_[j] = std::max((linear_[j] - threshold) / d, 0.0) - variables[j];  // the step
-    change += linear_[j];
-  }
-  for (std::size_t j = 0; j < size; ++j) {
-    const double after = gradient[j] - d * linear_[j] - shared * change;
-    gain += linear_[j] * (gradient[j] + after) / 2;
-    gradient[j] = after;
-    variables[j] = std::max(variables[j] + linear_[j], 0.0);
+    const double step = behind_[j] - variables[j];
+    const double left = gradient[j] - excess * step - shared * change;
+    gain += step * (gradient[j] + left) / 2;
+    gradient[j] = left;
+    variables[j] = behind_[j];
   }
   return std::max(gain, 0.0);
 }

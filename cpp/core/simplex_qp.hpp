@@ -8,9 +8,11 @@
 // those whose partner is the slack. At the maximum no pair is left: all positive variables have the same gradient,
 // which no other exceeds.
 //
-// If H = own on the diagonal and shared elsewhere, the maximum has a closed form. With d = own - shared, s = sum a and
-// t = shared s plus the price of the budget, a_j = max(0, (b_j - t) / d). Over the r largest b_j, whose sum is B:
-// t = max(shared B / (d + r shared), (B - d budget) / r), and r is right when the next b_j is not above t.
+// If H = shared everywhere, and `excess` more on the diagonal, the maximum has a closed form. With s = sum a and t =
+// shared s plus the price of the budget, a_j = max(0, (b_j - t) / excess). The largest of them belongs to the largest
+// b, say b_1, and the others are behind it by c_j = (b_1 - b_j) / excess: a_j = max(0, a_1 - c_j). Over the r smallest
+// c_j, whose sum is c: a_1 = min((b_1 + shared c) / (excess + r shared), (budget + c) / r), and r is right when the
+// next c_j is not below a_1. However little the excess is, none of this is a small difference of large numbers.
 #pragma once
 
 #include <cstddef>
@@ -40,9 +42,9 @@ class SimplexQp {
   Outcome solve(std::span<double> variables, std::span<double> gradient, double budget, double tolerance,
                 std::size_t most_steps) const;
 
-  // The same for the H of uniform products, to the maximum itself; needs no reset().
-  double solve_uniform(std::span<double> variables, std::span<double> gradient, double budget, double own,
-                       double shared);
+  // The same for the H of uniform products, to the maximum itself; needs no reset(). The excess must be above 0.
+  double solve_uniform(std::span<double> variables, std::span<double> gradient, double budget, double shared,
+                       double excess);
 
   // The residual alone, which needs no H.
   [[nodiscard]] static double residual(std::span<const double> variables, std::span<const double> gradient,
@@ -51,7 +53,7 @@ class SimplexQp {
  private:
   std::size_t size_ = 0;
   std::vector<double> products_;
-  std::vector<double> linear_;  // b
+  std::vector<double> behind_;  // c
   std::vector<double> sorted_;
 };
 

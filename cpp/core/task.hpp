@@ -53,11 +53,11 @@ struct FindOptions {
   bool in_motion = false;
 };
 
-// Products d.d' of the differences of one example where they are all alike: `own` of one with itself, `shared` of any
-// two. The quadratic programme of such a block has a solution in closed form.
+// Products d.d' of the differences of one example where they are all alike: `shared` of any two, and `excess` more of
+// one with itself. The quadratic programme of such a block has a solution in closed form.
 struct UniformProducts {
-  double own = 0;
   double shared = 0;
+  double excess = 0;
 };
 
 class Task {

@@ -54,8 +54,8 @@ std::vector<DecisionTerms> DecisionDuals::terms(double share) const {
     const double cost = share * this->cost(r);
     const double ridge = hinge || cost == 0 ? 0 : 1 / (2 * cost);
     const double curvature = form_.weights.inputs.squared_norm(r) + ridge;
-    // An input without features bounds nothing: its duals go as far as they may.
-    const double inverse = curvature > 0 ? over_relaxation / curvature : std::numeric_limits<double>::max();
+    // An input without features, or with hardly any, bounds nothing: its duals go as far as they may.
+    const double inverse = std::min(over_relaxation / curvature, std::numeric_limits<double>::max());
     result.push_back({hinge || cost == 0 ? cost : std::numeric_limits<double>::infinity(), ridge, inverse});
   }
   return result;
@@ -168,7 +168,8 @@ void DecisionDuals::take_chains(const StateArrays& state) {
   }
 }
 
-// Into the bounds, which may have been others where the state was made: another C, other right decisions.
+// Into the bounds, which may have been others where the state was made: another C, other right decisions. A row that
+// does not count has none.
 void DecisionDuals::clip() {
   for (std::size_t g = 0; g < groups(); ++g) {
     for (std::size_t r = 0; r < rows(); ++r) {
@@ -177,11 +178,7 @@ void DecisionDuals::clip() {
         const bool yes = ((right(g, r) >> c) & 1) != 0;
         const bool used = g * group_size + c < form_.weights.columns;
         double& dual = of(g, r)[c];
-        if (dual != 0 && cost(r) == 0) {
-          const std::string example = std::to_string(r * form_.examples_per_row);
-          throw std::invalid_argument("example " + example + " has duals in the state but a weight of 0 here");
-        }
-        dual = used ? std::clamp(dual, yes ? 0.0 : -budget, yes ? budget : 0.0) : 0.0;
+        dual = used && cost(r) > 0 ? std::clamp(dual, yes ? 0.0 : -budget, yes ? budget : 0.0) : 0.0;
       }
     }
   }

@@ -151,11 +151,12 @@ bool BlockProblem::import_blocks(const StateArrays& state) {
   bool as_saved = blocks.active() == state_array<std::uint64_t>(state, "dual_examples").size();
   for (std::size_t i = 0; i < sums.size(); ++i) {
     sums[i] = blocks[i].sums();
-    if (sums[i].duals > 0 && !(cost(i) > 0)) {
-      throw std::invalid_argument("example " + std::to_string(i) + " has duals in the state but a weight of 0 here");
-    }
-    if (loss() == Loss::hinge &&
-        sums[i].duals > cost(i) * (1 + 1e-9)) {  // of a larger C: the same ray, as far as allowed
+    if (cost(i) == 0 && !blocks[i].empty()) {
+      blocks.keep_first(i, 0);
+      sums[i] = {};
+      as_saved = false;
+    } else if (loss() == Loss::hinge &&
+               sums[i].duals > cost(i) * (1 + 1e-9)) {  // of a larger C: the same ray, as far as allowed
       for (Block::Row& row : blocks[i].rows()) row.dual *= cost(i) / sums[i].duals;
       sums[i] = blocks[i].sums();
       as_saved = false;

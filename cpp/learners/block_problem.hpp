@@ -78,7 +78,7 @@ class BlockProblem : public DualLearner {
   // Takes over what was done to the duals of example i, given the largest violation among its candidates.
   void refresh(std::size_t i, double largest_violation);
   // False if the duals are not those of the state: beyond the bounds that the costs set here they are scaled down, and
-  // those of outputs that the task does not allow are dropped.
+  // those of outputs that the task does not allow, or of examples that do not count here, are dropped.
   bool import_blocks(const StateArrays& state);
   void prefetch_example(std::size_t i) const override {
     DualLearner::prefetch_example(i);
@@ -93,7 +93,7 @@ class BlockProblem : public DualLearner {
   // What is alike in all products of a block, if it can be solved by that.
   [[nodiscard]] std::optional<UniformProducts> uniform_products(std::size_t i) const {
     const auto products = task().uniform_products(i);
-    return products && products->own > products->shared ? products : std::nullopt;
+    return products && products->excess > 0 ? products : std::nullopt;
   }
   void set_slack(std::size_t i, double slack) {
     std::atomic_ref(accounts_[i].slack).store(slack, std::memory_order_relaxed);

@@ -13,8 +13,7 @@ namespace {
 // w += sum of dual * difference of a block that has its rows, for these positions of its support.
 void add_rows(const Block& block, std::size_t first, std::size_t last, std::span<double> w) {
   const auto support = block.support();
-  const float* values = block.values();
-  block.with_positions([&](const auto* positions) {
+  block.with_entries([&](const auto* positions, const auto* values) {
     for (const Block::Row& row : block.rows()) {
       const auto* const end = positions + row.first_entry + row.entry_count;
       const auto* place = positions + row.first_entry;

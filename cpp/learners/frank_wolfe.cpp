@@ -283,10 +283,10 @@ std::vector<MergedRow> FrankWolfe::rows_of_duals() {
     blocks().open(i, visit);
     const Block& block = *visit.block;
     std::vector<double> sums(block.support().size());
-    block.with_positions([&](const auto* positions) {
+    block.with_entries([&](const auto* positions, const auto* values) {
       for (const Block::Row& row : block.rows()) {
         for (std::size_t k = row.first_entry; k < row.first_entry + row.entry_count; ++k) {
-          sums[positions[k]] += row.dual * block.values()[k];
+          sums[positions[k]] += row.dual * values[k];
         }
       }
     });

@@ -78,7 +78,7 @@ double Newton::evaluate(const Group& group, Point& point, Visit& visit) {
     violations[j] = row.loss - visit.dot(row);
     visit.gradient[j] = violations[j] - ridge;
   }
-  visit.qp.solve_uniform(duals, visit.gradient, terms.budget, terms.ridge + 1 / reach, terms.ridge);
+  visit.qp.solve_uniform(duals, visit.gradient, terms.budget, terms.ridge, 1 / reach);
   const double sum = sum_of(duals);
   double value = -terms.ridge * sum * sum / 2;
   for (std::size_t j = 0; j < count; ++j) {

@@ -8,8 +8,8 @@ namespace marginloom {
 namespace {
 
 // Four sums at a time, so that an addition need not wait for the one before.
-template <class Position>
-double dot_row(const Position* positions, const float* values, std::size_t count, const double* coordinates) {
+template <class Position, class Value>
+double dot_row(const Position* positions, const Value* values, std::size_t count, const double* coordinates) {
   double sums[4] = {};
   const std::size_t whole = count & ~std::size_t{3};
   for (std::size_t k = 0; k < whole; k += 4) {
@@ -19,17 +19,17 @@ double dot_row(const Position* positions, const float* values, std::size_t count
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-template <class Position>
-void add_row(const Position* positions, const float* values, std::size_t count, double step, double* coordinates) {
+template <class Position, class Value>
+void add_row(const Position* positions, const Value* values, std::size_t count, double step, double* coordinates) {
   for (std::size_t k = 0; k < count; ++k) coordinates[positions[k]] += step * values[k];
 }
 
 // Coordinates that are the weights of the support. Under caution steps move them further than the weights themselves.
-template <class Position>
+template <class Position, class Value>
 struct SupportCoordinates {
   const Block::Row* rows;
   const Position* positions;
-  const float* values;
+  const Value* values;
   double* weights;
   const double* factors;  // or null
 
@@ -71,13 +71,13 @@ template <class Rule>
 Step on_coordinates(Visit& visit, Rule rule) {
   const Block& block = *visit.block;
   const Block::Row* const rows = block.rows().data();
-  double* const values = visit.values.data();
+  double* const gathered = visit.values.data();
   if (!block.has_support()) {
-    return rule(ScoreCoordinates{rows, block.products().data(), block.size(), values, visit.caution.most});
+    return rule(ScoreCoordinates{rows, block.products().data(), block.size(), gathered, visit.caution.most});
   }
   const double* const factors = visit.factors.empty() ? nullptr : visit.factors.data();
-  return block.with_positions([&]<class Position>(const Position* positions) {
-    return rule(SupportCoordinates<Position>{rows, positions, block.values(), values, factors});
+  return block.with_entries([&]<class Position, class Value>(const Position* positions, const Value* values) {
+    return rule(SupportCoordinates<Position, Value>{rows, positions, values, gathered, factors});
   });
 }
 
@@ -122,11 +122,11 @@ void note_steps(Visit& visit, Step& step) {
 void sum_steps(const Visit& visit, std::span<double> sums) {
   const Block& block = *visit.block;
   const auto rows = block.rows();
-  block.with_positions([&](const auto* positions) {
+  block.with_entries([&](const auto* positions, const auto* values) {
     for (std::size_t j = 0; j < rows.size(); ++j) {
       const std::size_t first = rows[j].first_entry;
       if (visit.steps[j] == 0) continue;
-      add_row(positions + first, block.values() + first, rows[j].entry_count, visit.steps[j], sums.data());
+      add_row(positions + first, values + first, rows[j].entry_count, visit.steps[j], sums.data());
     }
   });
 }
@@ -137,15 +137,15 @@ void multiply_row(const Block& block, std::size_t j, const double* factors, std:
                   std::span<double> products) {
   const auto rows = block.rows();
   const std::size_t size = rows.size();
-  block.with_positions([&]<class Position>(const Position* positions) {
-    const SupportCoordinates<Position> coordinates{rows.data(), positions, block.values(), spread.data(), factors};
+  block.with_entries([&]<class Position, class Value>(const Position* positions, const Value* values) {
+    const SupportCoordinates<Position, Value> coordinates{rows.data(), positions, values, spread.data(), factors};
     products[j * size + j] = coordinates.squared_norm(j);
     if (j + 1 == size) return;
     coordinates.move(j, 1);
     for (std::size_t k = j + 1; k < size; ++k) {
       double sum = 0;
       const std::size_t end = std::size_t{rows[k].first_entry} + rows[k].entry_count;
-      for (std::size_t e = rows[k].first_entry; e < end; ++e) sum += spread[positions[e]] * block.values()[e];
+      for (std::size_t e = rows[k].first_entry; e < end; ++e) sum += spread[positions[e]] * values[e];
       products[j * size + k] = products[k * size + j] = sum;
     }
     const Position* const row = positions + rows[j].first_entry;
@@ -178,8 +178,8 @@ void fill_gradient(const BlockTerms& terms, Visit& visit) {
 
 double Visit::dot(const Block::Row& row) const {
   if (!block->has_support()) return values[static_cast<std::size_t>(&row - block->rows().data())];
-  return block->with_positions([&](const auto* positions) {
-    return dot_row(positions + row.first_entry, block->values() + row.first_entry, row.entry_count, values.data());
+  return block->with_entries([&](const auto* positions, const auto* row_values) {
+    return dot_row(positions + row.first_entry, row_values + row.first_entry, row.entry_count, values.data());
   });
 }
 
@@ -292,15 +292,15 @@ Step sweep(const BlockTerms& terms, int most_sweeps, Visit& visit) {
 Step solve_exactly(const Task& task, std::size_t i, const BlockTerms& terms, double tolerance,
                    const UniformProducts* uniform, Visit& visit) {
   const std::size_t size = visit.block->size();
-  const double budget = terms.budget - visit.block->duals_elsewhere();
+  const double budget = std::max(terms.budget - visit.block->duals_elsewhere(), 0.0);
   fill_gradient(terms, visit);
   Step result{.residual = SimplexQp::residual(visit.duals, visit.gradient, budget)};
   result.as_a_whole = true;
   if (result.residual > tolerance) {
     if (uniform) {
-      result.gain =
-          visit.qp.solve_uniform(visit.duals, visit.gradient, budget, visit.caution.most * uniform->own + terms.ridge,
-                                 visit.caution.most * uniform->shared + terms.ridge);
+      result.gain = visit.qp.solve_uniform(visit.duals, visit.gradient, budget,
+                                           visit.caution.most * uniform->shared + terms.ridge,
+                                           visit.caution.most * uniform->excess);
     } else {
       visit.qp.reset(size);
       fill_products(task, i, visit, visit.qp.products());
@@ -331,7 +331,7 @@ Step sweep_as_published(const BlockTerms& terms, double tolerance, Visit& visit)
       const bool may_rise = visit.duals[j] < terms.budget && violation > tolerance;
       const bool may_fall = visit.duals[j] > 0 && violation < -tolerance;
       result.largest_violation = std::max(result.largest_violation, violation);
-      if (!(may_rise || may_fall) || !(curvature > 0)) continue;
+      if (!(may_rise || may_fall)) continue;
       const double step = std::clamp(violation / curvature, -visit.duals[j], std::max(terms.budget - sum, 0.0));
       if (step == 0) continue;
       coordinates.move(j, step);

@@ -145,7 +145,7 @@ class Candidate:
     output: Final[builtins.bytes]
     implicit: Final[bool]
     indices: Final[UInt32]
-    values: Final[Float32]
+    values: Final[Float64]
 
 class Found:
     bound: Final[float]

@@ -2,14 +2,14 @@
 
 
 class MarginloomError(Exception):
-    """Base of every error that marginloom raises about its input."""
+    """Base of every error that marginloom raises."""
 
 
 class InputError(MarginloomError, ValueError):
     """An argument, a file or a data set is not what it has to be."""
 
 
-class CertificateError(RuntimeError):
+class CertificateError(MarginloomError, RuntimeError):
     """A certificate contradicts itself: a mistake of marginloom's own, never of its input."""
 
 

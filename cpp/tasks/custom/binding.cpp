@@ -37,9 +37,7 @@ void append_difference(const CustomTask::Vector& left, const CustomTask::Vector&
     const bool take_b = a == left.end() || (b != right.end() && b->index <= a->index);
     const WeightIndex index = take_a ? a->index : b->index;
     const double value = (take_a ? a++->value : 0.0) - (take_b ? b++->value : 0.0);
-    const auto rounded = static_cast<float>(value);
-    if (!std::isfinite(rounded)) throw std::invalid_argument("features are beyond the range of numbers");
-    if (rounded != 0) entries.push_back({index, rounded});
+    if (value != 0) entries.push_back({index, value});
   }
 }
 
@@ -141,9 +139,7 @@ CustomTask::Found CustomTask::build(std::size_t i, ByteView output, double loss,
   const Vector& gold = gold_features(i);
   read_vector(indices, values, buffers.features);
   append_difference(gold, buffers.features, result.difference);
-  for (const Entry& entry : result.difference) {
-    result.squared_norm += static_cast<double>(entry.value) * entry.value;
-  }
+  for (const Entry& entry : result.difference) result.squared_norm += entry.value * entry.value;
   return result;
 }
 

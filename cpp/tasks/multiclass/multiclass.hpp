@@ -44,7 +44,7 @@ class MulticlassTask final : public ScoredTask {
                 std::span<double> result) const override;
   std::optional<UniformProducts> uniform_products(std::size_t i) const override {
     const double norm = inputs_.squared_norm(i);
-    return UniformProducts{.own = 2 * norm, .shared = norm};
+    return UniformProducts{.shared = norm, .excess = norm};
   }
 
   std::size_t score_count() const override { return stride_; }

@@ -336,12 +336,10 @@ void ParseTask::emit(std::size_t i, Buffers& buffers, CandidateSink& sink) const
   result.key = output_key(buffers.output);
   buffers.difference.clear();
   visit_difference(i, buffers, [&](std::size_t k, double value) {
-    buffers.difference.push_back({static_cast<WeightIndex>(k), static_cast<float>(value)});
+    buffers.difference.push_back({static_cast<WeightIndex>(k), value});
   });
   coalesce(buffers.difference, buffers.spare);
-  for (const Entry& entry : buffers.difference) {
-    result.squared_norm += static_cast<double>(entry.value) * entry.value;
-  }
+  for (const Entry& entry : buffers.difference) result.squared_norm += entry.value * entry.value;
   result.difference = buffers.difference;
   sink.accept(result);
 }

@@ -295,13 +295,9 @@ void SequenceTask::emit(std::size_t i, Buffers& buffers, CandidateSink& sink) co
     });
   } else {
     buffers.difference.clear();
-    visit_difference(i, buffers.output, [&](WeightIndex k, double value) {
-      buffers.difference.push_back({k, static_cast<float>(value)});
-    });
+    visit_difference(i, buffers.output, [&](WeightIndex k, double value) { buffers.difference.push_back({k, value}); });
     coalesce(buffers.difference, buffers.spare);
-    for (const Entry& entry : buffers.difference) {
-      result.squared_norm += static_cast<double>(entry.value) * entry.value;
-    }
+    for (const Entry& entry : buffers.difference) result.squared_norm += entry.value * entry.value;
     result.difference = buffers.difference;
   }
   sink.accept(result);
@@ -388,7 +384,7 @@ void SequenceTask::products(std::size_t i, ByteView output, std::span<const Byte
     rest.clear();
     visit_parts(
         i, of, [](std::size_t, std::size_t, std::size_t) {},
-        [&](WeightIndex k, double value) { rest.push_back({k, static_cast<float>(value)}); });
+        [&](WeightIndex k, double value) { rest.push_back({k, value}); });
     coalesce(rest, buffers.spare);
   };
   note_rest(output, buffers.difference);

@@ -9,7 +9,7 @@ from marginloom.tasks.base.task import Task
 from marginloom.training.objective import relative_gap
 from marginloom.training.trace import Row
 
-#: How far below 0 a relative gap can be by rounding: differences of features are kept in single precision.
+#: How far below 0 a relative gap can be by rounding: weights are sums of many terms, which may nearly cancel out.
 ROUNDING = 1e-6
 
 

@@ -45,17 +45,19 @@ struct Owned {
 double product(const Owned& a, const Owned& b) {
   double sum = 0;
   for (const Entry& x : a.entries) {
-    for (const Entry& y : b.entries) sum += x.index == y.index ? double{x.value} * y.value : 0.0;
+    for (const Entry& y : b.entries) sum += x.index == y.index ? x.value * y.value : 0.0;
   }
   return sum;
 }
 
 // The identity is in the output's first byte; sizes vary, and some candidates share all, some or none of their weights.
+// Single precision does not hold the values of every third.
 Owned make_candidate(std::uint8_t identity, Random& random) {
   Owned result;
   result.output.assign(1 + random.below(5), identity);
+  const double little = identity % 3 == 0 ? 0x1p-40 : 0;
   for (std::size_t index = random.below(6); index < 40; index += 1 + random.below(20)) {
-    result.entries.push_back({static_cast<WeightIndex>(index), static_cast<float>(random.below(100))});
+    result.entries.push_back({static_cast<WeightIndex>(index), static_cast<double>(random.below(100)) + little});
   }
   if (random.below(8) == 0) result.entries.clear();
   result.loss = static_cast<double>(random.below(50));
@@ -86,10 +88,10 @@ struct Model {
 
 std::vector<Entry> entries_of(const Block& block, const Block::Row& row) {
   std::vector<Entry> result;
-  block.with_positions([&](const auto* positions) {
+  block.with_entries([&](const auto* positions, const auto* values) {
     for (std::size_t k = row.first_entry; k < row.first_entry + row.entry_count; ++k) {
       CHECK(positions[k] < block.support().size());
-      result.push_back({block.support()[positions[k]], block.values()[k]});
+      result.push_back({block.support()[positions[k]], values[k]});
     }
   });
   return result;
@@ -183,7 +185,7 @@ Block small_block() {
   Model model;
   for (std::uint8_t identity = 0; identity < 3; ++identity) {
     Owned candidate = make_candidate(identity, random);
-    candidate.entries = {{WeightIndex{identity}, 2.0F}, {7, 3.0F}};
+    candidate.entries = {{WeightIndex{identity}, 2}, {7, 3}};
     block.put_first(candidate.view(), {.support = true, .products = true}, model.products_with(candidate));
     model.put_first(candidate, {.support = true, .products = true});
     block.rows()[0].dual = model.rows[0].dual = 1;
@@ -197,7 +199,7 @@ Owned long_candidate(std::uint8_t identity, std::size_t first, std::size_t step,
   Owned result;
   result.output = {identity};
   for (std::size_t k = 0; k < count; ++k) {
-    result.entries.push_back({static_cast<WeightIndex>(first + step * k), static_cast<float>(k % 1000)});
+    result.entries.push_back({static_cast<WeightIndex>(first + step * k), static_cast<double>(k % 1000)});
   }
   return result;
 }
@@ -281,6 +283,32 @@ TEST("block: a copy of some rows knows the duals that are elsewhere, and passes 
   none.copy(part, {}, {.support = true});
   CHECK(none.empty() && none.duals_elsewhere() == 3);
   CHECK(Block::from_bytes(part.as_bytes(), dimension).duals_elsewhere() == 2);
+}
+
+TEST("block: values take as many bytes as they need to keep every bit") {
+  const auto size_of_values = [](const Block& block) {
+    return block.with_entries([](const auto*, const auto* values) { return sizeof *values; });
+  };
+  for (const double value : {0.1, 1e6 + 0.1, 1e-46, 1e300, -0x1.fffffffffffffp+0, 0x1p-126 + 0x1p-150}) {
+    Block block;
+    Model model;
+    Owned counts;
+    counts.output = {1};
+    counts.entries = {{3, -2}, {4, 0.375}, {9, 0x1p-149}, {11, 0x1.fffffep+127}};
+    Owned reals = counts;
+    reals.output = {2};
+    reals.entries[1].value = value;
+    block.put_first(counts.view(), {.support = true});
+    model.put_first(counts, {.support = true});
+    check_equal(block, model);
+    CHECK(size_of_values(block) == sizeof(float));
+    block.put_first(reals.view(), {.support = true});
+    model.put_first(reals, {.support = true});
+    check_equal(block, model);
+    CHECK(size_of_values(block) == sizeof(double));
+    Block read = Block::from_bytes(block.as_bytes(), dimension);
+    check_equal(read, model);
+  }
 }
 
 TEST("block: positions beyond 16 bits, and back") {

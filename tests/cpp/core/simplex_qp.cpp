@@ -150,10 +150,10 @@ TEST("simplex qp: the closed form for uniform products is the maximum that steps
   for (int repeat = 0; repeat < 300; ++repeat) {
     const std::size_t size = 1 + random.below(12);
     const double shared = 0.1 + std::abs(problems::eighths(random));
-    const double own = shared + 0.1 + std::abs(problems::eighths(random));
+    const double excess = 0.1 + std::abs(problems::eighths(random));
     Programme programme{size, problems::random_vector(size, random, problems::eighths),
                         std::vector<double>(size * size, shared)};
-    for (std::size_t j = 0; j < size; ++j) programme.matrix[j * size + j] = own;
+    for (std::size_t j = 0; j < size; ++j) programme.matrix[j * size + j] += excess;
     const double budget = random.below(3) == 0 ? SimplexQp::no_budget : 0.05 + random.below(8) / 8.0;
     // From a feasible point, as a block has it.
     std::vector<double> start(size);
@@ -164,7 +164,7 @@ TEST("simplex qp: the closed form for uniform products is the maximum that steps
     std::vector<double> solved = start;
     gradient = programme.gradient(solved);
     SimplexQp qp;
-    const double gain = qp.solve_uniform(solved, gradient, budget, own, shared);
+    const double gain = qp.solve_uniform(solved, gradient, budget, shared, excess);
     CHECK_NEAR(programme.value(solved), programme.value(stepped), 1e-9);
     CHECK_NEAR(gain, programme.value(solved) - programme.value(start), 1e-9);
     CHECK(SimplexQp::residual(solved, gradient, budget) < 1e-9);
@@ -176,5 +176,44 @@ TEST("simplex qp: the closed form for uniform products is the maximum that steps
       sum += solved[j];
     }
     CHECK(sum <= budget * (1 + 1e-12));
+  }
+}
+
+// For the hinge with inputs of hardly any length, `shared` is as small as the excess; for the squared hinge it is 5.
+TEST("simplex qp: the closed form is feasible and the maximum however little excess there is") {
+  Random random(12);
+  for (const double excess : {1e-2, 1e-6, 1e-12, 1e-15, 1e-16, 1e-17, 1e-24, 1e-80, 1e-200, 1e-300, 1e-320}) {
+    for (const double shared : {excess, 5.0}) {
+      for (int repeat = 0; repeat < 40; ++repeat) {
+        const std::size_t size = 2 + random.below(11);
+        const double budget = shared == excess ? 0.1 : SimplexQp::no_budget;
+        Programme programme{size, std::vector<double>(size), std::vector<double>(size * size, shared)};
+        for (double& loss : programme.linear) loss = 1 + 0.5 * random.below(2);
+        for (std::size_t j = 0; j < size; ++j) programme.matrix[j * size + j] += excess;
+        std::vector<double> solved(size, 0.0);
+        SimplexQp qp;
+        double gain = 0;
+        for (int visit = 0; visit < 5; ++visit) {  // rounding must not add up either
+          std::vector<double> gradient = programme.gradient(solved);
+          gain += qp.solve_uniform(solved, gradient, budget, shared, excess);
+        }
+        double sum = 0;
+        double largest = 0;
+        for (const double value : solved) {
+          CHECK(value >= 0);
+          sum += value;
+        }
+        for (const double loss : programme.linear) largest = std::max(largest, loss);
+        CHECK(sum <= budget * (1 + 1e-15));
+        CHECK_NEAR(gain, programme.value(solved), 1e-12);
+        std::vector<double> steps(size, 0.0);
+        std::vector<double> gradient = programme.gradient(steps);
+        (void)programme.qp().solve(steps, gradient, budget, 1e-13, 100'000);
+        CHECK_NEAR(programme.value(solved), programme.value(steps), 1e-12);
+        // Nothing else counts any more: as much of the largest losses as there may be.
+        if (excess < 1e-14 && shared == excess) CHECK_NEAR(programme.value(solved), largest * budget, 1e-12);
+        if (excess < 1e-14 && shared == 5) CHECK_NEAR(programme.value(solved), largest * largest / 10, 1e-12);
+      }
+    }
   }
 }

@@ -164,13 +164,13 @@ TEST("serial_dual: weights that the duals contradict are not taken from a state"
 namespace {
 
 // The state must be refused after `damage`, and the engine must stay as it was.
-void check_refused(const char* text, const std::function<void(StateArrays&)>& damage, double cost = 0.02) {
+void check_refused(const char* text, const std::function<void(StateArrays&)>& damage) {
   const Problem problem = training_problem(45, 12, Kind::indicators);
   SerialDual source = make_engine(problem, 3);
   run_passes(source, 2);
   StateArrays state = source.export_state();
-  SerialDual target = make_engine(problem, 4, cost);
-  if (cost > 0) run_passes(target, 1);
+  SerialDual target = make_engine(problem, 4);
+  run_passes(target, 1);
   const StateArrays before = target.export_state();
   damage(state);
   CHECK_THROWS(std::invalid_argument, target.import_state(state), text);
@@ -224,8 +224,15 @@ TEST("serial_dual: a broken state is refused and changes nothing") {
   check_refused("random", [](auto& s) { s["random"] = std::vector<std::uint64_t>{1, 2}; });
 }
 
-TEST("serial_dual: duals of an example that has no cost are refused and change nothing") {
-  check_refused("weight of 0", [](StateArrays&) {}, 0);
+TEST("serial_dual: duals of examples that have no cost are dropped") {
+  const Problem problem = training_problem(45, 12, Kind::indicators);
+  SerialDual source = make_engine(problem, 3);
+  run_passes(source, 2);
+  SerialDual target = make_engine(problem, 4, 0);
+  target.import_state(source.export_state());
+  StateArrays state = target.export_state();
+  CHECK(array<double>(state, "duals").empty());
+  CHECK(std::ranges::all_of(array<double>(state, "weights"), [](double weight) { return weight == 0; }));
 }
 
 TEST("serial_dual: a stop request ends a pass and a certificate, and says so") {

@@ -255,10 +255,14 @@ def test_warm_start_on_other_sentences_is_an_error():
         tagger.fit(OTHER_WORDS, OTHER_TAGS)
 
 
-def test_warm_start_with_an_example_dropped_is_an_error():
-    tagger = words_tagger(warm_start=True).fit(WORDS, TAGS)
-    with pytest.raises(InputError, match="weight of 0"):
-        tagger.fit(WORDS, TAGS, sample_weight=[0, *[1] * (len(WORDS) - 1)])
+def test_warm_start_with_examples_dropped_ends_at_the_optimum_of_the_others():
+    weights = [0, 0, *[1] * (len(WORDS) - 2)]
+    tagger = words_tagger(warm_start=True, tol=1e-4, max_iter=1000).fit(WORDS, TAGS)
+    tagger.fit(WORDS, TAGS, sample_weight=weights)
+    cold = words_tagger(tol=1e-4, max_iter=1000).fit(WORDS, TAGS, sample_weight=weights)
+    assert tagger.certificate_.gap <= 1e-4
+    assert tagger.certificate_.dual <= cold.certificate_.primal
+    assert tagger.certificate_.primal == pytest.approx(cold.certificate_.primal, rel=2e-4)
 
 
 def test_loaded_estimator_continues_where_the_saved_one_is(fitted, tmp_path):

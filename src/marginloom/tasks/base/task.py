@@ -89,7 +89,9 @@ class Task(ABC):
 
     def contradiction(self, bounds: str) -> Exception:
         """Return the error for a dual above the primal, which no rounding explains."""
-        return CertificateError(f"the certificate has {bounds}, so one of them is wrong")
+        return CertificateError(
+            f"the certificate has {bounds}, so one of them is wrong: this is a bug, please report it"
+        )
 
     def example_weights(self, sample_weight: ArrayLike | None) -> ArrayLike | None:
         """Return the weights of the native task's examples, given those of what users see as examples."""

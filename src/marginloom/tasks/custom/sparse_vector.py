@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from marginloom.errors import InputError
 
-_LARGEST = 1e30  # sums and differences of such values stay within single precision
+_LARGEST = 1e30  # products of such values, and long sums of these, stay within double precision
 
 SparseVector = tuple[NDArray[np.int64], NDArray[np.float64]]
 

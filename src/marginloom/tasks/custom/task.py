@@ -98,7 +98,7 @@ class CustomTask(Task):
         """Return the joint feature vector phi(x, y).
 
         A dict of index and value, a pair (indices, values), a scipy sparse row or a dense array of one dimension.
-        Repeated indices add up. Training keeps differences of such vectors in single precision.
+        Repeated indices add up. Training computes with such vectors in double precision.
         """
 
     @abstractmethod
