@@ -49,7 +49,9 @@ def test_every_usual_choice_keeps_its_promises():
 
 
 def test_a_task_that_python_computes_is_trained_on_one_thread():
-    assert usual_choice({"loss-augmented", "needs-GIL"}, Circumstances(n_threads=8)).algorithm == "dcd-ssvm"
+    choice = usual_choice({"loss-augmented", "needs-GIL"}, Circumstances(n_threads=8))
+    assert choice.algorithm == "shrinking-dcd"
+    assert choice.reason == "one thread: Python runs one at a time"
 
 
 def test_a_task_without_loss_augmented_inference_gets_a_perceptron():

@@ -65,7 +65,7 @@ def numbers_of_labels(option: str, given: Iterable[str], example: str) -> dict[s
     return numbers
 
 
-def _usage_check(check: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def usage_check(check: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Make a check of an option's value one of its usage: it then ends the program with the exit code 2."""
 
     def checked_value(value: Any) -> Any:
@@ -78,12 +78,12 @@ def _usage_check(check: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 ThreadsOption = Annotated[
-    int,
+    int | None,
     typer.Option(
         "--threads",
         metavar="N",
-        callback=_usage_check(resolve_threads),
-        help="Threads; -1 for all cores that the process may use.",
+        callback=usage_check(resolve_threads),
+        help="Threads; -1 for all cores that the process may use. [default: all cores]",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object as the last line.")]
@@ -91,7 +91,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object 
 
 def format_option(known: KnownFormats, help: str) -> Any:
     """Return the option by which users say what format a file has, of those that a task knows."""
-    check = _usage_check(lambda value: format_of("", value, known=known))
+    check = usage_check(lambda value: format_of("", value, known=known))
     return typer.Option("--format", metavar="FORMAT", callback=check, help=help)
 
 

@@ -16,10 +16,10 @@ import typer
 from marginloom.algorithms import AUTO, Algorithm
 from marginloom.cli.common import (
     JsonOption,
-    ThreadsOption,
     note,
     peak_memory_mb,
     score_lines,
+    usage_check,
     usage_error,
     usage_errors,
 )
@@ -36,13 +36,14 @@ from marginloom.learners import Learner
 from marginloom.memory import MB, parse_size
 from marginloom.parameters import checked, option_name
 from marginloom.tasks.base.model import Model, Problem, fit_model
-from marginloom.training.callbacks import Callback, EarlyStopping, ProgressBar
+from marginloom.threads import resolve_threads
+from marginloom.training.callbacks import Callback, ChoiceLine, EarlyStopping, ProgressBar
 from marginloom.training.checkpoint import Checkpoint
 from marginloom.training.checks import check_loss, check_loss_name, check_reproducible, check_threads
 from marginloom.training.interrupts import watch_ctrl_c
 from marginloom.training.result import Result
 from marginloom.training.run import Run
-from marginloom.training.spec import RunParameters, RunSpec
+from marginloom.training.spec import RunParameters, RunSpec, training_threads
 from marginloom.training.state import State
 
 #: Options that learners may or may not have a use for.
@@ -88,7 +89,16 @@ class TrainingOptions:
         int | None,
         typer.Option("--max-iter", metavar="N", help="Passes at most. [default 100; online learners 10]"),
     ] = None
-    threads: ThreadsOption = 1
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            "--threads",
+            metavar="N",
+            callback=usage_check(resolve_threads),
+            help="Threads; -1 for all cores that the process may use. [default: all cores with auto, but one where the "
+            "problem is small; 1 if an algorithm is named]",
+        ),
+    ] = None
     memory: Annotated[
         str | None,
         typer.Option(
@@ -135,6 +145,11 @@ class TrainingOptions:
     as_json: JsonOption = False
     #: Parameters of the learner and the engine, by name.
     specific: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    @property
+    def training_threads(self) -> int | None:
+        """The threads for training and what goes with it."""
+        return training_threads(self.algorithm, self.threads)
 
     @property
     def evaluation_files(self) -> dict[str, str]:
@@ -221,7 +236,7 @@ def _train(
         saved = plan.outputs.save(model, result.stopped == "interrupted")
         if checkpoint is not None and result.stopped != "interrupted" and not saved.failure:
             checkpoint.remove()
-        scores = model.scores(data.evaluation_sets, options.threads)
+        scores = model.scores(data.evaluation_sets, options.training_threads)
         try:
             if options.as_json:
                 seconds = {"read": reading_seconds, **result.seconds}
@@ -336,23 +351,25 @@ def _prepare(checkpoint: Checkpoint, options: TrainingOptions) -> None:
 
 
 def _callbacks(options: TrainingOptions) -> list[Callback]:
-    callbacks: list[Callback] = [] if options.quiet else [_ChoiceNote(options), _MemoryNote(), ProgressBar()]
+    callbacks: list[Callback] = (
+        [] if options.quiet else [_ChoiceNote(options), _MemoryNote(), ProgressBar(choice=False)]
+    )
     if options.patience is not None:
         callbacks.append(EarlyStopping(options.patience))
     return callbacks
 
 
-class _ChoiceNote(Callback):
+class _ChoiceNote(ChoiceLine):
     """Says before training which algorithm ``auto`` has chosen, and what it does not use."""
 
     def __init__(self, options: TrainingOptions) -> None:
+        super().__init__(note)
         self._options = options
 
     def before_training(self, run: Run) -> None:
+        super().before_training(run)
         if run.choice is None:
             return
-        bits = "" if run.algorithm.engine.gives_same_bits(run.n_threads) else "; not the same bits every time"
-        note(f"auto: {run.algorithm.name} ({run.choice.reason}{bits})")
         given = [name for name in self._options.specific if name in COMMON and not run.algorithm.uses(name)]
         for name in _unused(self._options, run.algorithm) + given:
             note(_ignored(run.algorithm.name, name))

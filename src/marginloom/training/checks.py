@@ -46,8 +46,8 @@ def check_reproducible(algorithm: Algorithm, n_threads: int) -> None:
         )
 
 
-def check_threads(algorithm: Algorithm, n_threads: int) -> int:
-    """Return the number of threads, all cores for -1; `InputError` that says what to do if the engine needs more.
+def check_threads(algorithm: Algorithm, n_threads: int | None) -> int:
+    """Return the number of threads, one for None; `InputError` that says what to do if the engine needs more.
 
     Examples
     --------
@@ -55,11 +55,13 @@ def check_threads(algorithm: Algorithm, n_threads: int) -> int:
     >>> check_threads(find_algorithm("ms-dcd"), 4)
     4
     """
-    threads = resolve_threads(n_threads)
+    threads = 1 if n_threads is None else resolve_threads(n_threads)
     least = algorithm.engine.least_threads()
     if threads >= least:
         return threads
-    given = f"{threads} was given" if n_threads != -1 else f"this process may use only {threads} core"
+    given = {None: "a named algorithm has one by default", -1: f"this process may use only {threads} core"}.get(
+        n_threads, f"{threads} was given"
+    )
     with_fewer = [
         name
         for name, preset in ALGORITHMS.items()

@@ -20,8 +20,8 @@ class Trace:
     `marginloom.training.run.Result.weights_iteration` names; the rows after it stay as they were. Weights that no whole
     pass of the run has left behind have their certificate in the result alone.
 
-    A row has the keys ``iteration``, ``seconds`` (since the start of training), ``primal``, ``dual``, ``gap`` (null
-    where the learner has none), ``certified`` (true if those three are a certificate, whose primal and gap are upper
+    A row has the keys ``iteration``, ``algorithm`` (the one that has made the pass), ``seconds`` (since the start of
+    training), ``primal``, ``dual``, ``gap`` (null where the learner has none), ``certified`` (true if those three are a certificate, whose primal and gap are upper
     bounds where inference is inexact but bounded; false if they are estimates, from the slacks as the pass met them or
     from an inference that is inexact without bounds; a learner without a dual has a primal in the row of the model's
     weights only), ``wrong`` (examples for which
@@ -35,7 +35,8 @@ class Trace:
     Parameters
     ----------
     settings : mapping
-        What the run was asked to do.
+        What the run was asked to do. Those of its algorithm change when it turns to another one; in a file the rows
+        tell.
 
     Examples
     --------

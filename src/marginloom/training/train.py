@@ -10,7 +10,6 @@ from contextlib import nullcontext, suppress
 from typing import Concatenate, ParamSpec
 
 from marginloom.documentation import with_shared_texts
-from marginloom.engines import Job
 from marginloom.errors import InputError
 from marginloom.io.files import StrPath
 from marginloom.io.overwriting import refuse_same_outputs
@@ -97,13 +96,11 @@ def train(task: Task, spec: RunSpec) -> Result:
 def train_as(task: Task, spec: RunSpec) -> Result:
     """Train on a task as a spec says, see `train`."""
     plan = make_plan(task, spec)
-    learner = plan.algorithm.learner.build(task.core, plan.objective)
-    engine = plan.algorithm.engine.build(Job(task.core, learner, plan.examples, plan.n_threads, plan.seed))
     saver = _saver(task, spec, plan)
     folder_in_use = nullcontext() if saver is None else saver.folder_in_use()
     with watch_ctrl_c() as interrupts, folder_in_use, Trace(plan.settings(task)) as trace:
         snapshot = saver.find(spec.resume) if saver is not None else None
-        run = Run(task, plan, engine, spec.evaluations or {}, trace, interrupts)
+        run = Run(task, plan, spec.evaluations or {}, trace, interrupts)
         if snapshot is not None:
             run.resume(snapshot)
         elif spec.warm_start is not None:
@@ -121,7 +118,7 @@ def train_as(task: Task, spec: RunSpec) -> Result:
             stopped = "interrupted"
         _warn_of_gap(stopped, run.certificate, plan)
         return Result(
-            algorithm=plan.algorithm,
+            algorithm=run.algorithm,
             loss=plan.loss,
             weights=weights,
             certificate=run.certificate,
@@ -140,7 +137,7 @@ def train_as(task: Task, spec: RunSpec) -> Result:
             primal=run.certificate.primal if run.certificate else run.primal,
             exact=run.exact,
             bounded=run.bounded,
-            chosen=plan.algorithm.learner.chosen(learner),
+            chosen=run.chosen_parameters,
         )
 
 

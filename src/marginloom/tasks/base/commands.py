@@ -30,7 +30,7 @@ class PredictOptions:
     model: ModelArgument
     input: Annotated[str, typer.Argument(metavar="INPUT", help="What to predict for; - is standard input.")]
     output: Annotated[str, typer.Option("-o", "--output", metavar="OUT", help="- is standard output.")] = "-"
-    threads: ThreadsOption = 1
+    threads: ThreadsOption = None
 
     def outputs(self) -> list[tuple[str, StrPath]]:
         """Return the files that will be written, each with the words that name it."""
@@ -60,7 +60,7 @@ class EvaluateOptions:
 
     model: ModelArgument
     input: Annotated[str, typer.Argument(metavar="INPUT", help="Examples with their right outputs.")]
-    threads: ThreadsOption = 1
+    threads: ThreadsOption = None
     as_json: JsonOption = False
 
 

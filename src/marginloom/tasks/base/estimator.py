@@ -40,6 +40,8 @@ stopped_ : str
     Why training ended.
 algorithm_ : str
     The algorithm that has trained it: what ``auto`` has chosen, or what was asked for.
+choice_ : str or None
+    What ``auto`` has chosen and why, in a line; None if an algorithm was named.
 model_ : Model
     The trained model as a whole.
 """,
@@ -128,6 +130,8 @@ class Estimator(BaseEstimator, RunParameters):  # type: ignore[misc]
         self.n_iter_: int = model.settings.get("iterations", 0)
         self.stopped_: str = model.settings.get("stopped", "")
         self.algorithm_: str = model.settings.get("algorithm", "")
+        reason = model.settings.get("auto")
+        self.choice_: str | None = None if reason is None else f"{self.algorithm_}: {reason}"
 
     def save(self, path: StrPath) -> None:
         """Write the model to one file, which the command line can use too."""

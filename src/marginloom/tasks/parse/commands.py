@@ -104,7 +104,7 @@ def train(
             pos_column=pos_column,
             xpos=xpos,
             lists=Lists.read(clusters, gazetteers),
-            n_threads=resolve_threads(options.threads),
+            n_threads=resolve_threads(options.training_threads),
         )
         _refuse_trees_as_features(corpus, feature_set)
         parts = {

@@ -29,6 +29,7 @@ from marginloom.tasks.sequence.model import SequenceModel, SequenceProblem
 from marginloom.tasks.sequence.named_weights import NamedWeights
 from marginloom.training.callbacks import Callback
 from marginloom.training.checkpoint import Checkpoint
+from marginloom.training.spec import training_threads
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
@@ -254,7 +255,7 @@ class SequenceTagger(Estimator):
             pos_column=None if self.pos_column is None else checked("pos_column", self.pos_column, "positive count"),
             clusters=self.clusters,
             gazetteers=self.gazetteers,
-            n_threads=self.n_threads,
+            n_threads=training_threads(self.algorithm, self.n_threads),
         )
 
 
