@@ -73,7 +73,7 @@ def test_more_weights_than_can_be_numbered_are_refused_with_figures_and_a_way_ou
 def test_many_labels_of_a_tagger_are_refused_with_figures_and_a_way_out(monkeypatch):
     set_room(monkeypatch, 2 * GB)
     with pytest.raises(InputError, match=r"^training needs 6\.0 GB of memory \(weights 3\.0 GB, buffers 3") as no:
-        SequenceTagger(features="words").fit(*many_labels(20_000))
+        SequenceTagger(features="words", n_threads=1).fit(*many_labels(20_000))
     assert "this process may have 2.0 GB (in this test)" in str(no.value)
     assert "--min-count, --hash-bits" in str(no.value)
     assert "pairs of the 20,000 that there are have 400,000,000 weights" in str(no.value)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from marginloom import Callback, MulticlassClassifier, SequenceTagger, train
+from marginloom import Callback, MulticlassClassifier, MultilabelClassifier, SequenceTagger, train
 from marginloom.algorithms import find_algorithm
 from marginloom.tasks.base.choice import MOST_WEIGHTS_OF_NEWTON, Costs
 from marginloom.tasks.multiclass.task import MulticlassTask
@@ -175,6 +175,28 @@ def test_going_back_to_a_state_before_the_turn_certifies_its_weights(task):
 def test_parameters_that_were_given_are_not_lost_by_a_turn(task, options):
     result = train(task, C=1.0, max_iter=40, **options)
     assert {row["algorithm"] for row in result.trace.rows} == {"shrinking-dcd"}
+
+
+def test_the_duals_of_every_engine_that_auto_takes_go_on(task):
+    engines = {}
+    for threads in (1, 2, 8):
+        result = train(task, C=1.0, n_threads=threads)
+        assert result.algorithm.name == "newton"
+        assert result.certificate.gap <= 0.01
+        engines[threads] = [row["algorithm"] for row in result.trace.rows].count("shrinking-dcd")
+    assert engines[1] == engines[2]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("interactions", [None, "tree"])
+def test_stalled_sets_of_labels_are_certified_by_newton(interactions, loss, threads):
+    X, _ = unscaled(features=5, scales=3.0)
+    y = (X / np.logspace(-3, 3, 5) @ np.random.default_rng(1).normal(size=(5, 3)) > 0).astype(int)
+    classifier = MultilabelClassifier(C=100.0, loss=loss, interactions=interactions, n_threads=threads)
+    classifier.fit(X, y)
+    assert classifier.algorithm_ == "newton"
+    assert classifier.certificate_.gap <= 0.01
 
 
 def test_a_named_algorithm_does_not_turn(task):
