@@ -47,6 +47,7 @@ class Found:
 
 def main() -> None:
     arguments = parsed()
+    warnings.simplefilter("ignore")  # of runs that are cut short, and trees that are not projective
     started = time.monotonic()
     folder = Path(arguments.out)
     folder.mkdir(parents=True, exist_ok=True)
@@ -120,9 +121,7 @@ def rivals(problem: Small, data: Any, ready: Prepared, loss: str, threads: int) 
 def timed(ready: Prepared, algorithm: str, budget: float | None, arguments: argparse.Namespace) -> tuple[Any, float]:
     """Train, and return the result with the seconds from the first pass to the certificate."""
     alarm = Alarm(budget, arguments.clock)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        result = choose_and_train(ready, algorithm, arguments.threads, alarm)
+    result = choose_and_train(ready, algorithm, arguments.threads, alarm)
     return result, alarm.seconds
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from harness.files import required
 from harness.sequences import read_conll
-from marginloom import CustomTask, make_digit_detection, read_conllu, read_libsvm
+from marginloom import CustomTask, make_digit_detection, read_conllu, read_libsvm, read_mnist
 
 #: Inputs and right outputs.
 Data = tuple[Any, Any]
@@ -90,6 +90,16 @@ def bundled(name: str) -> Read:
         from sklearn import datasets
 
         return getattr(datasets, f"load_{name}")(return_X_y=True)
+
+    return read
+
+
+def digit_rows(count: int) -> Read:
+    """Return a reader of the first digits of MNIST, pixels from 0 to 1."""
+
+    def read(folder: Path) -> Data:
+        images, labels = read_mnist(folder / "mnist", "train")
+        return images[:count].reshape(count, -1) / 255.0, labels[:count]
 
     return read
 

@@ -16,6 +16,7 @@ from harness.small_data import (
     columns,
     dense_sequences,
     digit_images,
+    digit_rows,
     first_rows,
     first_trees,
     label_rows,
@@ -70,6 +71,7 @@ SEQUENCES = [
         SequenceTagger(features="chunking", pos_column=2),
         columns("conll2000_chunking", (0, 1), 2, 1000),
     ),
+    Small("conll2000 tagging, 4,000", SequenceTagger(features="tagging"), columns("conll2000_chunking", (0,), 1, 4000)),
     Small("brown words, 500", SequenceTagger(features="words"), columns("brown_pos", (0,), 2, 500)),
     Small(
         "conll2003 ner, 1,000",
@@ -84,7 +86,7 @@ SEQUENCES = [
     Small("ocr letters, 500", SequenceTagger(features=None), letters(500)),
     Small("ocr letters, 1,000, hinge", SequenceTagger(features=None, loss="hinge"), letters(1000)),
     Small("dense, 10 x 4", SequenceTagger(features=None), _made(dense_sequences, 1000, 10, 4)),
-    Small("dense, 100 x 8", SequenceTagger(features=None, C=1.0), _made(dense_sequences, 1000, 100, 8)),
+    Small("dense, 100 x 8", SequenceTagger(features=None, C=10.0), _made(dense_sequences, 4000, 100, 8)),
     Small("dense, 10 x 4, scales", SequenceTagger(features=None), _made(dense_sequences, 500, 10, 4, 1.0)),
     Small("named values", SequenceTagger(features=None, C=1.0), _made(named_values, 300)),
 ]
@@ -110,10 +112,10 @@ CLASSES = [
     Small("texts, 20,000 x 10,000, 10 classes", Classes(C=1.0), _made(texts, 20_000, 10_000, 10)),
     Small("texts, 20,000 x 2,000, 2 classes, hinge", Classes(C=1.0, loss="hinge"), _made(texts, 20_000, 2000, 2)),
     Small("texts, 5,000 x 20,000, 50 classes, C 10", Classes(C=10.0), _made(texts, 5000, 20_000, 50)),
-    Small("digits", Classes(), bundled("digits")),
+    Small("digits, tol 0.001", Classes(tol=0.001), bundled("digits")),
     Small("digits, hinge, tol 0.001", Classes(loss="hinge", tol=0.001), bundled("digits")),
     Small("digits, C 10", Classes(C=10.0), bundled("digits")),
-    Small("breast cancer, tol 0.0001", Classes(tol=0.0001), bundled("breast_cancer")),
+    Small("mnist, 5,000", Classes(), digit_rows(5000)),
     Small("letter", Classes(), first_rows("letter", 15_000)),
     Small("sector, 3,000", Classes(C=1.0), first_rows("sector", 3000)),
 ]
@@ -151,6 +153,7 @@ TREES = [
         _made(make_treebank, 100, nonprojective=0.2),
     ),
     Small("ewt, 200", Parser(C=0.01), first_trees("ud_english_ewt", 200)),
+    Small("ewt, 1,000", Parser(C=0.01), first_trees("ud_english_ewt", 1000)),
     Small("turkish, 200, non-projective", Parser(C=0.01, projective=False), first_trees("ud_turkish_imst", 200)),
     Small("wsj, 50, order 2", Parser(C=0.01, order=2), first_trees("wsj_sample_dep", 50)),
 ]

@@ -18,6 +18,7 @@ from marginloom.io.files import StrPath
 from marginloom.io.model import MISFITS, Tensors, load_model, misfit, save_model
 from marginloom.tasks.base.task import Task
 from marginloom.tasks.registry import command_of
+from marginloom.threads import resolve_threads
 from marginloom.training.certificate import Certificate
 from marginloom.training.result import Result
 from marginloom.training.spec import RunSpec, training_threads
@@ -238,6 +239,8 @@ def fit_model(
     start = time.perf_counter()
     model, task, run = problem.prepare(spec)
     threads = training_threads(run.algorithm, run.n_threads)
+    if threads is None:
+        threads = 1 if "needs-GIL" in task.core.capabilities else resolve_threads(None)
     evaluations = {name: model.evaluator(labelled, threads) for name, labelled in (evaluation_sets or {}).items()}
     _core.give_back_memory()
     feature_seconds = time.perf_counter() - start
