@@ -9,6 +9,8 @@ from marginloom import Callback, MulticlassClassifier, MultilabelClassifier, Seq
 from marginloom.algorithms import find_algorithm
 from marginloom.tasks.base.choice import MOST_WEIGHTS_OF_NEWTON, Costs
 from marginloom.tasks.multiclass.task import MulticlassTask
+from marginloom.training.plan import make_plan
+from marginloom.training.spec import RunSpec
 from marginloom.training.turn import Turn
 
 
@@ -197,6 +199,12 @@ def test_stalled_sets_of_labels_are_certified_by_newton(interactions, loss, thre
     classifier.fit(X, y)
     assert classifier.algorithm_ == "newton"
     assert classifier.certificate_.gap <= 0.01
+
+
+def test_the_matrix_of_newton_is_part_of_the_memory_that_is_planned(task):
+    size = task.core.dimension
+    assert make_plan(task, RunSpec()).memory.weights == 8 * size * (1 + size)
+    assert make_plan(task, RunSpec(algorithm="shrinking-dcd")).memory.weights == 8 * size * 3
 
 
 def test_a_named_algorithm_does_not_turn(task):

@@ -110,12 +110,14 @@ def make_plan(task: Task, spec: RunSpec) -> Plan:
     if spec.reproducible:
         check_reproducible(algorithm, n_threads)
     keeps_state = spec.keep_state or spec.checkpoint is not None
-    memory = plan_memory(task, algorithm, n_threads, spec.memory, keeps_state=keeps_state)
+    turn = planned_turn(choice, task, spec, max_iter)
+    turns_to = None if turn is None else turn.algorithm
+    memory = plan_memory(task, algorithm, n_threads, spec.memory, keeps_state=keeps_state, turns_to=turns_to)
     weights = checked_sample_weight(task.example_weights(spec.sample_weight), task.core.size, C)
     return Plan(
         algorithm,
         choice,
-        planned_turn(choice, task, spec, max_iter),
+        turn,
         Objective(C, loss or "", weights, memory.working_sets),
         np.flatnonzero(weights).astype(np.uint64),
         tol,
