@@ -86,7 +86,7 @@ SEQUENCES = [
     Small("ocr letters, 500", SequenceTagger(features=None), letters(500)),
     Small("ocr letters, 1,000, hinge", SequenceTagger(features=None, loss="hinge"), letters(1000)),
     Small("dense, 10 x 4", SequenceTagger(features=None), _made(dense_sequences, 1000, 10, 4)),
-    Small("dense, 100 x 8", SequenceTagger(features=None, C=10.0), _made(dense_sequences, 4000, 100, 8)),
+    Small("dense, 100 x 8, C 10", SequenceTagger(features=None, C=10.0), _made(dense_sequences, 4000, 100, 8)),
     Small("dense, 10 x 4, scales", SequenceTagger(features=None), _made(dense_sequences, 500, 10, 4, 1.0)),
     Small("named values", SequenceTagger(features=None, C=1.0), _made(named_values, 300)),
 ]
