@@ -63,7 +63,7 @@ def resolve_threads(n_threads: int | None) -> int:
     if n_threads is None:
         return available_cores()
     if isinstance(n_threads, bool) or not hasattr(n_threads, "__index__") or n_threads == 0 or n_threads < -1:
-        raise InputError(f"n_threads must be None, -1 (all cores) or a whole number from 1, not {n_threads!r}")
+        raise InputError(f"n_threads must be -1 (all cores) or a whole number from 1, not {n_threads!r}")
     if n_threads > _MOST_THREADS:
         raise InputError(f"n_threads must be at most {_MOST_THREADS}, not {n_threads!r}")
     return available_cores() if n_threads == -1 else int(n_threads)

@@ -117,9 +117,9 @@ def test_k_best_is_a_common_option_and_ignored_where_it_means_nothing(corpus, tm
 
 
 def test_auto_ignores_k_best_where_its_choice_has_none(tmp_path):
-    (tmp_path / "few.svm").write_text("1 1:1 2:2\n2 1:2 2:1\n1 1:0.5 2:2\n2 1:3 2:1\n")
-    arguments = ("train", "classify", tmp_path / "few.svm", "--model", tmp_path / "m", "--k-best", "2")
-    assert "newton has no k_best: --k-best is ignored" in run(*arguments).stderr
+    (tmp_path / "few.svm").write_text("1,2 1:1 2:2\n2 1:2 2:1\n1 1:0.5 2:2\n2 1:3 2:1\n")
+    arguments = ("train", "multilabel", tmp_path / "few.svm", "--model", tmp_path / "m", "--k-best", "2")
+    assert "label-dcd has no k_best: --k-best is ignored" in run(*arguments).stderr
 
 
 def test_parts_of_speech_that_no_feature_uses_are_said_to_be_unused(corpus, tmp_path):

@@ -94,7 +94,7 @@ def test_half_is_not_warned_about(monkeypatch):
     set_room(monkeypatch, 2 * sum(plan_memory(task, find_algorithm("dcd-ssvm"), 1, None).needs.values()))
     with warnings.catch_warnings():
         warnings.simplefilter("error", MemoryWarning)
-        train(task, max_iter=1)
+        train(task, algorithm="dcd-ssvm", max_iter=1)
 
 
 def test_copies_of_the_weights_count_and_the_way_out_names_them(monkeypatch):

@@ -100,8 +100,8 @@ def plan_memory(
     384
     """
     learner, engine = algorithm.learner, algorithm.engine
-    own_copies = max(one.learner.weight_copies(task.core) for one in (algorithm, turns_to or algorithm))
-    copies = own_copies + engine.weight_copies(n_threads) + int(keeps_state)
+    largest = max(algorithm, turns_to or algorithm, key=lambda one: one.learner.weight_copies(task.core))
+    copies = largest.learner.weight_copies(task.core) + engine.weight_copies(n_threads) + int(keeps_state)
     plan = MemoryPlan(
         examples=task.memory,
         weights=WEIGHT * task.core.dimension * (1 + copies),
@@ -110,7 +110,7 @@ def plan_memory(
         working_sets=0,
     )
     given = None if budget is None else parse_size("memory", budget)
-    require_memory("training", plan.needs, lambda: _way_out(task, algorithm, n_threads))
+    require_memory("training", plan.needs, lambda: _way_out(task, largest, n_threads))
     if "memory" not in learner.common:
         return plan
     free = memory_beside(plan.needs)
