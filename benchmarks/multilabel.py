@@ -126,7 +126,7 @@ def _defaults(name: str, rows: LabelData) -> list[str]:
 
     Y = rows.Y.astype(np.int64)
     cells, seconds = [], []
-    for classifier in (OneVsRestClassifier(LinearSVC()), MultilabelClassifier()):
+    for classifier in (OneVsRestClassifier(LinearSVC()), MultilabelClassifier(n_threads=1)):
         clocks = Clocks()
         with clocks.running():
             classifier.fit(rows.X, Y)

@@ -70,7 +70,7 @@ def _tagging_rows(benchmark: Benchmark) -> list[list[str]]:
     path = required(benchmark.data / FILE)
     sentences = read_conll(path, (0,), 1)
     passes = 2 if benchmark.arguments.quick else None
-    tagger = SequenceTagger(features="words", C=0.1, max_iter=passes).fit(sentences.X, sentences.y)
+    tagger = SequenceTagger(features="words", C=0.1, max_iter=passes, n_threads=1).fit(sentences.X, sentences.y)
     columns = read_columns(path)
     tokens = sum(map(len, sentences.y))
 

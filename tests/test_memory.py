@@ -102,7 +102,7 @@ def test_the_plan_is_known_before_training():
             seen.append(run.memory)
 
     task = make_task(TinyChains(3), "dense")
-    result = train(task, memory="3M", callbacks=[Look()])
+    result = train(task, algorithm="dcd-ssvm", memory="3M", callbacks=[Look()])
     assert seen == [result.memory]
     assert seen[0].working_sets == 3 * MB
     assert seen[0].weights == 8 * task.core.dimension

@@ -67,6 +67,32 @@ class Watch(Callback):
         raise KeyboardInterrupt
 
 
+class Alarm(Callback):
+    """Measure training from its first pass to its end by one clock, and interrupt it when it has used up a budget."""
+
+    def __init__(self, budget: float | None, clock: str) -> None:
+        self.seconds = math.inf
+        self._budget = budget
+        self._timer, self._signal = TIMERS[clock]
+        self._now = time.process_time if clock == "cpu" else time.perf_counter
+
+    def before_training(self, run: Any) -> None:
+        """Set the alarm."""
+        signal.signal(self._signal, _interrupt)
+        if self._budget is not None:
+            signal.setitimer(self._timer, self._budget)
+        self._started = self._now()
+
+    def after_training(self, run: Any) -> None:
+        """Switch it off."""
+        signal.setitimer(self._timer, 0)
+        self.seconds = self._now() - self._started
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
 class Clocks:
     """Seconds of both clocks while they were running."""
 

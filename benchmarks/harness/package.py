@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -10,10 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marginloom import SequenceTagger, _core, find_algorithm
+from marginloom import ALGORITHMS, Callback, Result, SequenceTagger, _core, find_algorithm
 from marginloom.features import ExtractedFeatures, MatrixFeatures
 from marginloom.io.conll import read_corpus
 from marginloom.labels.label_set import LabelSet
+from marginloom.tasks.base.estimator import Estimator
+from marginloom.tasks.base.model import Prepared
 from marginloom.tasks.base.task import Task
 from marginloom.tasks.detection.boxes import loss_tables
 from marginloom.tasks.detection.images import ImageSet
@@ -33,14 +36,18 @@ from marginloom.threads import available_cores
 from marginloom.training.checks import check_loss
 from marginloom.training.objective import primal, relative_gap
 from marginloom.training.spec import RunSpec
+from marginloom.training.train import train_as
 
 __all__ = [
     "MulticlassTask",
     "MultilabelTask",
+    "Prepared",
     "Score",
     "Task",
     "available_cores",
     "can_run",
+    "certifying_presets",
+    "choose_and_train",
     "detection_parts",
     "instruction_set",
     "loss_of",
@@ -48,6 +55,7 @@ __all__ = [
     "multilabel_score",
     "parse_parts",
     "predict_all",
+    "prepared",
     "primal",
     "read_columns",
     "relative_gap",
@@ -74,6 +82,37 @@ def can_run(algorithm: str, engine: Mapping[str, Any], threads: int, task: Task)
     """Say whether the engine has enough threads, and the task what it needs."""
     chosen = find_algorithm(algorithm, engine=engine or None).engine
     return threads >= chosen.minimum_threads and chosen.needs <= set(task.core.capabilities)
+
+
+def certifying_presets(loss: str, threads: int) -> list[str]:
+    """Return the presets with a certificate that have a loss and an engine for so many threads."""
+    return [
+        name
+        for name, preset in ALGORITHMS.items()
+        if preset.learner.kind == "dual" and loss in preset.learner.losses and preset.engine.least_threads() <= threads
+    ]
+
+
+def prepared(estimator: Estimator, X: Any, y: Any, algorithm: str = "auto") -> Prepared[Any]:
+    """Encode what an estimator would train on, once: the task, and the run that it would ask for."""
+    problems: list[Any] = []
+
+    class Unfitted(type(estimator)):  # type: ignore[misc]
+        """Keeps the problem instead of training on it."""
+
+        def _fit(self, problem: Any, **rest: Any) -> Any:
+            problems.append(problem)
+            return self
+
+    own = Unfitted(**{**estimator.get_params(deep=False), "algorithm": algorithm})
+    own.fit(X, y)
+    return problems[0].prepare(RunSpec.of(own))
+
+
+def choose_and_train(ready: Prepared[Any], algorithm: str, threads: int, callback: Callback) -> Result:
+    """Train what was prepared."""
+    changed = {"algorithm": algorithm, "n_threads": threads, "callbacks": [callback]}
+    return train_as(ready.task, dataclasses.replace(ready.spec, **changed))
 
 
 def sequence_parts(

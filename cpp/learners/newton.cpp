@@ -185,12 +185,16 @@ StateArrays Newton::export_state() const {
 }
 
 void Newton::import_state(const StateArrays& state) {
-  const auto& reach = state_array<double>(state, "proximal_reach");
-  if (reach.size() != 1 || !(reach[0] > 0) || !std::isfinite(reach[0])) {
-    throw std::invalid_argument("'proximal_reach' of the state is broken");
+  double reach = first_reach;  // a state of dual coordinate descent has none
+  if (state.contains("proximal_reach")) {
+    const auto& saved = state_array<double>(state, "proximal_reach");
+    if (saved.size() != 1 || !(saved[0] > 0) || !std::isfinite(saved[0])) {
+      throw std::invalid_argument("'proximal_reach' of the state is broken");
+    }
+    reach = saved[0];
   }
   BlockProblem::import_state(state);
-  reach_ = reach[0];
+  reach_ = reach;
 }
 
 StateArrays Newton::merged(const StateArrays& first, const StateArrays& second) const {

@@ -81,7 +81,9 @@ class Newton final : public BlockProblem {
   // Takes over the duals; returns primal - dual over the working sets.
   [[nodiscard]] double accept(const Point& point, std::span<double> w);
 
-  double reach_ = 0.02;  // s: small at first, when many candidates would come and go
+  static constexpr double first_reach = 0.02;  // small, for many candidates would come and go
+
+  double reach_ = first_reach;  // s
 
   // Of one pass.
   std::vector<Group> groups_;

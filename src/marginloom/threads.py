@@ -57,14 +57,16 @@ def _quota(folder: Path, files: tuple[str, ...]) -> float:
         return math.inf
 
 
-def resolve_threads(n_threads: int) -> int:
-    """Turn -1 into all available cores and check that everything else is a positive number.
+def resolve_threads(n_threads: int | None) -> int:
+    """Turn -1 and None into all available cores and check that everything else is a positive number.
 
     Examples
     --------
     >>> resolve_threads(3)
     3
     """
+    if n_threads is None:
+        return available_cores()
     if isinstance(n_threads, bool) or not hasattr(n_threads, "__index__") or n_threads == 0 or n_threads < -1:
         raise InputError(f"n_threads must be -1 (all cores) or a whole number from 1, not {n_threads!r}")
     if n_threads > _MOST_THREADS:

@@ -19,13 +19,59 @@ def train(corpus, tmp_path, *options, **more):
 
 def test_the_choice_is_said_in_a_line_and_reported(corpus, tmp_path):
     done = train(corpus, tmp_path, "--tol", "0.1", "--threads", "2", "--json")
-    assert "auto: shared-dcd (2 threads; not the same bits every time)\n" in done.stderr
+    assert "auto chose shared-dcd (2 threads; not deterministic)\n" in done.stderr
     assert json.loads(done.stdout)["algorithm"] == "shared-dcd"
+
+
+@pytest.mark.parametrize(
+    ("options", "line", "threads"),
+    [
+        ([], "auto chose dcd-ssvm (a small problem, one thread)\n", 1),
+        (["--threads", "1"], "auto chose dcd-ssvm (one thread)\n", 1),
+        (["--threads", "3"], "auto chose shared-dcd (3 threads; not deterministic)\n", 3),
+        (["--algorithm", "dcd-ssvm"], "", 1),
+        (["--algorithm", "dcd-ssvm", "--threads", "3"], "", 3),
+    ],
+    ids=str,
+)
+def test_threads_and_their_default_are_said_and_reported(corpus, tmp_path, options, line, threads):
+    done = train(corpus, tmp_path, "--tol", "0.1", "--json", *options)
+    assert line in done.stderr
+    assert ("auto" in done.stderr) == bool(line)
+    assert json.loads(done.stdout)["threads"] == threads
+
+
+@pytest.mark.parametrize(
+    ("command", "default"),
+    [
+        (("train", "tag"), "all cores with auto, but one where the problem is small; 1 if an algorithm is named"),
+        (("predict",), "all cores"),
+        (("evaluate",), "all cores"),
+    ],
+)
+def test_the_help_tells_the_default_number_of_threads(command, default):
+    words = " ".join(run(*command, "--help").stdout.translate(str.maketrans("│|", "  ")).split())
+    assert f"[default: {default}]" in words
+
+
+def test_a_turn_to_newton_is_said_in_a_line(tmp_path):
+    lines = [
+        f"{k % 3} " + " ".join(f"{j}:{(k * (j + 7) % 11 + (k % 3 == j % 3)) * 10.0 ** (j - 3):g}" for j in range(1, 6))
+        for k in range(200)
+    ]
+    (tmp_path / "train.svm").write_text("\n".join(lines) + "\n")
+    done = run("train", "classify", tmp_path / "train.svm", "--model", tmp_path / "model", "--C", "1", "--json")
+    said = [line for line in done.stderr.splitlines() if line.startswith("auto chose ")]
+    assert said[0] == "auto chose shrinking-dcd (classes, a small problem, one thread)"
+    assert said[1].startswith("auto chose newton (classes, a small problem, one thread; after ")
+    assert len(said) == 2
+    result = json.loads(done.stdout)
+    assert (result["algorithm"], result["stopped"]) == ("newton", "tolerance")
 
 
 def test_reproducible_training_keeps_to_what_repeats_itself(corpus, tmp_path):
     done = train(corpus, tmp_path, "--tol", "0.1", "--threads", "2", "--reproducible")
-    assert "auto: dcd-ssvm (the same bits, for which 2 threads are no help)\n" in done.stderr
+    assert "auto chose dcd-ssvm (the same bits, for which 2 threads are no help)\n" in done.stderr
 
 
 def test_a_named_algorithm_that_does_not_repeat_itself_is_wrong_usage(corpus, tmp_path):

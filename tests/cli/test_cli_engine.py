@@ -58,7 +58,7 @@ def test_options_are_those_of_the_chosen_engine(corpus, tmp_path):
         (("--engine", "master-workers"), "there is no engine 'master-workers' (did you mean 'master-worker'?)"),
         (
             ("--algorithm", "demi-dcd"),
-            "needs at least 2 threads for its engine decoupled, and 1 was given; give --threads 2",
+            "for its engine decoupled, and a named algorithm has one by default; give --threads 2",
         ),
         (("--algorithm", "dcd-ssvm", "--engine", "decoupled"), "or more, or use dcd-ssvm"),
     ],

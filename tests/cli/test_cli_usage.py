@@ -108,6 +108,13 @@ def test_k_best_with_auto_says_nothing_where_it_has_an_effect(corpus, tmp_path):
     assert "k_best" not in run(*arguments).stderr
 
 
+def test_auto_warns_of_k_best_where_its_choice_has_none(tmp_path):
+    (tmp_path / "few.svm").write_text("1,2 1:1 2:2\n2 1:2 2:1\n1 1:0.5 2:2\n2 1:3 2:1\n")
+    arguments = ("train", "multilabel", tmp_path / "few.svm", "--model", tmp_path / "m", "--k-best", "2")
+    assert "label-dcd" in (said := run(*arguments).stderr)
+    assert "k_best (--k-best) has no effect" in said
+
+
 def test_parts_of_speech_that_no_feature_uses_are_said_to_be_unused(corpus, tmp_path):
     arguments = ("train", "tag", corpus / "train.conll", "--model", tmp_path / "m", "--max-iter", "1")
     done = run(*arguments, "--features", "words", "--pos-column", "1")

@@ -116,7 +116,8 @@ def test_broken_arrays_are_refused_or_do_no_harm(optimum, states, case):
             about = f"{name}: {kind}"
             # A run of the same learner that spares no searches has no rests; then all examples are searched again. One
             # that made few steps for its number of weights, or does not average, has no mean.
-            may_be_missing = name in ("rests", "sweep_average") and kind == "missing"
+            # Newton's method goes on with states of dual coordinate descent, which have no reach.
+            may_be_missing = name in ("rests", "sweep_average", "proximal_reach") and kind == "missing"
             assert kind not in ALWAYS_REFUSED or name == "weights" or may_be_missing, about
             assert np.isfinite(result.weights).all(), about
             assert result.certificate.dual <= best * (1 + 1e-5), about

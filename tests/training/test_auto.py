@@ -15,6 +15,7 @@ from marginloom import (
 from marginloom.algorithms import find_algorithm
 from marginloom.engines import ENGINES
 from marginloom.tasks.base.choice import Circumstances, usual_choice
+from marginloom.tasks.multilabel.task import MultilabelTask
 from marginloom.tasks.sequence.task import SequenceTask
 
 
@@ -49,7 +50,9 @@ def test_every_usual_choice_keeps_its_promises():
 
 
 def test_a_task_that_python_computes_is_trained_on_one_thread():
-    assert usual_choice({"loss-augmented", "needs-GIL"}, Circumstances(n_threads=8)).algorithm == "dcd-ssvm"
+    choice = usual_choice({"loss-augmented", "needs-GIL"}, Circumstances(n_threads=8))
+    assert choice.algorithm == "shrinking-dcd"
+    assert choice.reason == "one thread: Python runs one at a time"
 
 
 def test_a_task_without_loss_augmented_inference_gets_a_perceptron():
@@ -65,6 +68,37 @@ def test_the_choice_is_in_the_result_the_settings_and_the_estimator(tmp_path):
     loaded = SequenceTagger.load(tmp_path / "model")
     assert loaded.algorithm_ == loaded.algorithm == "shared-dcd"
     assert loaded.model_.settings["auto"] == "2 threads"
+
+
+def label_sets(**options):
+    return MultilabelTask(np.eye(3), [[0], [1, 2], []], 3, **options)
+
+
+@pytest.mark.parametrize(
+    ("labels", "circumstances", "expected"),
+    [
+        ({}, Circumstances("hinge", 7), "label-dcd"),
+        ({}, Circumstances("squared_hinge", 7), "shared-dcd"),
+        ({"labels_per_slack": 1}, Circumstances("squared_hinge", 7, reproducible=True), "label-dcd"),
+        ({"pairs": "tree"}, Circumstances("hinge", 7), "shared-dcd"),
+        ({"pairs": "tree"}, Circumstances("hinge", 7, reproducible=True), "dcd-ssvm"),
+    ],
+    ids=str,
+)
+def test_sets_of_labels_take_a_binary_svm_for_every_label_where_there_is_one(labels, circumstances, expected):
+    assert label_sets(**labels).choose(circumstances).algorithm == expected
+
+
+def test_more_decisions_than_are_kept_are_left_to_the_usual_rule(monkeypatch):
+    monkeypatch.setattr("marginloom.tasks.multilabel.task.MOST_DECISIONS", 8)
+    assert label_sets().choose(Circumstances("hinge", 7)).algorithm == "shared-dcd"
+
+
+@pytest.mark.parametrize(("threads", "reason"), [(1, "images, one thread"), (3, "images, 3 threads are no help")])
+def test_images_say_how_many_threads_train(threads, reason):
+    made = make_digit_detection(6, seed=0)
+    detector = ObjectDetector(max_iter=2, tol=0.9, n_threads=threads).fit(made.images, made.targets)
+    assert detector.choice_ == f"shrinking-dcd: {reason}"
 
 
 def test_one_thread_and_one_seed_give_the_same_bits(task):

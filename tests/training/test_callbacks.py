@@ -56,8 +56,8 @@ def test_history_has_a_row_per_pass_with_the_scores(algorithm):
     assert [row["iteration"] for row in tagger.history_] == [1, 2, 3, 4]
     for row in tagger.history_:
         assert set(row) == {
-            "iteration", "seconds", "primal", "dual", "gap", "certified", "wrong", "training_loss", "inferences",
-            "updates", "active", "candidates", "weights_age", "working_set_mb", "scores", "threads",
+            "iteration", "algorithm", "seconds", "primal", "dual", "gap", "certified", "wrong", "training_loss",
+            "inferences", "updates", "active", "candidates", "weights_age", "working_set_mb", "scores", "threads",
         }  # fmt: skip
         assert row["inferences"] == 80 * row["iteration"]
         assert set(row["scores"]) == {"dev"}

@@ -75,7 +75,7 @@ def test_more_weights_than_can_be_numbered_are_refused_with_figures_and_a_way_ou
 def test_many_labels_of_a_tagger_are_refused_with_figures_and_a_way_out(monkeypatch):
     set_room(monkeypatch, 2 * GB)
     with pytest.raises(InputError, match=r"^training needs 6\.0 GB of memory \(weights 3\.0 GB, buffers 3") as no:
-        SequenceTagger(features="words").fit(*many_labels(20_000))
+        SequenceTagger(features="words", n_threads=1).fit(*many_labels(20_000))
     assert "this process may have 2.0 GB (in this test)" in str(no.value)
     assert "--min-count, --hash-bits" in str(no.value)
     assert "pairs of the 20,000 that there are have 400,000,000 weights" in str(no.value)
@@ -96,7 +96,7 @@ def test_half_is_not_warned_about(monkeypatch):
     set_room(monkeypatch, 2 * sum(plan_memory(task, find_algorithm("dcd-ssvm"), 1, None).needs.values()))
     with warnings.catch_warnings():
         warnings.simplefilter("error", MemoryWarning)
-        train(task, max_iter=1)
+        train(task, algorithm="dcd-ssvm", max_iter=1)
 
 
 def test_copies_of_the_weights_count_and_the_way_out_names_them(monkeypatch):

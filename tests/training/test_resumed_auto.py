@@ -154,7 +154,7 @@ def test_the_command_line_says_that_it_goes_on_with_its_choice(tmp_path):
         process.communicate()
     passes = str(Snapshot.load(folder / FILE_NAME).progress["iteration"] + 2)
     rest = run(*arguments, "--max-iter", passes, "--tol", "1e-300", "--checkpoint", folder, "--resume")
-    assert "auto: shared-dcd (2 threads; chosen before the checkpoint)\n" in rest.stderr
+    assert "auto chose shared-dcd (2 threads; chosen before the checkpoint)\n" in rest.stderr
 
 
 def other_threads(name, engine, before, after, folder, **options):

@@ -47,8 +47,10 @@ def _list() -> None:
 
 _ABOUT_AUTO = """\
 auto: chooses by the task, its size, the loss and the threads, by a fixed rule that measurements have made, so that
-the same call gives the same choice. Training says in a line what it has chosen, and the model remembers it. With
-several threads this may be a way that does not give the same bits every time; --reproducible keeps to those that do."""
+the same call gives the same choice. Training says in a line what it has chosen, and the model remembers it. It uses all
+cores unless --threads says otherwise, and one thread for a small problem. With several threads it may pick a
+non-deterministic algorithm; --reproducible rules those out. Where few weights are learnt and passes stall, it turns to
+newton. docs/learners.md has the rule."""
 
 
 def _show(algorithm: Algorithm) -> None:

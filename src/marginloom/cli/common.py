@@ -79,12 +79,12 @@ def usage_check(check: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 ThreadsOption = Annotated[
-    int,
+    int | None,
     typer.Option(
         "--threads",
         metavar="N",
         callback=usage_check(resolve_threads),
-        help="Threads; -1 for all cores that the process may use.",
+        help="Threads; -1 for all cores that the process may use. [default: all cores]",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object as the last line.")]

@@ -15,9 +15,9 @@ import typer
 
 from marginloom.cli.common import (
     JsonOption,
-    ThreadsOption,
     note,
     peak_memory_mb,
+    usage_check,
     usage_error,
     usage_errors,
 )
@@ -33,13 +33,14 @@ from marginloom.io.names import shown
 from marginloom.io.overwriting import named_files
 from marginloom.parameters import checked
 from marginloom.tasks.base.model import Model, Problem, fit_model
-from marginloom.training.callbacks import Callback, EarlyStopping, ProgressBar
+from marginloom.threads import resolve_threads
+from marginloom.training.callbacks import Callback, ChoiceLine, EarlyStopping, ProgressBar
 from marginloom.training.checkpoint import Checkpoint
 from marginloom.training.interrupts import watch_ctrl_c
 from marginloom.training.options import check_spec
 from marginloom.training.result import Result
 from marginloom.training.run import Run
-from marginloom.training.spec import RunParameters, RunSpec
+from marginloom.training.spec import RunParameters, RunSpec, training_threads
 from marginloom.training.state import State
 
 MinCountOption = Annotated[
@@ -81,7 +82,16 @@ class TrainingOptions:
             "--max-iter", metavar="N", help="Passes at most. [default 100; online learners 10, one-slack and bcfw 500]"
         ),
     ] = None
-    threads: ThreadsOption = 1
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            "--threads",
+            metavar="N",
+            callback=usage_check(resolve_threads),
+            help="Threads; -1 for all cores that the process may use. [default: all cores with auto, but one where the "
+            "problem is small; 1 if an algorithm is named]",
+        ),
+    ] = None
     memory: Annotated[
         str | None,
         typer.Option(
@@ -133,6 +143,11 @@ class TrainingOptions:
     as_json: JsonOption = False
     #: Parameters of the learner and the engine, by name.
     specific: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    @property
+    def training_threads(self) -> int | None:
+        """The threads for training and what goes with it."""
+        return training_threads(self.algorithm, self.threads)
 
     @property
     def evaluation_files(self) -> dict[str, str]:
@@ -222,7 +237,7 @@ def _train(
             checkpoint.remove()
         if result.shortfall:
             note(f"marginloom: warning: {result.shortfall}", options.quiet)
-        scores = model.scores(data.evaluation_sets, options.threads)
+        scores = model.scores(data.evaluation_sets, options.training_threads)
         try:
             if options.as_json:
                 seconds = {"read": reading_seconds, **result.seconds}
@@ -297,21 +312,10 @@ def _prepare(checkpoint: Checkpoint, options: TrainingOptions) -> None:
 
 
 def _callbacks(options: TrainingOptions) -> list[Callback]:
-    callbacks: list[Callback] = [] if options.quiet else [_ChoiceNote(), _MemoryNote(), ProgressBar()]
+    callbacks: list[Callback] = [] if options.quiet else [ChoiceLine(note), _MemoryNote(), ProgressBar(choice=False)]
     if options.patience is not None:
         callbacks.append(EarlyStopping(options.patience))
     return callbacks
-
-
-class _ChoiceNote(Callback):
-    """Says before training which algorithm ``auto`` has chosen, or had chosen when the checkpoint's run began."""
-
-    def before_training(self, run: Run) -> None:
-        if run.choice is None:
-            return
-        bits = "" if run.algorithm.engine.gives_same_bits(run.n_threads) else "; not the same bits every time"
-        before = "; chosen before the checkpoint" if run.iteration else ""
-        note(f"auto: {run.algorithm.name} ({run.choice.reason}{bits}{before})")
 
 
 class _MemoryNote(Callback):

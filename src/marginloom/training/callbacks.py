@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -178,10 +179,43 @@ class _Forgiving:
         return getattr(self._stream, name)
 
 
+class ChoiceLine(Callback):
+    """Tell in a line what ``auto`` has chosen and why, and again when the run turns to another algorithm.
+
+    Parameters
+    ----------
+    say : callable, optional
+        What is called with the line; by default it goes to standard error.
+
+    Examples
+    --------
+    >>> line = ChoiceLine(print)
+    """
+
+    def __init__(self, say: Callable[[str], None] | None = None) -> None:
+        self._say = say or (lambda line: print(line, file=cast(IO[str], _Forgiving(sys.stderr)), flush=True))
+
+    def before_training(self, run: Run) -> None:
+        """Tell what was chosen."""
+        self._told: str | None = None
+        self.before_iteration(run)
+
+    def before_iteration(self, run: Run) -> None:
+        """Tell it again if it has changed."""
+        if run.choice_line is not None and run.choice_line != self._told:
+            self._say(run.choice_line)
+            self._told = run.choice_line
+
+
 class ProgressBar(Callback):
-    """Show progress, the gap and an estimate of the time left on standard error.
+    """Show what ``auto`` has chosen, progress, the gap and an estimate of the time left on standard error.
 
     On a terminal this is a bar, and a second one while a certificate is made; elsewhere it is a line every few seconds.
+
+    Parameters
+    ----------
+    choice : bool
+        Whether to show what ``auto`` has chosen.
 
     Examples
     --------
@@ -190,8 +224,16 @@ class ProgressBar(Callback):
 
     seconds_between_lines = 2.0
 
+    def __init__(self, *, choice: bool = True) -> None:
+        self._choice = ChoiceLine() if choice else Callback()
+
+    def before_iteration(self, run: Run) -> None:
+        """Tell if the algorithm has changed."""
+        self._choice.before_iteration(run)
+
     def before_training(self, run: Run) -> None:
         """Start the bar."""
+        self._choice.before_training(run)
         from rich.console import Console
 
         self._first_gap: float | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import math
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -123,7 +124,7 @@ class Snapshot:
             "identity": dataclasses.asdict(self.identity),
             "state": self.state.header(),
             "progress": self.progress,
-            "choice": None if self.choice is None else dataclasses.asdict(self.choice),
+            "choice": None if self.choice is None else self.choice.stored(),
             "callbacks": [],
         }
         # The trace grows without limit, and a header must not.
@@ -183,7 +184,10 @@ def _choice_of(stored: dict[str, Any] | None) -> Choice | None:
     """Return what ``auto`` had chosen; None if it was not asked, or not stored, as in earlier versions."""
     if stored is None:
         return None
-    choice = Choice(**stored)
+    passes = stored.get("newton_passes")
+    choice = Choice(
+        **{**stored, "newton_passes": math.inf if passes is None else checked("passes", passes, "positive")}
+    )
     preset = ALGORITHMS[choice.algorithm]
     if not isinstance(choice.reason, str) or not isinstance(choice.learner, dict):
         raise ValueError("what auto has chosen has no reason or no parameters")

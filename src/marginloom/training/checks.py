@@ -67,8 +67,8 @@ def check_reproducible(algorithm: Algorithm, n_threads: int, *, named: bool = Tr
         )
 
 
-def check_threads(algorithm: Algorithm, n_threads: int, *, named: bool = True) -> int:
-    """Return the number of threads, all cores for -1; `InputError` that says what to do if the engine needs more.
+def check_threads(algorithm: Algorithm, n_threads: int | None, *, named: bool = True) -> int:
+    """Return the number of threads, one for None; `InputError` that says what to do if the engine needs more.
 
     `named` tells whether users named the algorithm.
 
@@ -78,11 +78,13 @@ def check_threads(algorithm: Algorithm, n_threads: int, *, named: bool = True) -
     >>> check_threads(find_algorithm("ms-dcd"), 4)
     4
     """
-    threads = resolve_threads(n_threads)
+    threads = 1 if n_threads is None else resolve_threads(n_threads)
     least = algorithm.engine.least_threads()
     if threads >= least:
         return threads
-    given = f"{threads} was given" if n_threads != -1 else f"this process may use only {threads} core"
+    given = {None: "a named algorithm has one by default", -1: f"this process may use only {threads} core"}.get(
+        n_threads, f"{threads} was given"
+    )
     with_fewer = [
         name
         for name, preset in ALGORITHMS.items()

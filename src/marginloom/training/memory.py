@@ -56,7 +56,13 @@ class MemoryPlan:
 
 
 def plan_memory(
-    task: Task, algorithm: Algorithm, n_threads: int, budget: int | str | None, *, keeps_state: bool = False
+    task: Task,
+    algorithm: Algorithm,
+    n_threads: int,
+    budget: int | str | None,
+    *,
+    keeps_state: bool = False,
+    turns_to: Algorithm | None = None,
 ) -> MemoryPlan:
     """Return what training on a task will need, having compared it with what there is.
 
@@ -72,6 +78,8 @@ def plan_memory(
         For working sets; by default half of what the rest leaves free.
     keeps_state : bool
         Whether a state is made, for a checkpoint or a warm start.
+    turns_to : Algorithm, optional
+        By whom it may be learnt later in the run.
 
     Returns
     -------
@@ -92,7 +100,8 @@ def plan_memory(
     384
     """
     learner, engine = algorithm.learner, algorithm.engine
-    copies = learner.weight_copies(task.core) + engine.weight_copies(n_threads) + int(keeps_state)
+    largest = max(algorithm, turns_to or algorithm, key=lambda one: one.learner.weight_copies(task.core))
+    copies = largest.learner.weight_copies(task.core) + engine.weight_copies(n_threads) + int(keeps_state)
     plan = MemoryPlan(
         examples=task.memory,
         weights=WEIGHT * task.core.dimension * (1 + copies),
@@ -101,7 +110,7 @@ def plan_memory(
         working_sets=0,
     )
     given = None if budget is None else parse_size("memory", budget)
-    require_memory("training", plan.needs, lambda: _way_out(task, algorithm, n_threads))
+    require_memory("training", plan.needs, lambda: _way_out(task, largest, n_threads))
     if "memory" not in algorithm.common:
         return plan
     free = memory_beside(plan.needs)

@@ -12,7 +12,7 @@ from marginloom.algorithms import ALGORITHMS, Algorithm
 from marginloom.errors import InputError
 from marginloom.learners import Objective
 from marginloom.parameters import checked
-from marginloom.tasks.base.choice import Choice, Circumstances
+from marginloom.tasks.base.choice import SMALL_PASS, Choice, Circumstances
 from marginloom.tasks.base.task import Task
 from marginloom.threads import resolve_threads
 from marginloom.training.checks import (
@@ -25,16 +25,21 @@ from marginloom.training.checks import (
 from marginloom.training.memory import MemoryPlan, plan_memory
 from marginloom.training.options import check_spec, completed
 from marginloom.training.spec import DEFAULT_C, DEFAULT_TOL, RandomSource, RunSpec
+from marginloom.training.turn import Turn, planned_turn
 
 _DRAWN_BELOW = 2**31 - 1
 
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """A run of an algorithm on the examples of a task that have a weight; `choice` is why, if it was ``auto``'s."""
+    """A run of an algorithm on the examples of a task that have a weight.
+
+    `choice` is why, if it was ``auto``'s, and `turn` says when the run goes on with Newton's method.
+    """
 
     algorithm: Algorithm
     choice: Choice | None
+    turn: Turn | None
     objective: Objective
     examples: NDArray[np.uint64]
     tol: float
@@ -51,12 +56,9 @@ class Plan:
 
     def settings(self, task: Task) -> dict[str, Any]:
         """Return what models and traces remember of it."""
-        learner, engine = self.algorithm.learner, self.algorithm.engine
         return {
-            "algorithm": self.algorithm.name,
+            **algorithm_settings(self.algorithm),
             "auto": None if self.choice is None else self.choice.reason,
-            "learner": {"name": learner.name, **dataclasses.asdict(learner)},
-            "engine": {"name": engine.name, **dataclasses.asdict(engine)},
             "loss": self.loss,
             "C": self.objective.C,
             "tol": self.tol,
@@ -66,6 +68,22 @@ class Plan:
             "examples": int(self.examples.size),
             "weights": task.core.dimension,
         }
+
+
+def algorithm_settings(algorithm: Algorithm) -> dict[str, Any]:
+    """Return the part of a run's settings that is its algorithm's.
+
+    Examples
+    --------
+    >>> algorithm_settings(ALGORITHMS["newton"])["learner"]
+    {'name': 'newton', 'delta': 0.01}
+    """
+    learner, engine = algorithm.learner, algorithm.engine
+    return {
+        "algorithm": algorithm.name,
+        "learner": {"name": learner.name, **dataclasses.asdict(learner)},
+        "engine": {"name": engine.name, **dataclasses.asdict(engine)},
+    }
 
 
 def make_plan(task: Task, spec: RunSpec, choice: Choice | None = None) -> Plan:
@@ -89,7 +107,8 @@ def make_plan(task: Task, spec: RunSpec, choice: Choice | None = None) -> Plan:
     passes = (choice and choice.max_iter) or learner.default_max_iter if spec.max_iter is None else spec.max_iter
     max_iter = checked("max_iter", passes, "positive count")
     seed = _seed(spec.random_state)
-    n_threads = check_threads(algorithm, spec.n_threads, named=choice is None)
+    n_threads = spec.n_threads if choice is None else circumstances(task, spec).n_threads
+    n_threads = check_threads(algorithm, n_threads, named=choice is None)
     check_needs(task, algorithm, loss)
     if spec.reproducible:
         check_reproducible(algorithm, n_threads, named=choice is None)
@@ -97,10 +116,13 @@ def make_plan(task: Task, spec: RunSpec, choice: Choice | None = None) -> Plan:
     examples = np.flatnonzero(weights).astype(np.uint64)
     algorithm = dataclasses.replace(algorithm, engine=algorithm.engine.settled(n_threads, examples.size))
     keeps_state = spec.keep_state or spec.checkpoint is not None
-    memory = plan_memory(task, algorithm, n_threads, spec.memory, keeps_state=keeps_state)
+    turn = planned_turn(choice, task, spec, max_iter)
+    turns_to = None if turn is None else turn.algorithm
+    memory = plan_memory(task, algorithm, n_threads, spec.memory, keeps_state=keeps_state, turns_to=turns_to)
     return Plan(
         algorithm,
         choice,
+        turn,
         Objective(C, loss or "", weights, memory.working_sets),
         examples,
         tol,
@@ -133,7 +155,7 @@ def chosen_algorithm(task: Task, spec: RunSpec, choice: Choice | None = None) ->
 
 def _choice(task: Task, spec: RunSpec) -> Choice:
     """Let the task choose; a state to start from can go on with its own learner only."""
-    choice = task.choose(Circumstances(spec.loss, resolve_threads(spec.n_threads), bool(spec.reproducible)))
+    choice = task.choose(circumstances(task, spec))
     if spec.warm_start is None or ALGORITHMS[choice.algorithm].learner.name == spec.warm_start.learner:
         return choice
     for name, preset in ALGORITHMS.items():
@@ -143,6 +165,22 @@ def _choice(task: Task, spec: RunSpec) -> Choice:
         f"the state to start from is one of the learner {spec.warm_start.learner}, and auto takes another one for this "
         "task; name the algorithm that the state is of (--algorithm, or algorithm= in Python)"
     )
+
+
+def circumstances(task: Task, spec: RunSpec) -> Circumstances:
+    """Return what the choice for a run depends on: by default all cores, and one for small problems and Python.
+
+    Examples
+    --------
+    >>> from marginloom.tasks.sequence.task import SequenceTask
+    >>> task = SequenceTask.from_lists([[[0], [1]]], [[0, 1]], feature_count=2, label_count=2)
+    >>> circumstances(task, RunSpec()).n_threads, circumstances(task, RunSpec(n_threads=3)).n_threads
+    (1, 3)
+    """
+    by_default = spec.n_threads is None
+    small = by_default and task.pass_work <= SMALL_PASS
+    alone = small or (by_default and "needs-GIL" in task.core.capabilities)
+    return Circumstances(spec.loss, 1 if alone else resolve_threads(spec.n_threads), bool(spec.reproducible), small)
 
 
 def _seed(random_state: RandomSource | None) -> int:

@@ -13,15 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marginloom import _core
+from marginloom.algorithms import Algorithm
+from marginloom.engines import Job
 from marginloom.errors import InputError
 from marginloom.memory import MB
 from marginloom.tasks.base.task import Task
 from marginloom.training.certificate import Certificate, checked_certificate
 from marginloom.training.checkpoint import Saver, Snapshot
 from marginloom.training.interrupts import Interrupts
-from marginloom.training.objective import primal, relative_gap
-from marginloom.training.plan import Plan
+from marginloom.training.objective import primal
+from marginloom.training.pass_row import pass_row
+from marginloom.training.plan import Plan, algorithm_settings
 from marginloom.training.spec import RunSpec
 from marginloom.training.state import State
 from marginloom.training.trace import Row, Trace
@@ -37,7 +39,6 @@ class Run:
         self,
         task: Task,
         plan: Plan,
-        engine: _core.Engine,
         spec: RunSpec,
         trace: Trace,
         interrupts: Interrupts,
@@ -46,6 +47,8 @@ class Run:
         self.objective = plan.objective
         self.algorithm = plan.algorithm
         self.choice = plan.choice
+        #: What has chosen the algorithm if it was ``auto``, and why; None if it was named.
+        self.reason_of_choice = None if plan.choice is None else plan.choice.reason
         self.max_iter = plan.max_iter
         self.tol = plan.tol
         self.least_inferences = plan.least_inferences
@@ -65,12 +68,45 @@ class Run:
         self.exact = "exact" in task.core.capabilities
         self.bounded = "bounded" in task.core.capabilities
         self._reason_within_tolerance = "tolerance" if self.bounded else "estimate"
-        self._engine = engine
+        self._plan = plan
+        self._turn = plan.turn
+        self._resumed = False
         self._interrupts = interrupts
         self._evaluations = dict(spec.evaluations or {})
+        self._take(plan.algorithm)
+
+    def _take(self, algorithm: Algorithm) -> None:
+        """Make the native learner and engine of an algorithm."""
+        plan = self._plan
+        self.algorithm = algorithm
+        self._learner = algorithm.learner.build(self.task.core, plan.objective)
+        job = Job(self.task.core, self._learner, plan.examples, plan.n_threads, plan.seed)
+        self._engine = algorithm.engine.build(job)
         # Of a certified gap to the estimate of the same pass, which is made of the weights as they were visited, not
         # of their average.
-        self._expected_ratio = 0.5 if getattr(plan.algorithm.learner, "averaged", False) else 0.9
+        self._expected_ratio = 0.5 if getattr(algorithm.learner, "averaged", False) else 0.9
+
+    def _turn_to(self, algorithm: Algorithm) -> None:
+        """Go on with another algorithm, and tell models of it; the trace's rows say which one has made them."""
+        self._turn = None
+        before = f"after {self.iteration} passes of {self.algorithm.name}, which stalled" if self.iteration else ""
+        self._take(algorithm)
+        self.reason_of_choice = "; ".join(filter(None, (self.reason_of_choice, before)))
+        self.trace.settings |= {**algorithm_settings(algorithm), "auto": self.reason_of_choice}
+
+    @property
+    def choice_line(self) -> str | None:
+        """What ``auto`` has chosen and why, in a line; None if an algorithm was named."""
+        if self.reason_of_choice is None:
+            return None
+        bits = "" if self.algorithm.engine.gives_same_bits(self.n_threads) else "; not deterministic"
+        before = "; chosen before the checkpoint" if self._resumed else ""
+        return f"auto chose {self.algorithm.name} ({self.reason_of_choice}{bits}{before})"
+
+    @property
+    def chosen_parameters(self) -> dict[str, float]:
+        """Parameters that the native learner has chosen by itself."""
+        return self.algorithm.learner.chosen(self._learner)
 
     @property
     def evaluation_sets(self) -> list[str]:
@@ -110,6 +146,10 @@ class Run:
 
     def restore(self, state: State) -> None:
         """Go back, or on, to a state of this learner on these examples."""
+        if self._turn is not None and state.learner == self._turn.algorithm.learner.name:
+            self._turn_to(self._turn.algorithm)
+        elif state.learner == self._plan.algorithm.learner.name != self.algorithm.learner.name:
+            self._take(self._plan.algorithm)
         state.check(self.algorithm.learner.name, self.task.fingerprint)
         try:
             self._engine.import_state(state.arrays)
@@ -136,6 +176,7 @@ class Run:
 
     def resume(self, snapshot: Snapshot) -> None:
         """Go on where a checkpoint was made."""
+        self._resumed = True
         # Whether it is the same problem was found out before; checkpoints of earlier versions do not say it themselves.
         self.restore(dataclasses.replace(snapshot.state, problem=self._problem))
         self.iteration = snapshot.progress["iteration"]
@@ -165,6 +206,10 @@ class Run:
                     return reason
                 if stopping:
                     return stopping[0].stop_reason
+                if self._turn is not None and self._turn.is_due(self.trace.rows, self.tol):
+                    duals = self._engine.export_state()
+                    self._turn_to(self._turn.algorithm)
+                    self._engine.import_state(duals)
                 if saver is not None:  # never after the pass that ends the run: resuming would add another one
                     saver.after_pass(self)
         except KeyboardInterrupt:  # the second one, or one that a callback or task has raised
@@ -203,7 +248,14 @@ class Run:
             return None
         self.iteration += 1
         self.weights_iteration = self.iteration
-        row = self._row(report)
+        row = pass_row(
+            report,
+            iteration=self.iteration,
+            algorithm=self.algorithm.name,
+            seconds=self.seconds["train"],
+            inferences=self.inferences,
+            updates=self.updates,
+        )
         try:
             if row["gap"] is not None and row["gap"] * self._expected_ratio <= self.tol:
                 self._certify_early(row)
@@ -213,39 +265,6 @@ class Run:
         finally:  # the pass was made, whatever became of its certificate and scores
             self.trace.append(row)
         return row
-
-    def _row(self, report: _core.PassReport) -> Row:
-        """Return the row of a pass, without a certificate and scores."""
-        return {
-            "iteration": self.iteration,
-            "seconds": self.seconds["train"],
-            "primal": report.primal_estimate,
-            "dual": report.dual,
-            "gap": relative_gap(report.primal_estimate, report.dual),
-            "certified": False,
-            "wrong": report.wrong,
-            "training_loss": report.training_loss,
-            "inferences": self.inferences,
-            "updates": self.updates,
-            "active": self.active,
-            "working_set_mb": self.working_set_mb,
-            "candidates": {
-                "found": report.found,
-                "accepted": report.accepted,
-                "stale": report.found - report.accepted,
-            },
-            "weights_age": report.weights_age,
-            "threads": [
-                {
-                    "inference": thread.inference,
-                    "update": thread.update,
-                    "publishing": thread.publishing,
-                    "waiting": thread.waiting,
-                }
-                for thread in report.threads
-            ],
-            "scores": {},
-        }
 
     def _certify_early(self, row: Row) -> None:
         """Check a promising estimate, and learn from it when the next one is worth checking."""

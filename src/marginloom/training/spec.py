@@ -38,8 +38,10 @@ max_iter : int, optional
     which ``"auto"`` allows 1,000 for classes where a pass is short.
 loss : {"squared_hinge", "hinge"}, optional
     Loss of the slack; by default the learner's own.
-n_threads : int
-    Threads for what the algorithm can share out, for evaluation and prediction; -1 for all cores.
+n_threads : int, optional
+    Threads for what the algorithm can share out, and for evaluation; -1 for all cores that the process may use. By
+    default all cores with ``"auto"``, but one where the problem is small, and one if an algorithm is named. Prediction
+    uses all cores by default.
 memory : int or str, optional
     For the candidates that a learner with a dual keeps: bytes, or a text such as ``"500M"``. It changes the time
     and not the result. By default half of what is free.
@@ -65,7 +67,7 @@ class RunParameters:
     tol: float | None = None
     max_iter: int | None = None
     loss: str | None = None
-    n_threads: int = 1
+    n_threads: int | None = None
     memory: int | str | None = None
     random_state: RandomSource | None = 0
     reproducible: bool = False
@@ -97,3 +99,16 @@ class RunSpec(RunParameters):
         'sgd'
         """
         return cls(**{field.name: getattr(parameters, field.name) for field in dataclasses.fields(RunParameters)})
+
+
+def training_threads(algorithm: str, n_threads: int | None) -> int | None:
+    """Return the threads for training and what goes with it: one by default if an algorithm is named.
+
+    None stands for as many as the task has use for.
+
+    Examples
+    --------
+    >>> training_threads("sgd", None), training_threads("auto", 3)
+    (1, 3)
+    """
+    return 1 if n_threads is None and algorithm != AUTO else n_threads

@@ -20,22 +20,23 @@ class Trace:
     `marginloom.training.run.Result.weights_iteration` names; the rows after it stay as they were. Weights that no whole
     pass of the run has left behind have their certificate in the result alone.
 
-    A row has the keys ``iteration``, ``seconds`` (since the start of training), ``primal``, ``dual``, ``gap`` (null
-    where the learner has none), ``certified`` (true if those three are a certificate, whose primal and gap are upper
-    bounds where inference is inexact but bounded; false if they are estimates, from the slacks as the pass met them or
-    from an inference that is inexact without bounds; a learner without a dual has a primal in the row of the model's
-    weights only), ``wrong`` (examples for which
-    the pass found a violated candidate), ``training_loss`` (mean over the examples: the loss of the predictions, or
-    the slack where the search is loss-augmented), ``inferences`` and ``updates`` (since the start), ``active``
-    (candidates held), ``working_set_mb`` (memory that they take), ``candidates`` (``found`` by searches, ``accepted``
-    by the learner, and ``stale`` by then), ``weights_age`` (updates that the learner was ahead of the weights of a
-    search, on average), ``scores`` (per evaluation set) and ``threads`` (a list with each thread's ``inference``,
-    ``update``, ``publishing`` and ``waiting`` seconds, which add up to the time of the pass).
+    A row has the keys ``iteration``, ``algorithm`` (the one that has made the pass), ``seconds`` (since the start of
+    training), ``primal``, ``dual``, ``gap`` (null where the learner has none), ``certified`` (true if those three are a
+    certificate, whose primal and gap are upper bounds where inference is inexact but bounded; false if they are
+    estimates, from the slacks as the pass met them or from an inference that is inexact without bounds; a learner
+    without a dual has a primal in the row of the model's weights only), ``wrong`` (examples for which the pass found a
+    violated candidate), ``training_loss`` (mean over the examples: the loss of the predictions, or the slack where the
+    search is loss-augmented), ``inferences`` and ``updates`` (since the start), ``active`` (candidates held),
+    ``working_set_mb`` (memory that they take), ``candidates`` (``found`` by searches, ``accepted`` by the learner, and
+    ``stale`` by then), ``weights_age`` (updates that the learner was ahead of the weights of a search, on average),
+    ``scores`` (per evaluation set) and ``threads`` (a list with each thread's ``inference``, ``update``, ``publishing``
+    and ``waiting`` seconds, which add up to the time of the pass).
 
     Parameters
     ----------
     settings : mapping
-        What the run was asked to do.
+        What the run was asked to do. Those of its algorithm change when it turns to another one; in a file the rows
+        tell.
 
     Examples
     --------

@@ -10,7 +10,6 @@ from contextlib import nullcontext, suppress
 from typing import Concatenate, ParamSpec
 
 from marginloom.documentation import with_shared_texts
-from marginloom.engines import Job
 from marginloom.errors import InputError
 from marginloom.io.files import StrPath
 from marginloom.io.overwriting import refuse_same_outputs
@@ -130,11 +129,9 @@ def _train(
     interrupts: Interrupts,
 ) -> Result:
     """Run a plan, from the beginning or from where a snapshot was made."""
-    learner = plan.algorithm.learner.build(task.core, plan.objective)
-    engine = plan.algorithm.engine.build(Job(task.core, learner, plan.examples, plan.n_threads, plan.seed))
     with Trace(plan.settings(task)) as trace:
         saver = None if place is None else _saver(task, spec, plan, place, snapshot)
-        run = Run(task, plan, engine, spec, trace, interrupts)
+        run = Run(task, plan, spec, trace, interrupts)
         if snapshot is not None:
             run.resume(snapshot)
         elif spec.warm_start is not None:
@@ -151,7 +148,7 @@ def _train(
         if interrupts.answer():
             stopped = "interrupted"
         return Result(
-            algorithm=plan.algorithm,
+            algorithm=run.algorithm,
             loss=plan.loss,
             weights=weights,
             certificate=run.certificate,
@@ -170,7 +167,7 @@ def _train(
             primal=run.certificate.primal if run.certificate else run.primal,
             exact=run.exact,
             bounded=run.bounded,
-            chosen=plan.algorithm.learner.chosen(learner),
+            chosen=run.chosen_parameters,
             shortfall=shortfall(stopped, run.certificate, plan.max_iter, plan.tol),
         )
 

@@ -61,3 +61,26 @@ TEST("curvature: the solution of the equations fits them, also for weights that 
     for (std::size_t j = 0; j < weights; ++j) CHECK_NEAR(product[j], wanted[j], 1e-10);
   }
 }
+
+TEST("curvature: vectors that touch the same weights are added up, however many there are of each kind") {
+  Random random(3);
+  constexpr std::size_t weights = 40;
+  for (const std::size_t kinds : {1, 7, 600}) {
+    Curvature curvature;
+    curvature.reset(weights);
+    const auto wanted = problems::random_vector(weights, random, problems::uniform);
+    std::vector<double> product = wanted;
+    for (int k = 0; k < 1500; ++k) {
+      std::vector<double> vector(weights);
+      Random places(10 + random.below(kinds));  // the same weights for all of a kind
+      for (int entry = 0; entry < 9; ++entry) vector[places.below(weights - 1)] = problems::uniform(random) + 2;
+      const double factor = k % 5 == 4 ? -1e-4 : 0.01;
+      double dot = 0;
+      for (std::size_t j = 0; j < weights; ++j) dot += vector[j] * wanted[j];
+      for (std::size_t j = 0; j < weights; ++j) product[j] += factor * dot * vector[j];
+      curvature.add(vector, factor);
+    }
+    CHECK(curvature.solve(product));
+    for (std::size_t j = 0; j < weights; ++j) CHECK_NEAR(product[j], wanted[j], 1e-9);
+  }
+}

@@ -161,7 +161,7 @@ def test_weights_are_a_read_only_view_that_stays_safe_when_kept():
             return super().argmax_augmented(x, gold, w)
 
     X, Y = votes()
-    result = train(Keeping(X, Y), max_iter=3)
+    result = train(Keeping(X, Y), algorithm="dcd-ssvm", max_iter=3)
     assert all(np.shares_memory(w, result.weights) for w in kept)
     final = result.weights.copy()
     del result

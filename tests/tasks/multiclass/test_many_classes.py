@@ -47,14 +47,15 @@ def test_the_optimum_is_that_of_liblinear(data):
 @pytest.mark.parametrize(
     ("size", "threads", "expected"),
     [
-        (Size(178, 3, 14, 2_314), 1, ("newton", None)),
-        (Size(1_797, 10, 65, 115_008), 8, ("newton", None)),
-        (Size(10_992, 10, 17, 175_872), 1, ("newton", None)),
-        (Size(15_000, 26, 17, 240_000), 1, ("shrinking-dcd", None)),
-        (Size(60_000, 10, 780, 9_000_000), 2, ("shrinking-dcd", None)),
+        (Size(178, 3, 14, 2_314), 1, ("shrinking-dcd", None)),
+        (Size(15_000, 26, 17, 240_000), 7, ("shrinking-dcd", None)),
+        (Size(60_000, 10, 780, 9_000_000), 7, ("shrinking-dcd", None)),
         (Size(60_000, 10, 780, 9_000_000), 8, ("shrinking-dcd", "pipelined")),
-        (Size(5_000, 1_000, 101, 500_000), 8, ("shrinking-dcd", None)),
-        (Size(6_412, 105, 55_198, 1_000_000), 1, ("dcd-ssvm", None)),
+        (Size(60_000, 65, 780, 9_000_000), 8, ("shrinking-dcd", None)),
+        (Size(5_001, 1_000, 1_000, 5_000_000), 1, ("shrinking-dcd", None)),
+        (Size(5_000, 1_000, 1_000, 5_000_000), 1, ("dcd-ssvm", None)),
+        (Size(5_000, 10, 1_000, 5_000_000), 8, ("shrinking-dcd", "pipelined")),
+        (Size(6_000_000, 2, 500_001, 6_000_000), 8, ("dcd-ssvm", None)),
     ],
 )
 def test_auto_looks_at_the_size_and_the_threads(size, threads, expected):
@@ -62,8 +63,18 @@ def test_auto_looks_at_the_size_and_the_threads(size, threads, expected):
         for reproducible in (False, True):
             choice = choose(size, Circumstances(loss, threads, reproducible))
             assert (choice.algorithm, choice.engine) == expected
-            assert choice.max_iter is None
+            assert choice.learner == ({"inner_passes": 2} if expected[0] == "dcd-ssvm" else {})
 
 
-def test_small_problems_may_take_more_passes():
-    assert choose(Size(200, 100, 13, 2_400), Circumstances()).max_iter == 1000
+@pytest.mark.parametrize(
+    ("size", "passes", "may_turn"),
+    [
+        (Size(15_000, 26, 17, 240_000), 1000, True),  # few weights
+        (Size(200, 300, 13, 2_400), 1000, False),  # a short pass
+        (Size(60_000, 10, 780, 9_000_000), None, False),
+    ],
+)
+def test_problems_with_short_passes_or_few_weights_may_take_more_passes(size, passes, may_turn):
+    choice = choose(size, Circumstances())
+    assert choice.max_iter == passes
+    assert (choice.newton_passes < 100) == may_turn

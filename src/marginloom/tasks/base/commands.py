@@ -43,7 +43,7 @@ class PredictOptions:
     output: Annotated[
         str, typer.Option("-o", "--output", metavar="OUT", help="- is standard output; .gz and .xz are compressed.")
     ] = "-"
-    threads: ThreadsOption = 1
+    threads: ThreadsOption = None
 
     def outputs(self) -> list[tuple[str, StrPath]]:
         """Return the files that will be written, each with the words that name it."""
@@ -73,7 +73,7 @@ class EvaluateOptions:
 
     model: ModelArgument
     input: Annotated[str, typer.Argument(metavar="INPUT", help="Examples with their right outputs.")]
-    threads: ThreadsOption = 1
+    threads: ThreadsOption = None
     as_json: JsonOption = False
 
 

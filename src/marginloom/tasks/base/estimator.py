@@ -43,6 +43,8 @@ stopped_ : str
     Why training ended.
 algorithm_ : str
     The algorithm that has trained it: what ``auto`` has chosen, or what was asked for.
+choice_ : str or None
+    What ``auto`` has chosen and why, in a line; None if an algorithm was named.
 model_ : Model
     The trained model as a whole.
 """,
@@ -136,6 +138,8 @@ class Estimator(BaseEstimator, RunParameters):  # type: ignore[misc]
         self.n_iter_: int = model.settings.get("iterations", 0)
         self.stopped_: str = model.settings.get("stopped", "")
         self.algorithm_: str = model.settings.get("algorithm", "")
+        reason = model.settings.get("auto")
+        self.choice_: str | None = None if reason is None else f"{self.algorithm_}: {reason}"
 
     def predict(self, X: Any) -> Any:
         """Return the best output of every example."""

@@ -18,10 +18,11 @@ from marginloom.io.files import StrPath
 from marginloom.io.model import MISFITS, OpenedFile, Tensors, load_model, misfit, save_model
 from marginloom.tasks.base.task import Task
 from marginloom.tasks.registry import command_of
+from marginloom.threads import resolve_threads
 from marginloom.training.certificate import Certificate
 from marginloom.training.options import check_spec
 from marginloom.training.result import Result
-from marginloom.training.spec import RunSpec
+from marginloom.training.spec import RunSpec, training_threads
 from marginloom.training.state import State
 from marginloom.training.train import train_as
 
@@ -78,7 +79,7 @@ class Model(ABC):
         """Number of weights that the other parts ask for."""
 
     @abstractmethod
-    def evaluator(self, labelled: Any, n_threads: int = 1) -> Evaluator:
+    def evaluator(self, labelled: Any, n_threads: int | None = 1) -> Evaluator:
         """Return what scores weights of this model on examples with their right outputs."""
 
     @abstractmethod
@@ -102,7 +103,7 @@ class Model(ABC):
     def from_own_parts(cls, header: dict[str, Any], tensors: Tensors) -> Self:
         """Return a model without weights from what `own_parts` returned, which may be damaged: check it."""
 
-    def scores(self, sets: Mapping[str, Any], n_threads: int = 1) -> dict[str, dict[str, Any]]:
+    def scores(self, sets: Mapping[str, Any], n_threads: int | None = 1) -> dict[str, dict[str, Any]]:
         """Return all scores on every set of examples with their right outputs."""
         return {name: self.report(self.evaluator(labelled, n_threads)) for name, labelled in sets.items()}
 
@@ -228,7 +229,10 @@ def fit_model(
     check_spec(spec)
     start = time.perf_counter()
     model, task, run = problem.prepare(spec)
-    evaluations = {name: model.evaluator(labelled, run.n_threads) for name, labelled in (evaluation_sets or {}).items()}
+    threads = training_threads(run.algorithm, run.n_threads)
+    if threads is None:
+        threads = 1 if "needs-GIL" in task.core.capabilities else resolve_threads(None)
+    evaluations = {name: model.evaluator(labelled, threads) for name, labelled in (evaluation_sets or {}).items()}
     _core.give_back_memory()
     feature_seconds = time.perf_counter() - start
     result = train_as(task, dataclasses.replace(run, evaluations=evaluations))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from abc import ABC, abstractmethod
 
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from marginloom import _core
 from marginloom.errors import CertificateError, InputError
-from marginloom.tasks.base.choice import Choice, Circumstances, usual_choice
+from marginloom.tasks.base.choice import Choice, Circumstances, Costs, usual_choice
 from marginloom.tasks.registry import name_of
 
 
@@ -62,9 +63,21 @@ class Task(ABC):
         """Bytes that the inference of one thread takes, where they can be many."""
         return 0
 
+    @property
+    def pass_work(self) -> float:
+        """Products of a feature with a weight in a pass of inference, roughly, or what takes as long."""
+        return 1000.0 * self.core.size
+
+    @property
+    def costs(self) -> Costs:
+        """What passes and steps cost: an output with a dual for every example, and differences that may be dense."""
+        size, weights = self.core.size, self.core.dimension
+        return Costs(weights, self.pass_work, size, weights / 2)
+
     def choose(self, circumstances: Circumstances) -> Choice:
         """Return the algorithm that ``auto`` stands for: a fixed rule, which does not look at the clock."""
-        return usual_choice(self.core.capabilities, circumstances)
+        choice = usual_choice(self.core.capabilities, circumstances)
+        return dataclasses.replace(choice, newton_passes=self.costs.newton_passes)
 
     def why_it_lacks(self, need: str) -> str:
         """Say why a learner or an engine that needs this cannot have it: the rest of a sentence.

@@ -59,7 +59,7 @@ class CustomModel(Model):
             )
         return task
 
-    def evaluator(self, labelled: LabelledInputs, n_threads: int = 1) -> CustomEvaluator:
+    def evaluator(self, labelled: LabelledInputs, n_threads: int | None = 1) -> CustomEvaluator:
         """Return what scores weights on inputs with their right outputs."""
         return CustomEvaluator(self.task_of(*labelled), n_threads)
 
@@ -159,7 +159,7 @@ class CustomProblem(Problem[CustomModel]):
 class CustomEvaluator:
     """Scores weights on inputs with their right outputs."""
 
-    def __init__(self, task: CustomTask, n_threads: int = 1) -> None:
+    def __init__(self, task: CustomTask, n_threads: int | None = 1) -> None:
         assert task.Y is not None
         self._task = task
         self._gold = task.Y

@@ -113,6 +113,11 @@ class CustomTask(Task):
     def argmax_augmented(self, x: Any, gold: Any, w: NDArray[np.float64]) -> Any:
         """Return the output y that maximises w.phi(x, y) + loss(gold, y)."""
 
+    @property
+    def pass_work(self) -> float:
+        """Calls of Python, which take ten microseconds at least."""
+        return 10_000.0 * len(self.X)
+
     def encode(self, y: Any) -> bytes:
         """Return an output as bytes; two outputs are the same if their bytes are.
 
@@ -128,11 +133,11 @@ class CustomTask(Task):
         """
         return decode_value(encoded)
 
-    def predict(self, weights: ArrayLike, n_threads: int = 1) -> list[Any]:
+    def predict(self, weights: ArrayLike, n_threads: int | None = 1) -> list[Any]:
         """Return the best output of every example, as `decode` gives it."""
         return [best[0][0] for best in self.predict_k_best(weights, 1, n_threads)]
 
-    def predict_k_best(self, weights: ArrayLike, k: int, n_threads: int = 1) -> list[list[tuple[Any, float]]]:
+    def predict_k_best(self, weights: ArrayLike, k: int, n_threads: int | None = 1) -> list[list[tuple[Any, float]]]:
         """Return the k best outputs of every example with their scores; k above 1 needs `argmax_k_best`."""
         w = np.ascontiguousarray(weights, dtype=np.float64)
         if w.shape != (self.dimension,):
@@ -140,7 +145,7 @@ class CustomTask(Task):
         k = checked("k", k, "positive count")
         if k > 1 and "k-best" not in self.core.capabilities:
             raise InputError(f"{type(self).__name__} has no method argmax_k_best, and k is {k}")
-        found = self.core.predict(w, resolve_threads(n_threads), k)
+        found = self.core.predict(w, 1 if n_threads is None else resolve_threads(n_threads), k)
         data, scores = found.outputs.tobytes(), found.scores.tolist()
         bounds, firsts = found.output_bounds.tolist(), found.example_bounds.tolist()
         return [

@@ -64,7 +64,7 @@ class DetectionModel(Model):
     bias: bool = False
     overlap: float = 0.5
 
-    def predict_k_best(self, images: ImageSet, k: int = 1, n_threads: int = 1) -> list[list[Detection]]:
+    def predict_k_best(self, images: ImageSet, k: int = 1, n_threads: int | None = 1) -> list[list[Detection]]:
         """Return the k best windows of every image, best first."""
         windows, scores, offsets = self.task_of(images).predict_k_best(self.weights, k, resolve_threads(n_threads))
         boxes = self.boxes(windows).tolist()
@@ -89,7 +89,7 @@ class DetectionModel(Model):
         sizes = np.asarray(self.sizes, dtype=np.int64)
         return np.concatenate([windows[:, 2:], sizes[windows[:, 1]]], axis=1) * self.stride
 
-    def evaluator(self, labelled: LabelledImages, n_threads: int = 1) -> Evaluator:
+    def evaluator(self, labelled: LabelledImages, n_threads: int | None = 1) -> Evaluator:
         """Return what scores weights on images with their right boxes."""
         return DetectionEvaluator(self, labelled, n_threads)
 
@@ -263,7 +263,7 @@ def _gold_windows(training: LabelledImages, sizes: list[tuple[int, int]], stride
 class DetectionEvaluator:
     """Scores weights of a detector on labelled images."""
 
-    def __init__(self, detector: DetectionModel, labelled: LabelledImages, n_threads: int = 1) -> None:
+    def __init__(self, detector: DetectionModel, labelled: LabelledImages, n_threads: int | None = 1) -> None:
         self._detector = detector
         self._n_threads = resolve_threads(n_threads)
         self._task = detector.task_of(labelled.images)

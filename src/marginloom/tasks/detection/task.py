@@ -123,11 +123,21 @@ class DetectionTask(Task):
         largest = int((self._images.heights.astype(np.int64) * self._images.widths).max(initial=0))
         return 4 * largest * self._label_count * len(self._sizes)
 
+    @property
+    def pass_work(self) -> float:
+        """Products of pixels with weights: every window of every image, for every label."""
+        products = 0
+        for height, width in self._sizes:
+            rows = np.maximum(self._images.heights.astype(np.int64) - height + 1, 0)
+            columns = np.maximum(self._images.widths.astype(np.int64) - width + 1, 0)
+            products += int((rows * columns).sum()) * height * width
+        return float(products * self._images.channels * self._label_count)
+
     def choose(self, circumstances: Circumstances) -> Choice:
         """Take what averages the weights over passes: without that, windows that overlap make them swing."""
         threads = circumstances.n_threads
-        reason = "images" if threads == 1 else f"images, for which {threads} threads are no help"
-        return Choice("shrinking-dcd", reason)
+        reason = circumstances.one_thread if threads == 1 else f"{threads} threads are no help"
+        return Choice("shrinking-dcd", f"images, {reason}", newton_passes=self.costs.newton_passes)
 
     def way_to_need_less(self) -> str:
         """Say what a user can do to have fewer weights."""

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
-from marginloom.tasks.base.choice import MANY_THREADS, Choice, Circumstances
+from marginloom.tasks.base.choice import MANY_THREADS, Choice, Circumstances, Costs
 
-#: Classes times features, with the bias, up to which a step of Newton's method takes some milliseconds, and examples
-#: times classes up to which adding up its matrix does. Features that are so few often have different units, which slows
-#: down everything else by orders of magnitude.
-FEW_WEIGHTS, FEW_SCORES = 700, 200_000
 #: Weights from which the mean of the weights costs more than it brings.
 MANY_WEIGHTS = 1_000_000
+#: Examples a feature up to which classes are told apart so easily that passes over kept candidates hardly pay.
+FEW_EXAMPLES = 5
 #: Classes up to which threads that own a part of the features each were measured to be faster than one thread.
 PIPELINED_CLASSES = 64
 #: Products of a feature with a weight in a pass of inference, up to which a thousand passes are a matter of seconds.
@@ -27,25 +26,50 @@ class Size:
     features: int
     entries: int
 
+    @property
+    def weights(self) -> int:
+        """One for every class and feature."""
+        return self.classes * self.features
+
+    @property
+    def pass_work(self) -> float:
+        """Products of a feature with a weight in a pass of inference."""
+        return float(self.classes * self.entries)
+
+    @property
+    def costs(self) -> Costs:
+        """What passes and steps cost; where they stall, a twentieth of the classes of an example have a dual."""
+        candidates = self.examples * self.classes / 20
+        return Costs(self.weights, self.pass_work, candidates, 2 * self.entries / max(self.examples, 1))
+
 
 def choose(size: Size, circumstances: Circumstances) -> Choice:
     """Return the algorithm for a problem of that size.
 
     The rule is the same for both losses, and all that it chooses gives the same bits every time. One thread learns in
-    all cases: threads that share weights of classes wait for each other's.
+    most cases: threads that share weights of classes wait for each other's.
 
     Examples
     --------
     >>> choose(Size(1_800, 10, 65, 115_000), Circumstances()).algorithm
-    'newton'
+    'shrinking-dcd'
     >>> choose(Size(60_000, 10, 780, 9_000_000), Circumstances(n_threads=8)).engine
     'pipelined'
     """
-    weights, threads = size.classes * size.features, circumstances.n_threads
-    if weights <= FEW_WEIGHTS and size.examples * size.classes <= FEW_SCORES:
-        return Choice("newton", f"classes with {weights:,} weights, which are few")
-    passes = 1000 if size.classes * size.entries <= SHORT_PASS else None
-    if threads >= MANY_THREADS and size.classes <= PIPELINED_CLASSES and weights <= MANY_WEIGHTS:
-        return Choice("shrinking-dcd", f"classes, {threads} threads", engine="pipelined", max_iter=passes)
-    reason = "classes" if threads == 1 else f"classes, for which {threads} threads are no help"
-    return Choice("shrinking-dcd" if weights <= MANY_WEIGHTS else "dcd-ssvm", reason, max_iter=passes)
+    threads = circumstances.n_threads
+    newton_passes = size.costs.newton_passes
+    passes = 1000 if size.pass_work <= SHORT_PASS or math.isfinite(newton_passes) else None
+    pipelined = threads >= MANY_THREADS and size.classes <= PIPELINED_CLASSES and size.weights <= MANY_WEIGHTS
+    if pipelined:
+        reason = f"{threads} threads"
+    else:
+        reason = circumstances.one_thread if threads == 1 else f"{threads} threads are no help"
+    easy = size.weights > MANY_WEIGHTS or size.examples <= FEW_EXAMPLES * size.features
+    return Choice(
+        "dcd-ssvm" if easy and not pipelined else "shrinking-dcd",
+        f"classes, {reason}",
+        learner={"inner_passes": 2} if easy and not pipelined else {},
+        engine="pipelined" if pipelined else None,
+        max_iter=passes,
+        newton_passes=newton_passes,
+    )

@@ -51,15 +51,17 @@ class MulticlassModel(Model):
         """Return the task of classifying examples."""
         return MulticlassTask(X, None, len(self.labels.names), bias=self.bias)
 
-    def predict(self, X: Any, n_threads: int = 1) -> NDArray[np.uint32]:
+    def predict(self, X: Any, n_threads: int | None = 1) -> NDArray[np.uint32]:
         """Return the number of the best class of every example."""
         return self.task_of(X).predict(self.weights, resolve_threads(n_threads))
 
-    def predict_k_best(self, X: Any, k: int, n_threads: int = 1) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
+    def predict_k_best(
+        self, X: Any, k: int, n_threads: int | None = 1
+    ) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
         """Return the numbers of the k best classes of every example, or of all if there are fewer, and their scores."""
         return self.task_of(X).predict_k_best(self.weights, k, resolve_threads(n_threads))
 
-    def class_scores(self, X: Any, n_threads: int = 1) -> NDArray[np.float64]:
+    def class_scores(self, X: Any, n_threads: int | None = 1) -> NDArray[np.float64]:
         """Return the scores of all classes, one row per example."""
         return self.task_of(X).scores(self.weights, resolve_threads(n_threads))
 
@@ -71,7 +73,7 @@ class MulticlassModel(Model):
         """Return the intercepts of the classes."""
         return self._empty_task().intercepts(self.weights)
 
-    def evaluator(self, labelled: LabelledRows, n_threads: int = 1) -> MulticlassEvaluator:
+    def evaluator(self, labelled: LabelledRows, n_threads: int | None = 1) -> MulticlassEvaluator:
         """Return what scores weights of this classifier on examples with their right classes."""
         return MulticlassEvaluator(self, labelled, n_threads)
 
@@ -224,7 +226,7 @@ def _costs(labels: LabelSet, given: CostMatrix) -> NDArray[np.float64] | None:
 class MulticlassEvaluator:
     """Scores weights of a classifier on examples with their right classes."""
 
-    def __init__(self, classifier: MulticlassModel, labelled: LabelledRows, n_threads: int = 1) -> None:
+    def __init__(self, classifier: MulticlassModel, labelled: LabelledRows, n_threads: int | None = 1) -> None:
         self._names = classifier.labels.names
         self._costs = classifier.costs
         self._n_threads = resolve_threads(n_threads)

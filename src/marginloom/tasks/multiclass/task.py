@@ -96,10 +96,19 @@ class MulticlassTask(RowTask):
             "bias": str(self._bias),
         }
 
+    @property
+    def pass_work(self) -> float:
+        """Products of features with weights."""
+        return self._size.pass_work
+
     def choose(self, circumstances: Circumstances) -> Choice:
         """Return the algorithm that ``auto`` stands for."""
+        return choose(self._size, circumstances)
+
+    @property
+    def _size(self) -> Size:
         features = self._inputs.columns + (1 if self._bias else 0)
-        return choose(Size(self._inputs.rows, self._n_classes, features, self.entries), circumstances)
+        return Size(self._inputs.rows, self._n_classes, features, self.entries)
 
     def predict(self, weights: NDArray[np.float64], n_threads: int = 1) -> NDArray[np.uint32]:
         """Return the best class of every example; of equal scores the lowest class."""

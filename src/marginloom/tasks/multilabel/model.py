@@ -67,12 +67,12 @@ class MultilabelModel(Model):
             raise InputError(f"X has {task.n_features} columns, and training had {self.n_features}")
         return task
 
-    def predict(self, X: Any, n_threads: int = 1) -> NDArray[np.uint8]:
+    def predict(self, X: Any, n_threads: int | None = 1) -> NDArray[np.uint8]:
         """Return the best set of labels of every example as a 0/1 matrix."""
         packed = self.task_of(X).predict(self.weights, resolve_threads(n_threads))
         return unpack(packed, len(self.labels.names))
 
-    def predict_k_best(self, X: Any, k: int, n_threads: int = 1) -> list[list[tuple[NDArray[np.uint8], float]]]:
+    def predict_k_best(self, X: Any, k: int, n_threads: int | None = 1) -> list[list[tuple[NDArray[np.uint8], float]]]:
         """Return for every example its k best sets, as 0/1 arrays with their score, best first."""
         packed, scores, bounds = self.task_of(X).predict_k_best(self.weights, k, resolve_threads(n_threads))
         found = list(zip(unpack(packed, len(self.labels.names)), scores.tolist(), strict=True))
@@ -105,7 +105,7 @@ class MultilabelModel(Model):
         """Return what the presence of both labels of a pair adds to the score, for every pair."""
         return self._empty_task().pair_weights(self.weights).copy()
 
-    def evaluator(self, labelled: LabelledRows, n_threads: int = 1) -> MultilabelEvaluator:
+    def evaluator(self, labelled: LabelledRows, n_threads: int | None = 1) -> MultilabelEvaluator:
         """Return what scores weights of this classifier on examples with their right labels."""
         return MultilabelEvaluator(self, labelled, n_threads)
 
@@ -290,7 +290,7 @@ def _stored_interactions(labels: LabelSet, pairs: Any) -> Any:
 class MultilabelEvaluator:
     """Scores weights of a multilabel classifier on examples with their right labels."""
 
-    def __init__(self, model: MultilabelModel, labelled: LabelledRows, n_threads: int = 1) -> None:
+    def __init__(self, model: MultilabelModel, labelled: LabelledRows, n_threads: int | None = 1) -> None:
         self._n_threads = resolve_threads(n_threads)
         self._task = model.task_of(labelled.X)
         self._gold, unseen = encode_labels(model.labels, labelled.labels)

@@ -143,11 +143,17 @@ class MultilabelTask(RowTask):
         options = {name: json.dumps(value) for name, value in self._options.items()}
         return {"examples": self.fingerprint, **options, "features": self._inputs.fingerprint}
 
+    @property
+    def pass_work(self) -> float:
+        """Products of features with weights, and what the pairs of labels that interact take."""
+        rows = self._inputs.rows
+        return float(self.n_labels * (self.entries + rows) + 30 * rows * len(self.pairs))
+
     def choose(self, circumstances: Circumstances) -> Choice:
         """Take one binary SVM per label where there is one, on any number of threads; it gives the same bits on all."""
         needed = {"decisions"} if circumstances.loss == "hinge" else {"decisions", "own-slacks"}
         if needed <= set(self.core.capabilities) and self._inputs.rows * self.n_labels <= MOST_DECISIONS:
-            return Choice("label-dcd", "labels that do not interact")
+            return Choice("label-dcd", "labels that do not interact", newton_passes=self.costs.newton_passes)
         return super().choose(circumstances)
 
     def predict(self, weights: NDArray[np.float64], n_threads: int = 1) -> NDArray[np.uint8]:

@@ -101,7 +101,7 @@ def train(
             pos_column=checked_column("--pos-column", pos_column),
             xpos=xpos,
             lists=Lists.read(clusters, gazetteers),
-            n_threads=resolve_threads(options.threads),
+            n_threads=resolve_threads(options.training_threads),
         )
         parts = {
             name: read_corpus([path], format, corpus.format, TREEBANKS)

@@ -24,6 +24,7 @@ from marginloom.tasks.parse.treebank import Treebank
 from marginloom.threads import resolve_threads
 from marginloom.training.callbacks import Callback
 from marginloom.training.checkpoint import Checkpoint
+from marginloom.training.spec import training_threads
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
@@ -163,7 +164,7 @@ class DependencyParser(Estimator):
             pos_column=checked_column("pos_column", self.pos_column),
             xpos=checked("xpos", self.xpos, "switch"),
             lists=Lists.read(self.clusters, self.gazetteers),
-            n_threads=resolve_threads(self.n_threads),
+            n_threads=resolve_threads(training_threads(self.algorithm, self.n_threads)),
         )
 
     def _adopt(self, model: Model) -> None:

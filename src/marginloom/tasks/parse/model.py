@@ -28,7 +28,7 @@ from marginloom.tasks.parse.task import KBestTrees, ParseTask, TreeOptions, Tree
 from marginloom.tasks.parse.treebank import Treebank, check_lengths
 from marginloom.threads import resolve_threads
 from marginloom.training.checks import checked_weights
-from marginloom.training.spec import RunSpec
+from marginloom.training.spec import RunSpec, training_threads
 
 ROOTS = ("one", "many")
 
@@ -51,12 +51,12 @@ class ParseModel(Model):
     labels: LabelSet | None
     options: TreeOptions
 
-    def predict(self, source: Any, n_threads: int = 1) -> tuple[NDArray[np.uint64], Trees]:
+    def predict(self, source: Any, n_threads: int | None = 1) -> tuple[NDArray[np.uint64], Trees]:
         """Return sentence offsets and the best trees."""
         sentences, task = self._encoded(source)
         return sentences, task.predict(self.weights, resolve_threads(n_threads))
 
-    def predict_k_best(self, source: Any, k: int, n_threads: int = 1) -> KBestTrees:
+    def predict_k_best(self, source: Any, k: int, n_threads: int | None = 1) -> KBestTrees:
         """Return the k best trees of every sentence; `InputError` where they cannot be found."""
         _, task = self._encoded(source)
         if k > 1 and "k-best" not in task.core.capabilities:
@@ -82,7 +82,7 @@ class ParseModel(Model):
         require_memory("parsing", {"a chart of the longest sentence": task.buffer_bytes}, task.way_to_parse)
         return task
 
-    def evaluator(self, labelled: Treebank, n_threads: int = 1) -> ParseEvaluator:
+    def evaluator(self, labelled: Treebank, n_threads: int | None = 1) -> ParseEvaluator:
         """Return what scores weights of this parser on sentences with their right trees."""
         return ParseEvaluator(self, labelled, n_threads)
 
@@ -217,7 +217,13 @@ class ParseProblem(Problem[ParseModel]):
         }
         sentences, values = _kept(bank, features.values(bank.source), trees)
         task = ParseTask(
-            sentences, values, features.core, options, gold, cache=cache, n_threads=resolve_threads(spec.n_threads)
+            sentences,
+            values,
+            features.core,
+            options,
+            gold,
+            cache=cache,
+            n_threads=resolve_threads(training_threads(spec.algorithm, spec.n_threads)),
         )
         weights = spec.sample_weight
         if weights is not None and trees.kept is not None:
@@ -256,7 +262,7 @@ def _kept(
 class ParseEvaluator:
     """Scores weights of a parser on sentences with their right trees, which are encoded once."""
 
-    def __init__(self, model: ParseModel, bank: Treebank, n_threads: int = 1) -> None:
+    def __init__(self, model: ParseModel, bank: Treebank, n_threads: int | None = 1) -> None:
         self._n_threads = resolve_threads(n_threads)
         self._labels = model.labels
         check_trees(bank)

@@ -161,6 +161,12 @@ class ParseTask(Task):
         tables = 8 if self._options.order == 2 else 6
         return WEIGHT * side * (tables * side + 4 * self.core.stride)
 
+    @property
+    def pass_work(self) -> float:
+        """What arcs take, whose features are looked up or hashed, and the chart."""
+        words = lengths_of(self._sentences).astype(np.float64) + 1
+        return float(100 * (words**2).sum() + (3 if self._options.order == 2 else 1) * (words**3).sum())
+
     def way_to_parse(self) -> str:
         """Say what a user can do where sentences are too long."""
         return f"split the longest sentence, which has {self._longest:,} words"

@@ -133,7 +133,7 @@ def train(
             pos_column=checked_column("--pos-column", pos_column),
             clusters=clusters,
             gazetteers=gazetteers,
-            n_threads=options.threads,
+            n_threads=options.training_threads,
         )
         _refuse_labels_as_features(feature_set, corpus, label_column)
         training = LabelledSentences.from_corpus(corpus, label_column)
@@ -241,7 +241,7 @@ class SequenceCommands(TaskCommands[SequenceModel, SequencePredictOptions, Seque
         ]
 
 
-def _labels(tagger: SequenceModel, corpus: Corpus, k: int, threads: int) -> NDArray[np.uint16]:
+def _labels(tagger: SequenceModel, corpus: Corpus, k: int, threads: int | None) -> NDArray[np.uint16]:
     """Return the numbers of the k best labels of every token, `UNSEEN` where a sentence has fewer labellings."""
     if k == 1:
         return tagger.predict(corpus, threads)[1]

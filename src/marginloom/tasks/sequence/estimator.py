@@ -31,6 +31,7 @@ from marginloom.tasks.sequence.model import SequenceModel, SequenceProblem
 from marginloom.tasks.sequence.named_weights import NamedWeights
 from marginloom.training.callbacks import Callback
 from marginloom.training.checkpoint import Checkpoint
+from marginloom.training.spec import training_threads
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
@@ -273,7 +274,7 @@ class SequenceTagger(Estimator):
             columns=checked_columns(self.columns),
             clusters=self.clusters,
             gazetteers=self.gazetteers,
-            n_threads=self.n_threads,
+            n_threads=training_threads(self.algorithm, self.n_threads),
         )
 
 

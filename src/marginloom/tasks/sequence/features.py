@@ -55,7 +55,7 @@ def new_features(
     columns: tuple[str, ...] | None = None,
     clusters: StrPath | None = None,
     gazetteers: Mapping[str, StrPath] | None = None,
-    n_threads: int = 1,
+    n_threads: int | None = 1,
 ) -> FeatureSet:
     """Return a feature set that has learnt nothing yet: extracted by name, or ready ones of the kind that there are.
 

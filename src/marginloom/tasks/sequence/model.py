@@ -52,12 +52,14 @@ class SequenceModel(Model):
     start_end: bool
     forbidden: list[tuple[int, int]] = dataclasses.field(default_factory=list)
 
-    def predict(self, source: Any, n_threads: int = 1) -> tuple[NDArray[np.uint64], NDArray[np.uint16]]:
+    def predict(self, source: Any, n_threads: int | None = 1) -> tuple[NDArray[np.uint64], NDArray[np.uint16]]:
         """Return sentence offsets and the number of the best label of every token."""
         encoded = self.features.transform(source)
         return encoded.sentences, self.task_of(encoded).predict(self.weights, resolve_threads(n_threads))
 
-    def predict_k_best(self, source: Any, k: int, n_threads: int = 1) -> list[list[tuple[NDArray[np.uint16], float]]]:
+    def predict_k_best(
+        self, source: Any, k: int, n_threads: int | None = 1
+    ) -> list[list[tuple[NDArray[np.uint16], float]]]:
         """Return for every sentence its k best labellings, as numbers of labels with their score, best first."""
         encoded = self.features.transform(source)
         task = self.task_of(encoded)
@@ -69,7 +71,7 @@ class SequenceModel(Model):
         return [found[start:end] for start, end in itertools.pairwise(labellings.tolist())]
 
     def evaluator(
-        self, labelled: LabelledSentences, n_threads: int = 1, strict: str | None = None
+        self, labelled: LabelledSentences, n_threads: int | None = 1, strict: str | None = None
     ) -> SequenceEvaluator:
         """Return what scores weights of this tagger on labelled sentences; `strict` is that of `sequence_scores`."""
         return SequenceEvaluator(self, labelled, n_threads, strict)
@@ -254,7 +256,7 @@ class SequenceEvaluator:
     """Scores weights of a tagger on labelled sentences, which are encoded once."""
 
     def __init__(
-        self, model: SequenceModel, labelled: LabelledSentences, n_threads: int = 1, strict: str | None = None
+        self, model: SequenceModel, labelled: LabelledSentences, n_threads: int | None = 1, strict: str | None = None
     ) -> None:
         check_scheme(strict)
         self._strict = strict

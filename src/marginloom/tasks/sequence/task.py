@@ -132,6 +132,12 @@ class SequenceTask(Task):
         return 0 if features is None else features.size
 
     @property
+    def pass_work(self) -> float:
+        """Products of features with weights, and transitions."""
+        tokens, labels = int(self._encoded.sentences[-1]), self._label_count
+        return float(labels * (self.entries + tokens * labels))
+
+    @property
     def buffer_bytes(self) -> int:
         """Bytes of a sentence's scores, of transitions with constraints, and of a difference of dense features."""
         lengths = np.diff(self._encoded.sentences.astype(np.int64))
