@@ -9,6 +9,7 @@ import zlib
 
 import numpy as np
 import pytest
+from support.damaged_models import save_unchecked
 from support.program import fails, run
 
 from marginloom import (
@@ -99,7 +100,7 @@ def test_every_entry_of_the_header_replaced_by_every_type(tmp_path, trained):
     refused = 0
     for place in places(header):
         for value in VALUES:
-            save_model(tmp_path / "m", task, replaced(header, place, value), tensors)
+            save_unchecked(tmp_path / "m", task, replaced(header, place, value), tensors)
             refused += use(tmp_path / "m", task, X, y, warm_start=place[0] == "state")
     assert refused > 50
 
@@ -173,7 +174,7 @@ def test_header_nested_deeply_is_refused(tmp_path, trained):
     nested = "x"
     for _ in range(300):
         nested = [nested]
-    save_model(tmp_path / "m", task, {**header, "settings": {**header["settings"], "C": nested}}, tensors)
+    save_unchecked(tmp_path / "m", task, {**header, "settings": {**header["settings"], "C": nested}}, tensors)
     assert use(tmp_path / "m", task, X, y)
 
 
@@ -191,7 +192,7 @@ def inspected(path, monkeypatch):
 def test_inspection_of_changed_headers_ends_with_0_or_with_one_line(tmp_path, trained, monkeypatch):
     task, _, _, header, tensors = trained
     for number, place in enumerate(place for place in places(header) if len(place) < 3):
-        save_model(tmp_path / "m", task, replaced(header, place, VALUES[number % len(VALUES)]), tensors)
+        save_unchecked(tmp_path / "m", task, replaced(header, place, VALUES[number % len(VALUES)]), tensors)
         code, said = inspected(tmp_path / "m", monkeypatch)
         assert (code, said) == (0, "") or (code == 1 and said.startswith("marginloom: ") and said.count("\n") == 1)
         assert "this is a bug" not in said

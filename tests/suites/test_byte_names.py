@@ -109,6 +109,15 @@ def test_python_messages_are_text(folder):
         str(raised.value).encode()
 
 
+def test_a_gazetteer_has_a_name_that_is_text(samples, folder):
+    names = copied(samples, folder, "templates")["names.txt"]
+    message = "the name of a gazetteer must be text that UTF-8 can hold, not "
+    train = ["train", "tag", samples / "train.conll", "--features", "ner", "--model", folder / "m", "--quiet"]
+    assert f"{message}'{SHOWN}'" in fails(*train, "--gazetteer", f"{NAME}={names}")
+    with pytest.raises(InputError, match=f"{message}5"):
+        SequenceTagger(features="ner", gazetteers={5: names}).fit([["a"]], [["A"]])
+
+
 def test_models_of_such_templates_and_lists_are_read_again(folder):
     templates, clusters, names = (folder / f"{NAME}.{part}" for part in ("templates", "clusters", "names"))
     templates.write_text("word[0]\ncluster[0,2]\ngazetteer[0]\n")

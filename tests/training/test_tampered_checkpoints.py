@@ -7,6 +7,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from support.damaged_models import save_unchecked
 from support.program import fails
 
 from marginloom import Checkpoint, EarlyStopping, MarginloomError, MulticlassClassifier, SequenceTagger
@@ -64,7 +65,7 @@ def refused(fit, folder, header, tensors):
     """Resume from these parts and tell whether it was refused by one of our errors, which leaves the file."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    save_model(folder / FILE_NAME, CHECKPOINT, header, tensors)
+    save_unchecked(folder / FILE_NAME, CHECKPOINT, header, tensors)
     content = (folder / FILE_NAME).read_bytes()
     try:
         fit(checkpoint=Checkpoint(folder, interval=1e9), resume=True)

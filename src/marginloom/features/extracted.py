@@ -49,6 +49,9 @@ class Lists:
     @classmethod
     def read(cls, clusters: StrPath | None = None, gazetteers: Mapping[str, StrPath] | None = None) -> Lists:
         """Read a file of Brown clusters (path, word, count a line) and gazetteers (an entry a line)."""
+        for name in gazetteers or {}:
+            if not isinstance(name, str) or shown(name) != name:
+                raise InputError(f"the name of a gazetteer must be text that UTF-8 can hold, not {quoted(name)}")
         words, paths = _read_clusters(clusters) if clusters is not None else (_core.Vocabulary(), [])
         return cls(words, paths, {name: _read_gazetteer(path) for name, path in (gazetteers or {}).items()})
 

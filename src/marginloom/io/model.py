@@ -58,10 +58,9 @@ def save_model(path: StrPath, task: str, header: dict[str, Any], tensors: Tensor
         "header": header,
         "checksums": {name: checksum(array) for name, array in arrays.items()},
     }
-    content["checksum"] = _text_checksum(content)
-    text = json_text(content)
+    content["checksum"] = zlib.crc32(json_text(content).encode())
     with atomic_write(path) as file:  # one metadata entry: the order of several would differ from run to run
-        write_safetensors(file, arrays, {FORMAT: text})
+        write_safetensors(file, arrays, {FORMAT: json.dumps(content, sort_keys=True)})
 
 
 @dataclasses.dataclass(frozen=True)

@@ -181,8 +181,9 @@ def _as_json(found: Detection) -> dict[str, Any]:
 def _make_folder(folder: str) -> None:
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"--draw {shown(folder)}: the folder cannot be made ({error.strerror or error})") from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"--draw {shown(folder)}: the folder cannot be made ({reason})") from error
 
 
 def _picture_paths(folder: Path, detections: list[list[Detection]]) -> list[Path]:
