@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import signal
 import sys
 import time
 from contextlib import suppress
@@ -10,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 from marginloom.errors import InputError
 from marginloom.parameters import checked
+from marginloom.training.interrupts import signals_held_back
 from marginloom.training.state import State
 from marginloom.training.trace import Row
 
@@ -190,6 +192,13 @@ class ProgressBar(Callback):
 
     seconds_between_lines = 2.0
 
+    def __init__(self) -> None:
+        with signals_held_back(signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            # Before training begins, and whole: an interruption would break it. A spinner imports more when it is made.
+            from rich.progress import SpinnerColumn
+
+            SpinnerColumn()
+
     def before_training(self, run: Run) -> None:
         """Start the bar."""
         from rich.console import Console
@@ -252,12 +261,12 @@ class ProgressBar(Callback):
             return self._bar[0], self._bar[0].add_task(text, total=total)
         columns = (
             SpinnerColumn(),
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             TimeElapsedColumn(),
-            TextColumn("elapsed"),
+            TextColumn("elapsed", markup=False),
             TimeRemainingColumn(),
-            TextColumn("remaining"),
+            TextColumn("remaining", markup=False),
         )
         hidden = not self._console.is_terminal
         bar = Progress(*columns, console=self._console, transient=True, disable=hidden)
