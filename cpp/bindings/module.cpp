@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <exception>
 #include <stdexcept>
+#include <system_error>
 
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -88,6 +89,9 @@ void translate_limits(const std::exception_ptr& error, void*) {
     raise(limit.what());
   } catch (const std::domain_error& limit) {
     raise(limit.what());
+  } catch (const std::system_error& limit) {
+    if (limit.code() != std::errc::resource_unavailable_try_again) throw;
+    raise("the system has no thread left, or no memory for one; take fewer (n_threads, --threads), or allow more");
   }
 }
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -51,7 +52,12 @@ bool parallel_for(std::size_t size, std::size_t chunk, int threads, StopRequest&
     std::vector<std::jthread> team;
     team.reserve(static_cast<std::size_t>(std::max(helpers, 0)));
     at_work = std::max(helpers, 0);
-    for (int thread = 1; thread <= helpers; ++thread) team.emplace_back(help, thread);
+    try {
+      for (int thread = 1; thread <= helpers; ++thread) team.emplace_back(help, thread);
+    } catch (const std::system_error&) {  // the system has no more of them, or no memory for their stacks
+      const std::lock_guard lock(mutex);
+      at_work -= helpers - static_cast<int>(team.size());
+    }
     take_chunks(0, [&] { return listening.stopped(); });
     std::unique_lock lock(mutex);
     wait_listening(lock, changed, [&] { return at_work == 0; });

@@ -18,10 +18,19 @@ Team::Team(int threads, int spins) {
   const auto cores = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1U));
   spins_ = threads <= cores ? spins : 0;
   helpers_.reserve(static_cast<std::size_t>(std::max(threads - 1, 0)));
-  for (int thread = 1; thread < threads; ++thread) helpers_.emplace_back([this, thread] { serve(thread); });
+  try {
+    for (int thread = 1; thread < threads; ++thread) helpers_.emplace_back([this, thread] { serve(thread); });
+  } catch (...) {  // those that have started would wait for ever to be called
+    end();
+    throw;
+  }
 }
 
 Team::~Team() {
+  end();
+}
+
+void Team::end() {
   ending_ = true;
   ++calls_;
   calls_.notify_all();

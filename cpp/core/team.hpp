@@ -34,6 +34,7 @@ class Failure {
 
 class Team {
  public:
+  // Throws std::system_error if the system does not give so many.
   // `threads` in all, of which the one that calls run() is number 0. Threads that wait spin so many times before they
   // sleep, some tens of microseconds if nothing else is said: a sentence is decoded in as many.
   explicit Team(int threads, int spins = 2000);
@@ -60,6 +61,7 @@ class Team {
   static constexpr std::uint64_t at_work = may_join - 1;
 
   void serve(int thread);
+  void end();
   void call(const std::function<void(int)>& work, std::uint64_t state);
   void wait_for_all();
   [[nodiscard]] bool join(std::uint32_t number);

@@ -7,16 +7,16 @@ import sys
 import pytest
 from fuzz.samples import build_inputs, train_arguments
 
-#: Runs the program, and says at the end what it has imported since the first pass began.
+#: Runs the program, and says at the end what it has imported since the run began.
 WATCHED = """
 import json, sys
 import marginloom.cli
 from marginloom.training.run import Run
-original, before = Run.train, set()
+original, before = Run.__init__, set()
 def note(*arguments):
     before.update(sys.modules)
-    return original(*arguments)
-Run.train = note
+    original(*arguments)
+Run.__init__ = note
 code = marginloom.cli.run(sys.argv[1:])
 print(json.dumps([code, len(before) > 0, sorted(set(sys.modules) - before)]))
 """
@@ -30,7 +30,7 @@ def files(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", ["conll", "classify", "multilabel", "detect", "trees"])
-def test_nothing_is_imported_between_the_first_pass_and_the_end(files, tmp_path, name):
+def test_nothing_is_imported_between_the_beginning_of_training_and_the_end(files, tmp_path, name):
     arguments = [word for word in train_arguments(name, files) if word != "--quiet"]
     arguments[arguments.index("--checkpoint") + 1] = str(tmp_path / "run")
     arguments += ["--model", str(tmp_path / "m"), "--trace", str(tmp_path / "trace"), "--json"]

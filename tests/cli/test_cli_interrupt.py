@@ -17,6 +17,8 @@ from support.full_disk import FULL, needs_full_device
 from support.pairs import tolerance
 from support.program import PROGRAM, TIMEOUT, environment, json_lines, last_json, names_in, run, start
 
+from marginloom.tasks.parse.datasets import write_conllu
+from marginloom.tasks.parse.model import ParseModel
 from marginloom.tasks.sequence.datasets import make_tagging, write_conll
 from marginloom.tasks.sequence.model import SequenceModel
 from marginloom.training.checkpoint import FILE_NAME, Snapshot
@@ -344,3 +346,56 @@ def test_second_interruption_does_no_harm(large, tmp_path):
     assert set(names_in(tmp_path)) <= {"m", "trace"}
     if model.exists():
         SequenceModel.load(model)
+
+
+#: Words whose search takes many seconds, and took many minutes in trees that need not be projective.
+LONG_SENTENCE = 1800
+
+
+@pytest.fixture(scope="module")
+def long_sentence(tmp_path_factory):
+    """A treebank of a few words and of a sentence that is no sentence."""
+    path = tmp_path_factory.mktemp("long") / "train.conllu"
+    words = [(f"w{k % 40}", f"T{k % 6}") for k in range(LONG_SENTENCE)]
+    write_conllu(path, [words[:3], words], [[0, 1, 2], list(range(LONG_SENTENCE))])
+    return path
+
+
+def parse(treebank, model, *options):
+    return (
+        "train",
+        "parse",
+        treebank,
+        "--model",
+        model,
+        "--order",
+        "2",
+        "--hash-bits",
+        "10",
+        "--tol",
+        "1e-12",
+        *options,
+    )
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("algorithm", ["dcd-ssvm", "averaged-perceptron"])
+def test_one_long_search_hears_a_signal(long_sentence, tmp_path, algorithm, threads):
+    options = ("--algorithm", algorithm, "--threads", threads, "--non-projective")
+    done = pressed_in(".training:run:Run._iterate", *parse(long_sentence, tmp_path / "m", *options), by=SIGNALS[1])
+    assert f"interrupted after 0 passes; the model in {tmp_path / 'm'} is usable, but not certified" in done.stderr
+    assert ParseModel.load(tmp_path / "m").settings["stopped"] == "interrupted"
+    assert names_in(tmp_path) == ["m"]
+
+
+def test_one_long_search_for_a_certificate_hears_a_signal(tmp_path):
+    treebank = tmp_path / "train.conllu"
+    words = [(f"w{k % 40}", f"T{k % 6}") for k in range(700)]
+    write_conllu(treebank, [words[:3], words], [[0, 1, 2], list(range(700))])
+    (tmp_path / "m").write_text("of an earlier run")
+    done = pressed_in(".training:run:Run._certify", *parse(treebank, tmp_path / "m", "--max-iter", "1"), by=SIGNALS[1])
+    kept = tmp_path / "m.interrupted"
+    assert f"interrupted after 1 passes; the model in {kept} is usable, but not certified" in done.stderr
+    assert ParseModel.load(kept).certificate is None
+    assert (tmp_path / "m").read_text() == "of an earlier run"
+    assert names_in(tmp_path) == ["m", "m.interrupted", "train.conllu"]

@@ -9,7 +9,9 @@ from fuzz.estimators import estimator_input
 from fuzz.identifiers import identifiers
 from fuzz.inputs import input_file, reader
 from fuzz.kills import kill_and_resume, program
+from fuzz.limits import little_memory
 from fuzz.models import model_in_python, model_on_the_command_line, state
+from fuzz.signals import signal_in_a_search
 
 #: Each subject with its share of a thousand cases.
 SUBJECTS = {
@@ -18,12 +20,14 @@ SUBJECTS = {
     state: 120,
     checkpoint_in_python: 120,
     checkpoint_on_the_command_line: 60,
-    input_file: 125,
+    input_file: 115,
     identifiers: 15,
     reader: 70,
     estimator_input: 105,
     program: 10,
     kill_and_resume: 5,
+    signal_in_a_search: 4,
+    little_memory: 6,
 }
 assert sum(SUBJECTS.values()) == 1000
 

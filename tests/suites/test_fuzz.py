@@ -9,13 +9,17 @@ import pytest
 from fuzz.cases import SUBJECTS, run_case, subject_of
 from fuzz.kills import kill_and_resume
 from fuzz.lab import Lab
+from fuzz.limits import little_memory
 from fuzz.samples import build
+from fuzz.signals import signal_in_a_search
 from fuzz.watched import FAILED, run_watched
 
 SEED = 2026
-#: The first hundred and more, with one real kill only, which takes as long as fifty others.
-NUMBERS = [number for number in range(120) if subject_of(SEED, number) is not kill_and_resume]
-NUMBERS.append(next(number for number in range(1000) if subject_of(SEED, number) is kill_and_resume))
+#: Run real processes, and take as long as fifty others.
+LONG = (kill_and_resume, signal_in_a_search, little_memory)
+#: The first hundred and more, with one only of each that takes long.
+NUMBERS = [number for number in range(120) if subject_of(SEED, number) not in LONG]
+NUMBERS += [next(number for number in range(1000) if subject_of(SEED, number) is subject) for subject in LONG]
 
 
 def test_damaged_files_and_inputs_do_no_harm(tmp_path):

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
 
 __all__ = ["main", "run"]
+
+#: Of a library that cannot be loaded.
+_SIGNS_OF_LITTLE_MEMORY = ("failed to map segment", "annot allocate memory", "annot create shared object descriptor")
 
 
 def main() -> None:
@@ -17,6 +21,7 @@ def main() -> None:
     from marginloom.training.interrupts import acting_as_ctrl_c, ignore_more_signals
 
     take_standard_streams()
+    _ask_for_little_memory()
     with acting_as_ctrl_c(signal.SIGTERM, signal.SIGHUP):  # of batch systems and containers, and of terminals that go
         try:
             code = run(sys.argv[1:])
@@ -24,6 +29,15 @@ def main() -> None:
             ignore_more_signals()
     leave_standard_output()
     sys.exit(code)
+
+
+def _ask_for_little_memory() -> None:
+    """Keep numpy's library from starting a thread per core where address space is limited: it may fail, or never end.
+
+    The program does not multiply large matrices; who does, in a task of another distribution, can set the variable.
+    """
+    if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -70,8 +84,13 @@ def _exit_code(action: Callable[[], object]) -> int:
         reason = error.strerror or str(error)
         return _failed(f"{error.filename}: {reason}" if error.filename else f"the system says {reason!r}")
     except Exception as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):  # so Python puts it where a module was being imported
+            say("marginloom: interrupted")
+            return interrupted_exit_code()
         if isinstance(error, ImportError) and "MARGINLOOM_SIMD" in str(error):  # an environment variable of the user's
             return _failed(f"{error}; unset it, or name one of these")
+        if isinstance(error, ImportError) and any(sign in str(error) for sign in _SIGNS_OF_LITTLE_MEMORY):
+            return _failed("there is not enough memory to start the program; allow more, see ulimit -v")
         if os.environ.get("MARGINLOOM_TRACEBACK"):
             traceback.print_exc()
         return _failed(

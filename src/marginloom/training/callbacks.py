@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 from marginloom.errors import InputError
 from marginloom.parameters import checked
+from marginloom.training.interrupts import signals_held_back
 from marginloom.training.state import State
 from marginloom.training.trace import Row
 
@@ -226,6 +228,11 @@ class ProgressBar(Callback):
 
     def __init__(self, *, choice: bool = True) -> None:
         self._choice = ChoiceLine() if choice else Callback()
+        with signals_held_back(signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            # Before training begins, and whole: an interruption would break it. A spinner imports more when it is made.
+            from rich.progress import SpinnerColumn
+
+            SpinnerColumn()
 
     def before_iteration(self, run: Run) -> None:
         """Tell if the algorithm has changed."""
@@ -294,12 +301,12 @@ class ProgressBar(Callback):
             return self._bar[0], self._bar[0].add_task(text, total=total)
         columns = (
             SpinnerColumn(),
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             TimeElapsedColumn(),
-            TextColumn("elapsed"),
+            TextColumn("elapsed", markup=False),
             TimeRemainingColumn(),
-            TextColumn("remaining"),
+            TextColumn("remaining", markup=False),
         )
         hidden = not self._console.is_terminal
         bar = Progress(*columns, console=self._console, transient=True, disable=hidden)

@@ -1,10 +1,14 @@
 // Threads that are called together, again and again.
 #include "core/team.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <stdexcept>
+#include <system_error>
 #include <vector>
 
+#include "core/parallel.hpp"
+#include "little_memory.hpp"
 #include "test.hpp"
 
 using marginloom::Team;
@@ -92,3 +96,16 @@ TEST("team: a team that never worked ends") {
   const Team team(5);
   CHECK(team.size() == 5);
 }
+
+#if defined(__linux__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+
+TEST("team: where the system gives too few threads, a team ends and work is shared by fewer") {
+  const LittleMemory memory;
+  CHECK_THROWS(std::system_error, Team(512), "");
+  marginloom::StopRequest never;
+  std::vector<int> done(2000);
+  CHECK(marginloom::parallel_for(done.size(), 1, 512, never, [&](int, std::size_t k, std::size_t) { ++done[k]; }));
+  CHECK(std::ranges::count(done, 1) == 2000);
+}
+
+#endif
