@@ -43,27 +43,32 @@ std::span<const double> Hildreth::solve(const HildrethOptions& options) {
   return duals_;
 }
 
-// Makes the best step of a_j and returns by how much its margin was off before.
+// Makes the best step of a_j, and returns by how much its margin was off before. What is left may be no more than what
+// rounding has left: a margin that is still missing then takes from another member at once.
 double Hildreth::improve(std::size_t j, Block& block) {
   const double missing = missing_[j];
-  if (missing > 0 && block.left <= 0) {
-    std::size_t lowest = j;
-    for (std::size_t k = block.begin; k < block.end; ++k) {
-      if (duals_[k] > 0 && missing_[k] < missing_[lowest]) lowest = k;
-    }
-    const double excess = missing - missing_[lowest];
-    if (excess <= 0) return 0;
-    const double curvature = gram_[j * size_ + j] + gram_[lowest * size_ + lowest] - 2 * gram_[j * size_ + lowest];
-    const double step = curvature > 0 ? std::min(excess / curvature, duals_[lowest]) : duals_[lowest];
+  const double step = std::clamp(missing / gram_[j * size_ + j], -duals_[j], std::max(block.left, 0.0));
+  if (step != 0) {
     move(j, step);
-    move(lowest, -step);
-    return excess;
+    block.left -= step;
   }
-  const double step = std::clamp(missing / gram_[j * size_ + j], -duals_[j], block.left);
-  if (step == 0) return 0;
+  const double off = step == 0 ? 0 : std::abs(missing);
+  return missing_[j] > 0 && block.left <= 0 ? std::max(off, take_from_lowest(j, block)) : off;
+}
+
+// Moves the best part of the dual of the member with the lowest margin to a_j; returns by how much the two differed.
+double Hildreth::take_from_lowest(std::size_t j, const Block& block) {
+  std::size_t lowest = j;
+  for (std::size_t k = block.begin; k < block.end; ++k) {
+    if (duals_[k] > 0 && missing_[k] < missing_[lowest]) lowest = k;
+  }
+  const double excess = missing_[j] - missing_[lowest];
+  if (excess <= 0) return 0;
+  const double curvature = gram_[j * size_ + j] + gram_[lowest * size_ + lowest] - 2 * gram_[j * size_ + lowest];
+  const double step = curvature > 0 ? std::min(excess / curvature, duals_[lowest]) : duals_[lowest];
   move(j, step);
-  block.left -= step;
-  return std::abs(missing);
+  move(lowest, -step);
+  return excess;
 }
 
 void Hildreth::move(std::size_t j, double change) {

@@ -47,6 +47,7 @@ class Hildreth {
   };
 
   double improve(std::size_t j, Block& block);
+  double take_from_lowest(std::size_t j, const Block& block);
   void move(std::size_t j, double change);
 
   std::size_t size_ = 0;

@@ -30,7 +30,8 @@ PassEnd Newton::end_pass(std::span<double> w, Visit& visit, StopRequest& stop) {
   if (groups_.empty()) return {};
   Point point;
   point.weights.assign(w.begin(), w.end());
-  if (!minimise(point, visit, stop)) {
+  const bool rises = minimise(point, visit, stop) && dual_at(point) >= dual(kernels().squared_norm(w.data(), w.size()));
+  if (!rises) {
     if (!stop.stopped()) reach_ /= 8;
     return {};
   }
@@ -161,6 +162,25 @@ bool Newton::on_same_piece(const Point& first, const Point& second) const {
   return std::ranges::equal(first.duals, second.duals, alike) && std::ranges::all_of(groups_, [&](const Group& group) {
            return is_used_up(group, first) == is_used_up(group, second);
          });
+}
+
+double Newton::dual_at(const Point& point) const {
+  double value = 0;
+  for (std::size_t k = 0; k < point.weights.size(); ++k) {
+    const double weight = point.weights[k] - point.gradient[k];  // sum a d
+    value -= weight * weight / 2;
+  }
+  for (const Group& group : groups_) {
+    const auto rows = blocks()[group.example].rows();
+    double sum = 0;
+    for (std::size_t j = 0; j < rows.size(); ++j) {
+      const double dual = point.duals[group.first + j];
+      value += dual * rows[j].loss;
+      sum += dual;
+    }
+    value -= group.terms.ridge * sum * sum / 2;
+  }
+  return value;
 }
 
 double Newton::accept(const Point& point, std::span<double> w) {

@@ -78,6 +78,8 @@ class Newton final : public BlockProblem {
   // Whether the same candidates have a dual, and the same budgets are used up: f is one quadratic function.
   [[nodiscard]] bool on_same_piece(const Point& first, const Point& second) const;
   [[nodiscard]] static bool is_used_up(const Group& group, const Point& point);
+  // The dual objective of the point's duals, which rounding may have made worse than those that there are.
+  [[nodiscard]] double dual_at(const Point& point) const;
   // Takes over the duals; returns primal - dual over the working sets.
   [[nodiscard]] double accept(const Point& point, std::span<double> w);
 
