@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from marginloom import _core
-from marginloom.engines.base import Engine, Job
+from marginloom.engines.base import Engine, Job, OwnDuals
 from marginloom.parameters import parameter
 
 
@@ -30,10 +30,16 @@ class Columns(Engine):
     honours = frozenset({"inner_passes", "averaged"})
     ignores = frozenset({"delta", "k_best", "sweeps"})
     minimum_threads = 1
+    way_to_need_less = "train some of the labels at a time, which changes nothing for those that do not interact"
 
     def needs_with(self, loss: str | None) -> frozenset[str]:
         """Return what it needs: where slacks are squared, decisions that share one are not independent."""
         return self.needs | {"own-slacks"} if loss == "squared_hinge" else self.needs
+
+    def own_duals(self, task: _core.Task) -> OwnDuals:
+        """Return what it takes: for every decision 8 bytes and a bit, and the weights of eight labels for a thread."""
+        needs = _core.Columns.needs(task)
+        return OwnDuals(needs.duals, needs.state, needs.thread)
 
     def build(self, job: Job) -> _core.Engine:
         """Make the native engine."""

@@ -93,7 +93,7 @@ def make_plan(task: Task, spec: RunSpec) -> Plan:
         check_reproducible(algorithm, n_threads)
     keeps_state = spec.keep_state or spec.checkpoint is not None
     memory = plan_memory(task, algorithm, n_threads, spec.memory, keeps_state=keeps_state)
-    weights = checked_sample_weight(task.example_weights(spec.sample_weight), task.core.size, C)
+    weights = checked_sample_weight(spec.sample_weight, task.example_count, C)
     return Plan(
         algorithm,
         choice,

@@ -6,7 +6,7 @@ import json
 from abc import ABC, abstractmethod
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from marginloom import _core
 from marginloom.errors import CertificateError, InputError
@@ -48,6 +48,11 @@ class Task(ABC):
         return json.dumps(self.fingerprints, sort_keys=True)
 
     @property
+    def example_count(self) -> int:
+        """Number of examples as users see them; the native task may make several of each."""
+        return self.core.size // self.core.examples_per_row
+
+    @property
     @abstractmethod
     def memory(self) -> int:
         """Bytes that the examples take."""
@@ -80,7 +85,3 @@ class Task(ABC):
     def contradiction(self, bounds: str) -> Exception:
         """Return the error for a dual above the primal, which no rounding explains."""
         return CertificateError(f"the certificate has {bounds}, so one of them is wrong")
-
-    def example_weights(self, sample_weight: ArrayLike | None) -> ArrayLike | None:
-        """Return the weights of the native task's examples, given those of what users see as examples."""
-        return sample_weight
