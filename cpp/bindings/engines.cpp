@@ -119,7 +119,8 @@ void bind_dual_engines(nb::module_& module) {
       .def(
           "__init__",
           [](Pipelined* self, const DualJob& job, int scorers) { make(self, job, job.visits(), job.threads, scorers); },
-          nb::arg("job"), nb::arg("scorers"));
+          nb::arg("job"), nb::arg("scorers"))
+      .def_static("buffer_bytes", &Pipelined::buffer_bytes, nb::arg("task"), nb::arg("threads"), nb::arg("scorers"));
   bind_result(module, "ColumnsNeeds", Field{"duals", &Columns::Needs::duals}, Field{"state", &Columns::Needs::state},
               Field{"thread", &Columns::Needs::thread});
   nb::class_<Columns, Engine>(module, "Columns")

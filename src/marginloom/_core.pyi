@@ -543,6 +543,8 @@ class Shared(Engine):
 
 class Pipelined(Engine):
     def __init__(self, job: DualJob, scorers: int) -> None: ...
+    @staticmethod
+    def buffer_bytes(task: Task, threads: int, scorers: int) -> int: ...
 
 class ColumnsNeeds:
     duals: Final[int]

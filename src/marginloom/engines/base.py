@@ -61,13 +61,10 @@ class OwnDuals:
         The dual variables, with the right outputs where it keeps those too.
     state : int
         What a state of them takes, at most.
-    thread : int
-        For the work of every thread.
     """
 
     duals: int
     state: int
-    thread: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,11 +79,15 @@ class Engine(Configured):
     paper: ClassVar[str] = ""  # that it comes from, if it has one of its own
     #: What to do where its own dual variables do not fit.
     way_to_need_less: ClassVar[str] = ""
-    #: Bytes that it keeps of every example of a native task: its number, and its place in the order of a pass.
+    #: Bytes that it keeps of every example of a native task, at least: its number, and its place in a pass.
     example_bytes: ClassVar[int] = 16
 
     def weight_copies(self, n_threads: int) -> int:
         """Return how many vectors as large as the weights it keeps beside them, at most."""
+        return 0
+
+    def buffer_bytes(self, task: _core.Task, n_threads: int) -> int:
+        """Return what it takes for the work of its threads on a task, where that can be much."""
         return 0
 
     def own_duals(self, task: _core.Task) -> OwnDuals | None:

@@ -36,10 +36,14 @@ class Columns(Engine):
         """Return what it needs: where slacks are squared, decisions that share one are not independent."""
         return self.needs | {"own-slacks"} if loss == "squared_hinge" else self.needs
 
+    def buffer_bytes(self, task: _core.Task, n_threads: int) -> int:
+        """Return the room for the weights of eight labels and their mean, for every thread."""
+        return _core.Columns.needs(task).thread * n_threads
+
     def own_duals(self, task: _core.Task) -> OwnDuals:
-        """Return what it takes: for every decision 8 bytes and a bit, and the weights of eight labels for a thread."""
+        """Return what it takes: for every decision 8 bytes and a bit."""
         needs = _core.Columns.needs(task)
-        return OwnDuals(needs.duals, needs.state, needs.thread)
+        return OwnDuals(needs.duals, needs.state)
 
     def build(self, job: Job) -> _core.Engine:
         """Make the native engine."""

@@ -34,9 +34,9 @@ class Pipelined(Engine):
     honours = frozenset({"inner_passes", "shrinking", "rest", "averaged"})
     minimum_threads = 3
 
-    def weight_copies(self, n_threads: int) -> int:
-        """Return the room that inputs take while they are multiplied."""
-        return 2 * (n_threads - 2)
+    def buffer_bytes(self, task: _core.Task, n_threads: int) -> int:
+        """Return the room for the scores of some examples, and for inputs while they are multiplied."""
+        return _core.Pipelined.buffer_bytes(task, n_threads, self.scorers)
 
     def build(self, job: Job) -> _core.Engine:
         """Make the native engine."""

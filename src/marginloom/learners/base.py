@@ -47,7 +47,7 @@ class Learner(Configured):
     update: ClassVar[str]
     paper: ClassVar[str]
     default_max_iter: ClassVar[int]
-    #: Bytes that it keeps of every example of a native task: its weight.
+    #: Bytes that it keeps of every example of a native task, at least: its weight.
     example_bytes: ClassVar[int] = 8
 
     def all_needs(self) -> frozenset[str]:

@@ -24,8 +24,8 @@ class Dual(Learner):
         "l(xi) = xi (hinge) or xi^2 (squared hinge)"
     )
     default_max_iter = 100
-    #: What is known of a block, and where it is.
-    example_bytes = 32
+    #: Where a block is, and what is known of it.
+    example_bytes = 8 + 24
 
 
 def costs(objective: Objective) -> NDArray[np.float64]:

@@ -110,7 +110,7 @@ def plan_memory(
         weights=WEIGHT * task.core.dimension * (1 + copies),
         duals=own.duals + own.state * int(keeps_state) if own else 0,
         vectors=learner.vector_bytes(task.entries) + of_examples * task.core.size,
-        buffers=(task.buffer_bytes + (own.thread if own else 0)) * n_threads,
+        buffers=task.buffer_bytes * n_threads + engine.buffer_bytes(task.core, n_threads),
         working_sets=0,
     )
     given = None if budget is None else parse_size("memory", budget)
@@ -140,7 +140,7 @@ def _way_out(task: Task, algorithm: Algorithm, n_threads: int) -> str:
     elif task.core.examples_per_row > 1 and "decisions" in task.core.capabilities:
         ways.append("take label-dcd, which needs eight bytes and a bit for a label of an example")
     copies_of_threads = engine.weight_copies(n_threads)
-    if n_threads > 1 and (copies_of_threads or task.buffer_bytes):
+    if n_threads > 1 and (copies_of_threads or task.buffer_bytes or engine.buffer_bytes(task.core, n_threads)):
         ways.append(f"take fewer threads than {n_threads}")
     if copies_of_threads or algorithm.learner.weight_copies(task.core):
         ways.append(f"take an algorithm that keeps fewer copies of the weights than {algorithm.name}: dcd-ssvm has one")
