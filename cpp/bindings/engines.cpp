@@ -18,14 +18,15 @@
 namespace marginloom::python {
 namespace {
 
-using Examples = InputArray<std::uint64_t>;
+using Rows = InputArray<std::uint64_t>;
 
-// What every engine is given: a learner of a task, the examples to visit, in which order, and by how many threads.
+// What every engine is given: a learner of a task, what to visit of what users see as examples, in which order, and by
+// how many threads.
 template <class Learner>
 struct Job {
   std::shared_ptr<Task> task = {};
   std::shared_ptr<Learner> learner = {};
-  Examples examples = {};
+  Rows examples = {};
   std::uint64_t seed = 0;
   bool shuffle = true;
   int threads = 1;
@@ -44,11 +45,16 @@ void bind_job(nb::module_& module, const char* name) {
                Field{"threads", &Bound::threads});
 }
 
-// Examples of the job's task, whose learner it must be.
+// Rows of the job's task, whose learner it must be.
 template <class Learner>
-std::vector<std::size_t> visited(const Job<Learner>& job, const Examples& examples) {
+std::vector<std::size_t> visited_rows(const Job<Learner>& job, const Rows& rows) {
   if (&job.learner->task() != job.task.get()) throw std::invalid_argument("the learner belongs to another task");
-  return checked_examples(*job.task, examples);
+  return checked_rows(*job.task, rows);
+}
+
+template <class Learner>
+std::vector<std::size_t> visited(const Job<Learner>& job, const Rows& rows) {
+  return examples_of(*job.task, visited_rows(job, rows));
 }
 
 template <class Made, class Learner, class... Options>
@@ -66,15 +72,15 @@ void make_minibatch(Minibatch* self, const OnlineJob& job, std::size_t batch_siz
   make(self, job, MinibatchOptions{.visits = job.visits(), .batch_size = batch_size, .threads = job.threads});
 }
 
-void make_mixing(Mixing* self, const OnlineJob& job, const std::vector<Examples>& shards, MixingOptions options) {
+void make_mixing(Mixing* self, const OnlineJob& job, const std::vector<Rows>& shards, MixingOptions options) {
   std::vector<std::vector<std::size_t>> parts;
-  for (const Examples& examples : shards) parts.push_back(visited(job, examples));
+  for (const Rows& examples : shards) parts.push_back(visited(job, examples));
   options.visits = job.visits();
   options.threads = job.threads;
   new (self) Mixing(job.task, job.learner, std::move(parts), options);
 }
 
-nb::list shards_of(const Examples& examples, std::size_t count, bool shuffled, std::uint64_t seed) {
+nb::list shards_of(const Rows& examples, std::size_t count, bool shuffled, std::uint64_t seed) {
   nb::list result;
   for (const auto& shard : make_shards({view(examples).begin(), view(examples).end()}, count, shuffled, seed)) {
     result.append(to_numpy(std::vector<std::uint64_t>(shard.begin(), shard.end())));
@@ -113,11 +119,18 @@ void bind_dual_engines(nb::module_& module) {
       .def(
           "__init__",
           [](Pipelined* self, const DualJob& job, int scorers) { make(self, job, job.visits(), job.threads, scorers); },
-          nb::arg("job"), nb::arg("scorers"));
+          nb::arg("job"), nb::arg("scorers"))
+      .def_static("buffer_bytes", &Pipelined::buffer_bytes, nb::arg("task"), nb::arg("threads"), nb::arg("scorers"));
+  bind_result(module, "ColumnsNeeds", Field{"duals", &Columns::Needs::duals}, Field{"state", &Columns::Needs::state},
+              Field{"thread", &Columns::Needs::thread});
   nb::class_<Columns, Engine>(module, "Columns")
       .def(
-          "__init__", [](Columns* self, const DualJob& job) { make(self, job, job.visits(), job.threads); },
-          nb::arg("job"));
+          "__init__",
+          [](Columns* self, const DualJob& job) {
+            new (self) Columns(job.task, job.learner, visited_rows(job, job.examples), job.visits(), job.threads);
+          },
+          nb::arg("job"))
+      .def_static("needs", &Columns::needs, nb::arg("task"));
   using OfDecoupled = DecoupledOptions;
   bind_options(module, "DecoupledOptions", Field{"learners", &OfDecoupled::learners},
                Field{"rho_updates", &OfDecoupled::rho_updates}, Field{"rho_inferences", &OfDecoupled::rho_inferences},

@@ -1,10 +1,12 @@
 // Learners: a task, a number for every example, and parameters.
 #include <nanobind/stl/shared_ptr.h>
 
+#include <type_traits>
 #include <utility>
 
 #include "bindings/bindings.hpp"
 #include "bindings/structs.hpp"
+#include "core/example_numbers.hpp"
 #include "learners/cutting_plane.hpp"
 #include "learners/dcd.hpp"
 #include "learners/frank_wolfe.hpp"
@@ -19,14 +21,20 @@
 namespace marginloom::python {
 namespace {
 
-// `numbers` are the C_i of the examples, or their weights where C is a parameter or there is none.
+// `numbers` are the C_i of the rows, what users see as examples, or their weights where C is a parameter or there is
+// none. Learners with a dual keep them by row.
 template <class Learner, class Kind, class Parameters = typename Learner::Parameters>
 nb::class_<Learner, Kind> bind_learner(nb::module_& module, const char* name, const char* numbers) {
   nb::class_<Learner, Kind> bound(module, name);
   bound.def(
       "__init__",
       [](Learner* self, std::shared_ptr<Task> task, const InputArray<double>& given, const Parameters& parameters) {
-        new (self) Learner(std::move(task), checked_numbers(given), parameters);
+        ExampleNumbers numbers(checked_numbers(given), task->examples_per_row());
+        if constexpr (std::is_constructible_v<Learner, std::shared_ptr<Task>, ExampleNumbers, Parameters>) {
+          new (self) Learner(std::move(task), std::move(numbers), parameters);
+        } else {
+          new (self) Learner(std::move(task), std::move(numbers).expanded(), parameters);
+        }
       },
       nb::arg("task"), nb::arg(numbers), nb::arg("parameters"));
   return bound;

@@ -195,6 +195,7 @@ void bind_tasks(nb::module_& module) {
   nb::class_<Task>(module, "Task")
       .def_prop_ro("size", &Task::size)
       .def_prop_ro("dimension", &Task::dimension)
+      .def_prop_ro("examples_per_row", &Task::examples_per_row)
       .def_prop_ro("capabilities", &capability_names)
       .def("work",
            [](const Task& self, std::size_t i) {

@@ -7,6 +7,7 @@
 #include "bindings/bindings.hpp"
 #include "bindings/lent_weights.hpp"
 #include "bindings/structs.hpp"
+#include "core/example_numbers.hpp"
 #include "core/objective.hpp"
 #include "engines/engine.hpp"
 #include "learners/hildreth.hpp"
@@ -59,13 +60,15 @@ Primal primal(const Task& task, const InputArray<double>& weights, const InputAr
               int threads, const StopFlag* flag, nb::handle progress) {
   if (weights.size() != task.dimension()) throw std::invalid_argument("one weight per dimension of the task is needed");
   const auto numbers = checked_numbers(costs);
-  if (numbers.size() != task.size()) throw std::invalid_argument("one cost per example is needed");
+  const ExampleNumbers of_examples(numbers, task.examples_per_row());
+  if (of_examples.size() != task.size()) throw std::invalid_argument("one cost per example is needed");
   if (!task.capabilities().gold) throw std::invalid_argument("the examples have no gold outputs");
   std::vector<std::size_t> examples;
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (numbers[i] > 0) examples.push_back(i);
+  examples.reserve(of_examples.count_positive());
+  for (std::size_t i = 0; i < of_examples.size(); ++i) {
+    if (of_examples[i] > 0) examples.push_back(i);
   }
-  const auto cost = [&](std::size_t i) { return numbers[i]; };
+  const auto cost = [&](std::size_t i) { return of_examples[i]; };
   return stoppable(flag, progress, [&](StopRequest& stop) {
     return primal_value(task, view(weights), examples, cost, loss, threads, stop);
   });
@@ -158,12 +161,25 @@ void bind_reports(nb::module_& module) {
 
 }  // namespace
 
-std::vector<std::size_t> checked_examples(const Task& task, const InputArray<std::uint64_t>& examples) {
+std::vector<std::size_t> checked_rows(const Task& task, const InputArray<std::uint64_t>& rows) {
   if (!task.capabilities().gold) throw std::invalid_argument("the examples have no gold outputs");
-  for (const std::uint64_t i : view(examples)) {
-    if (i >= task.size()) throw std::invalid_argument("there is no example " + std::to_string(i));
+  for (const std::uint64_t r : view(rows)) {
+    if (r >= task.size() / task.examples_per_row()) {
+      throw std::invalid_argument("there is no example " + std::to_string(r));
+    }
   }
-  return {view(examples).begin(), view(examples).end()};
+  return {view(rows).begin(), view(rows).end()};
+}
+
+std::vector<std::size_t> examples_of(const Task& task, std::vector<std::size_t> rows) {
+  const std::size_t count = task.examples_per_row();
+  if (count == 1) return rows;
+  std::vector<std::size_t> examples;
+  examples.reserve(rows.size() * count);
+  for (const std::size_t r : rows) {
+    for (std::size_t k = 0; k < count; ++k) examples.push_back(r * count + k);
+  }
+  return examples;
 }
 
 std::vector<double> checked_numbers(const InputArray<double>& numbers) {

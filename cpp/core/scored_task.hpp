@@ -41,6 +41,14 @@ struct DecisionForm {
   std::vector<double> spurious;  // and of a wrong yes
 };
 
+// The same decisions by number, also where some of them have to do with each other.
+struct DecisionCounts {
+  std::size_t rows;
+  std::size_t columns;
+  std::size_t columns_per_example;
+  std::size_t examples_per_row;
+};
+
 class ScoredTask : public Task {
  public:
   // What make_scratch() gives is one of these.
@@ -90,6 +98,7 @@ class ScoredTask : public Task {
 
   // Which decisions there are, where outputs are made of them; the capability `decisions`.
   [[nodiscard]] virtual std::optional<DecisionForm> decision_form() const { return std::nullopt; }
+  [[nodiscard]] virtual std::optional<DecisionCounts> decision_counts() const { return std::nullopt; }
   // The right decisions of a row in eight columns from a multiple of eight on, as bits.
   [[nodiscard]] virtual std::uint8_t right_decisions(std::size_t row, std::size_t first_column) const;
   // Appends the output of example i in which just these of its decisions, numbered from 0, are wrong.

@@ -66,6 +66,8 @@ class Task {
 
   [[nodiscard]] virtual std::size_t size() const = 0;       // examples
   [[nodiscard]] virtual std::size_t dimension() const = 0;  // weights
+  // So many consecutive examples are what users see as one, with a slack each.
+  [[nodiscard]] virtual std::size_t examples_per_row() const { return 1; }
   [[nodiscard]] virtual Capabilities capabilities() const = 0;
   [[nodiscard]] virtual std::unique_ptr<Scratch> make_scratch() const = 0;
 

@@ -22,20 +22,22 @@ const ScoredTask& checked(const Task& task) {
 }  // namespace
 
 Columns::Columns(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner,
-                 std::vector<std::size_t> examples, VisitOptions options, int threads)
+                 std::span<const std::size_t> rows, VisitOptions options, int threads)
     : Engine(std::move(task)),
       learner_(std::move(learner)),
-      examples_(std::move(examples)),
       options_(options),
       random_(options.seed),
       threads_(threads),
       duals_(checked(*task_), *learner_),
-      violated_(task_->size()) {
-  const std::size_t per_row = duals_.form().examples_per_row;
-  for (const std::size_t i : examples_) {
-    if (i % per_row == 0) rows_.push_back(static_cast<std::uint32_t>(i / per_row));
-  }
-  require(rows_.size() * per_row == examples_.size(), "the engine needs all examples of a row, or none of them");
+      rows_(rows.begin(), rows.end()),
+      violated_(duals_.rows()) {}
+
+Columns::Needs Columns::needs(const Task& task) {
+  const auto* scored = dynamic_cast<const ScoredTask*>(&task);
+  const auto form = scored ? scored->decision_form() : std::nullopt;
+  if (!form) return {};
+  const std::size_t bytes = DecisionDuals::bytes_for(*form);
+  return {.duals = bytes, .state = bytes, .thread = 2 * sizeof(double) * width * form->weights.inputs.width()};
 }
 
 PassReport Columns::do_pass(StopRequest& stop) {
@@ -46,14 +48,14 @@ PassReport Columns::do_pass(StopRequest& stop) {
   const auto mean = averages ? average_.single(weights_.size()) : std::span<double>();
   std::ranges::fill(violated_, std::uint8_t{0});
   report.stopped = !for_groups(threads_, stop, report.threads, [&](Group& group, StopRequest* own_stop) {
-    read_weights(group);
+    read_weights(weights_.values(), group.number, group.weights);
     improve(group, Random(Random(seed ^ group.number).next()), own_stop);
     write_weights(group, group.weights, weights_.values());
     if (averages) write_weights(group, group.mean, mean);
-    outcomes[group.number] = outcome(group);
+    outcomes[group.number] = outcome(group, averages ? group.mean : group.weights, nullptr);
   });
   if (report.stopped) average_.begin();
-  report.inferences = examples_.size();
+  report.inferences = rows_.size() * duals_.form().examples_per_row;
   report.primal_estimate = 0;
   report.dual = 0;
   for (const Outcome& outcome : outcomes) {
@@ -63,10 +65,9 @@ PassReport Columns::do_pass(StopRequest& stop) {
     report.updates += outcome.updates;
     report.active += outcome.active;
   }
-  report.training_loss /= static_cast<double>(std::max<std::size_t>(examples_.size(), 1));
+  report.training_loss /= static_cast<double>(std::max<std::size_t>(report.inferences, 1));
   report.wrong = static_cast<std::size_t>(std::ranges::count(violated_, std::uint8_t{1}));
   report.found = report.accepted = report.updates;
-  report.working_set_bytes = duals_.bytes();
   return report;
 }
 
@@ -165,29 +166,27 @@ void Columns::sweep(Group& group, std::span<const DecisionTerms> terms, Random& 
   for (std::size_t c = 0; c < width; ++c) group.limits[c] = group.limits[c] < 0 ? -1 : largest[c];
 }
 
-// The objectives of what the model would have of the group now.
-Columns::Outcome Columns::outcome(const Group& group) {
+Columns::Outcome Columns::outcome(const Group& group, const AlignedVector<double>& weights, StopRequest* stop) {
   const DecisionForm& form = duals_.form();
-  const double* weights = (learner_->schedule().averaged ? group.mean : group.weights).data();
   const std::size_t used = std::min(width, form.weights.columns - group.number * width);
   const DecisionCosts costs = duals_.costs(group.number);
   const Loss loss = learner_->loss();
   Outcome result;
   result.updates = group.updates;
-  result.primal = kernels().squared_norm(weights, group.weights.size()) / 2;
+  result.primal = kernels().squared_norm(weights.data(), weights.size()) / 2;
   alignas(64) double scores[width];
   alignas(64) double slacks[width];
-  for (const std::uint32_t r : rows_) {
-    form.weights.inputs.line_scores(r, weights, scores);
+  for (std::size_t j = 0; j < rows_.size(); ++j) {
+    if (stop && j % 64 == 0 && ended(stop)) return result;
+    const std::uint32_t r = rows_[j];
+    form.weights.inputs.line_scores(r, weights.data(), scores);
     kernels().decision_slacks(costs, scores, duals_.right(group.number, r), slacks);
     double sum = 0;
     for (std::size_t c = 0; c < used; ++c) sum += loss_value(loss, slacks[c]);
     if (sum == 0) continue;
     result.primal += duals_.cost(r) * sum;
-    for (std::size_t c = 0; c < used; ++c) {
-      result.slack += slacks[c];
-      if (slacks[c] > 0) note_violation(r, group.number * width + c);
-    }
+    for (std::size_t c = 0; c < used; ++c) result.slack += slacks[c];
+    std::atomic_ref(violated_[r]).store(1, std::memory_order_relaxed);
   }
   const auto sums = duals_.sums(group.number);
   result.active = sums.active;
@@ -195,19 +194,12 @@ Columns::Outcome Columns::outcome(const Group& group) {
   return result;
 }
 
-// Groups may share an example.
-void Columns::note_violation(std::size_t row, std::size_t column) {
-  const DecisionForm& form = duals_.form();
-  const std::size_t example = row * form.examples_per_row + column / form.columns_per_example;
-  std::atomic_ref(violated_[example]).store(1, std::memory_order_relaxed);
-}
-
-void Columns::read_weights(Group& group) const {
+void Columns::read_weights(std::span<const double> from, std::size_t group, AlignedVector<double>& to) const {
   const ProductForm& form = duals_.form().weights;
-  group.weights.resize(form.inputs.width() * width);
-  const double* column = weights_.values().data() + group.number * width;
+  to.resize(form.inputs.width() * width);
+  const double* column = from.data() + group * width;
   for (std::size_t f = 0; f < form.inputs.width(); ++f) {
-    std::copy_n(column + f * form.stride, width, group.weights.data() + f * width);
+    std::copy_n(column + f * form.stride, width, to.data() + f * width);
   }
 }
 
@@ -230,28 +222,20 @@ void Columns::recompute(Group& group) const {
   }
 }
 
-double Columns::dual() const {
-  double sum = -kernels().squared_norm(weights_.values().data(), weights_.size()) / 2;
-  for (std::size_t g = 0; g < duals_.groups(); ++g) sum += duals_.sums(g).value;
-  return sum;
-}
-
 std::optional<Certificate> Columns::certify(int threads, StopRequest& stop) {
   std::vector<ThreadTime> times;
+  std::vector<Outcome> outcomes(duals_.groups());
   Certificate result{.exact = true};
-  result.complete = for_groups(threads, stop, times, [&](Group& group, StopRequest*) {
+  result.complete = for_groups(threads, stop, times, [&](Group& group, StopRequest* own_stop) {
     recompute(group);
     write_weights(group, group.weights, weights_.values());
+    if (!average_.empty()) read_weights(average_.single(), group.number, group.mean);
+    outcomes[group.number] = outcome(group, average_.empty() ? group.weights : group.mean, own_stop);
   });
-  if (!result.complete) return result;
-  std::vector<double> average(weights_are_final() ? 0 : weights_.size());
-  if (!average.empty()) final_weights(average);
-  const WeightView w = average.empty() ? WeightView(weights_.values()) : WeightView(average);
-  const auto cost = [&](std::size_t i) { return learner_->cost(i); };
-  const Primal primal = primal_value(*task_, w, examples_, cost, learner_->loss(), threads, stop);
-  result.complete = primal.complete;
-  result.primal = primal.value;
-  result.dual = dual();
+  for (const Outcome& outcome : outcomes) {
+    result.primal += outcome.primal;
+    result.dual += outcome.dual;
+  }
   return result;
 }
 

@@ -28,9 +28,18 @@ namespace marginloom {
 
 class Columns final : public Engine {
  public:
-  // `examples` are the ones to visit. Throws std::invalid_argument if the task or the learner cannot be used.
-  Columns(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner, std::vector<std::size_t> examples,
+  // `rows` are the ones to visit. Of the learner it asks for the costs, the loss and the schedule, not for blocks.
+  // Throws std::invalid_argument if the task or the learner cannot be used.
+  Columns(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner, std::span<const std::size_t> rows,
           VisitOptions options, int threads);
+
+  // Bytes that it takes for a task besides the weights; none if the task's outputs are not made of decisions.
+  struct Needs {
+    std::size_t duals = 0;
+    std::size_t state = 0;   // at most
+    std::size_t thread = 0;  // each
+  };
+  [[nodiscard]] static Needs needs(const Task& task);
 
   std::optional<Certificate> certify(int threads, StopRequest& stop) override;
   bool weights_are_final() const override { return average_.empty(); }
@@ -67,21 +76,19 @@ class Columns final : public Engine {
   void grow(Group& group, Random& random, StopRequest* stop);
   void sweep(Group& group, std::span<const DecisionTerms> terms, Random& random, StopRequest* stop);
   void begin_sweeps(Group& group) const;
-  [[nodiscard]] Outcome outcome(const Group& group);
-  void note_violation(std::size_t row, std::size_t column);
-  void read_weights(Group& group) const;
+  // The objectives of these weights of a group; the rows that have a slack are noted.
+  [[nodiscard]] Outcome outcome(const Group& group, const AlignedVector<double>& weights, StopRequest* stop);
+  void read_weights(std::span<const double> from, std::size_t group, AlignedVector<double>& to) const;
   void write_weights(const Group& group, const AlignedVector<double>& from, std::span<double> to) const;
   void recompute(Group& group) const;
-  [[nodiscard]] double dual() const;
 
   std::shared_ptr<DualLearner> learner_;
-  std::vector<std::size_t> examples_;
   VisitOptions options_;
   Random random_;
   int threads_;
   DecisionDuals duals_;
   std::vector<std::uint32_t> rows_;     // those that are visited
-  std::vector<std::uint8_t> violated_;  // by example: whether the last pass found a wrong output too good
+  std::vector<std::uint8_t> violated_;  // by row: whether it had a slack after the last pass
   SweepAverage average_;
   std::atomic<bool> ended_{false};
 };

@@ -1,6 +1,7 @@
 #include "engines/decision_duals.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -23,10 +24,8 @@ DecisionForm checked_form(const ScoredTask& task, const DualLearner& learner) {
   require(learner.loss() == Loss::hinge || form->columns_per_example == 1,
           "the engine needs a slack of its own for every decision where the loss is the squared hinge");
   require(!learner.ids().is_part(), "the engine needs all examples, not a part of them");
-  for (std::size_t i = 1; i < task.size(); ++i) {
-    require(i % form->examples_per_row == 0 || learner.cost(i) == learner.cost(i - 1),
-            "the engine needs the same weight for all decisions of a row");
-  }
+  require(learner.costs().alike_in_rows_of(form->examples_per_row),
+          "the engine needs the same weight for all decisions of a row");
   return std::move(*form);
 }
 
@@ -44,6 +43,11 @@ DecisionDuals::DecisionDuals(const ScoredTask& task, const DualLearner& learner)
   for (std::size_t g = 0; g < groups(); ++g) {
     for (std::size_t r = 0; r < rows(); ++r) right_[g * rows() + r] = task.right_decisions(r, g * group_size);
   }
+}
+
+std::size_t DecisionDuals::bytes_for(const DecisionForm& form) {
+  const std::size_t groups = (form.weights.columns + group_size - 1) / group_size;
+  return groups * form.weights.inputs.size() * (group_size * sizeof(double) + 1);
 }
 
 std::vector<DecisionTerms> DecisionDuals::terms(double share) const {
@@ -88,53 +92,50 @@ DecisionDuals::Sums DecisionDuals::sums(std::size_t group) const {
   return result;
 }
 
-// The chains of all examples, and the numbers themselves to the last bit, which sums of chains are not.
+// Row by row, with the bits of a row in whole bytes.
 StateArrays DecisionDuals::export_state() const {
-  StateArrays state{{"dual_examples", std::vector<std::uint64_t>()},
-                    {"duals", std::vector<double>()},
-                    {"dual_output_offsets", std::vector<std::uint64_t>{0}},
-                    {"dual_outputs", std::vector<std::uint8_t>()}};
-  for (std::size_t i = 0; i < task_.size(); ++i) export_example(i, state);
-  state["block_threshold"] = std::vector<double>{1};
-  state["block_slacks"] = std::vector<double>(task_.size());
-  state["decision_duals"] = std::vector<double>(duals_.begin(), duals_.end());
-  return state;
-}
-
-void DecisionDuals::export_example(std::size_t i, StateArrays& state) const {
-  const std::size_t row = i / form_.examples_per_row;
-  const std::size_t first = i % form_.examples_per_row * form_.columns_per_example;
-  const std::size_t count = std::min(form_.columns_per_example, form_.weights.columns - first);
-  const auto size = [&](std::size_t k) {
-    return std::abs(of((first + k) / group_size, row)[(first + k) % group_size]);
-  };
-  std::vector<std::size_t> wrong;
-  for (std::size_t k = 0; k < count; ++k) {
-    if (size(k) > 0) wrong.push_back(k);
+  std::vector<std::uint8_t> used;
+  std::vector<double> values;
+  used.reserve(groups() * rows());
+  values.reserve(static_cast<std::size_t>(std::ranges::count_if(duals_, [](double dual) { return dual != 0; })));
+  for (std::size_t r = 0; r < rows(); ++r) {
+    for (std::size_t g = 0; g < groups(); ++g) {
+      unsigned bits = 0;
+      for (std::size_t c = 0; c < group_size; ++c) {
+        if (of(g, r)[c] == 0) continue;
+        bits |= 1u << c;
+        values.push_back(of(g, r)[c]);
+      }
+      used.push_back(static_cast<std::uint8_t>(bits));
+    }
   }
-  std::ranges::stable_sort(wrong, [&](std::size_t a, std::size_t b) { return size(a) > size(b); });
-  auto& outputs = std::get<std::vector<std::uint8_t>>(state["dual_outputs"]);
-  for (std::size_t k = 0; k < wrong.size(); ++k) {
-    const double dual = size(wrong[k]) - (k + 1 < wrong.size() ? size(wrong[k + 1]) : 0);
-    if (dual == 0) continue;
-    task_.append_output(i, std::span(wrong).first(k + 1), outputs);
-    std::get<std::vector<std::uint64_t>>(state["dual_examples"]).push_back(i);
-    std::get<std::vector<double>>(state["duals"]).push_back(dual);
-    std::get<std::vector<std::uint64_t>>(state["dual_output_offsets"]).push_back(outputs.size());
-  }
+  return {{"decisions", std::move(used)}, {"decision_duals", std::move(values)}};
 }
 
 void DecisionDuals::import_state(const StateArrays& state) {
-  if (state.contains("decision_duals") && !state.contains("examples")) {
-    const auto& saved = state_array<double>(state, "decision_duals");
-    if (saved.size() != duals_.size() || !all_finite(saved)) {
-      throw std::invalid_argument("'decision_duals' of the state is broken");
-    }
-    std::ranges::copy(saved, duals_.begin());
+  if (state.contains("decisions")) {
+    take_decisions(state);
   } else {
     take_chains(state);
   }
   clip();
+}
+
+void DecisionDuals::take_decisions(const StateArrays& state) {
+  const auto& used = state_array<std::uint8_t>(state, "decisions");
+  const auto& values = state_array<double>(state, "decision_duals");
+  const auto bits = [](std::size_t sum, std::uint8_t byte) {
+    return sum + static_cast<std::size_t>(std::popcount(byte));
+  };
+  if (used.size() != groups() * rows() ||
+      std::accumulate(used.begin(), used.end(), std::size_t{0}, bits) != values.size()) {
+    throw std::invalid_argument("'decision_duals' of the state does not fit 'decisions', or the decisions here");
+  }
+  if (!all_finite(values)) throw std::invalid_argument("'decision_duals' of the state has NaN or infinite values");
+  const double* next = values.data();
+  for (std::size_t k = 0; k < used.size(); ++k) {
+    for (std::size_t c = 0; c < group_size; ++c) of(k % groups(), k / groups())[c] = (used[k] >> c) & 1 ? *next++ : 0;
+  }
 }
 
 // A decision has the sum of the duals of the outputs that have it wrong.

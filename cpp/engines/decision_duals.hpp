@@ -10,8 +10,12 @@
 // These are the structured SVM's own dual variables, in fewer numbers. An output that has some decisions wrong moves
 // the columns of just these, so b of a decision is the sum over the outputs that have it wrong; and sorted by size, the
 // decisions of an example make a chain of outputs: the one in which the first k are wrong has the k-th size less the
-// next. That chain has the same weights, the same sum of losses and a sum of duals within C_r. So states of this and of
-// other engines are the same. For the squared hinge that holds where every decision is an example.
+// next. That chain has the same weights, the same sum of losses and a sum of duals within C_r. So other engines
+// understand states of this one (learners/decision_chains.hpp) and it understands theirs. For the squared hinge that
+// holds where every decision is an example.
+//
+// A number is kept for every decision, and a bit that says what is right. A state has a bit for every decision and the
+// numbers that are not 0.
 #pragma once
 
 #include <cstddef>
@@ -31,6 +35,9 @@ class DecisionDuals {
  public:
   static constexpr std::size_t group_size = row_alignment;  // columns whose duals lie together
 
+  // Bytes that this takes for decisions of such a form, and a state of it at most.
+  [[nodiscard]] static std::size_t bytes_for(const DecisionForm& form);
+
   // Throws std::invalid_argument if the outputs of the task are not made of decisions, or share slacks in a way that
   // couples them. Both must outlive it.
   DecisionDuals(const ScoredTask& task, const DualLearner& learner);
@@ -38,7 +45,6 @@ class DecisionDuals {
   [[nodiscard]] const DecisionForm& form() const { return form_; }
   [[nodiscard]] std::size_t rows() const { return form_.weights.inputs.size(); }
   [[nodiscard]] std::size_t groups() const { return (form_.weights.columns + group_size - 1) / group_size; }
-  [[nodiscard]] std::size_t bytes() const { return duals_.size() * sizeof(double) + right_.size(); }
 
   // Of the columns of a group in a row, the padding of the last group among them.
   [[nodiscard]] double* of(std::size_t group, std::size_t row) { return &duals_[(group * rows() + row) * group_size]; }
@@ -69,7 +75,7 @@ class DecisionDuals {
   void import_state(const StateArrays& state);
 
  private:
-  void export_example(std::size_t i, StateArrays& state) const;
+  void take_decisions(const StateArrays& state);
   void take_chains(const StateArrays& state);
   void clip();
 

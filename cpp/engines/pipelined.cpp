@@ -41,6 +41,13 @@ Pipelined::Pipelined(std::shared_ptr<const Task> task, std::shared_ptr<DualLearn
       pipeline_(*scored_.product_form(), weights_.values(), team_, scorer_count(threads, scorers)),
       scratch_(task_->make_scratch()) {}
 
+std::size_t Pipelined::buffer_bytes(const Task& task, int threads, int scorers) {
+  const auto* scored = dynamic_cast<const ScoredTask*>(&task);
+  const auto form = scored ? scored->product_form() : std::nullopt;
+  if (!form || threads < fewest_threads) return 0;
+  return VisitPipeline::bytes_for(*form, static_cast<std::size_t>(threads), scorer_count(threads, scorers));
+}
+
 void Pipelined::search_pass(PassReport& report, StopRequest& stop) {
   FunctionSink absorb([&](const Candidate& candidate) {
     learner_->absorb(candidate, visitor_.visit);

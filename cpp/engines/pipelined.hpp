@@ -25,6 +25,9 @@ class Pipelined final : public DualEngine {
   Pipelined(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner, std::vector<std::size_t> examples,
             VisitOptions visiting, int threads, int scorers);
 
+  // What it takes beside the weights, in bytes; none if it cannot use the task, or has too few threads.
+  [[nodiscard]] static std::size_t buffer_bytes(const Task& task, int threads, int scorers);
+
  private:
   Team* team() override { return &team_; }
   void search_pass(PassReport& report, StopRequest& stop) override;

@@ -47,6 +47,8 @@ class SweepAverage {
     return sum_;
   }
 
+  [[nodiscard]] std::span<const double> single() const { return sum_; }
+
   // True if the weights at the end of the iteration stand for it.
   [[nodiscard]] bool empty() const { return count_ == 0; }
 

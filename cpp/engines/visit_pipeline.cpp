@@ -41,6 +41,16 @@ VisitPipeline::VisitPipeline(const ProductForm& form, std::span<double> weights,
   for (std::size_t m = 0; m < multipliers; ++m) multipliers_.emplace_back(inputs_, group_size);
 }
 
+std::size_t VisitPipeline::bytes_for(const ProductForm& form, std::size_t threads, std::size_t scorers) {
+  const std::size_t single_stride = 2 * padded((form.stride + 1) / 2);
+  const std::size_t scorer = (near * group_size * form.columns + form.stride) * sizeof(double) +
+                             form.inputs.size() * sizeof(ColumnRange::Segment);
+  const std::size_t multiplier = group_size * sizeof(float) * form.inputs.width();
+  const std::size_t products = (3 * threads + near) * (lag + 1) * group_size * group_size * sizeof(float);
+  const std::size_t solver = (near + 1) * group_size * (form.stride * sizeof(double) + single_stride * sizeof(float));
+  return scorers * scorer + (threads - 1 - scorers) * multiplier + products + solver;
+}
+
 bool VisitPipeline::run(std::span<const std::size_t> order, const MakeStep& step, std::span<ThreadTime> times,
                         StopRequest& stop) {
   begin(order);

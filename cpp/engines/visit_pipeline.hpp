@@ -36,6 +36,9 @@ class VisitPipeline {
   // The inputs and the weights must outlive it. Needs a team of at least three.
   VisitPipeline(const ProductForm& form, std::span<double> weights, Team& team, std::size_t scorers);
 
+  // What it takes, in bytes, for a form, so many threads and scorers among them.
+  [[nodiscard]] static std::size_t bytes_for(const ProductForm& form, std::size_t threads, std::size_t scorers);
+
   // Visits the examples in their order, calling `step` on the calling thread; then the weights have all changes. Adds
   // what each thread did to `times`, one per thread of the team. Returns false if it was stopped; the changes of all
   // steps that were made are in the weights then too.

@@ -6,6 +6,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "learners/decision_chains.hpp"
+
 namespace marginloom {
 namespace {
 
@@ -141,6 +143,7 @@ StateArrays BlockProblem::merged(const StateArrays& first, const StateArrays& se
 }
 
 bool BlockProblem::import_blocks(const StateArrays& state) {
+  if (has_decisions(state)) return import_blocks(with_chains(task(), state));
   const auto& threshold = state_array<double>(state, "block_threshold");
   if (threshold.size() != 1 || !(threshold[0] >= 0)) {
     throw std::invalid_argument("'block_threshold' of the state is broken");

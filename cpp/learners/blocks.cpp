@@ -30,7 +30,7 @@ Blocks::Blocks(std::shared_ptr<const Task> task, std::size_t budget, bool produc
       implicit_(task_->capabilities().implicit),
       products_(products),
       budget_(budget),
-      blocks_(task_->size()),
+      blocks_(budget > 0 ? task_->size() : 0),
       held_(blocks_.size() * sizeof(Block)) {}
 
 // Makes a change to a block and counts the bytes and candidates that it takes or gives back.
@@ -224,7 +224,7 @@ Blocks Blocks::imported(const StateArrays& state, const ExampleIds& ids) const {
     throw std::invalid_argument("the arrays of dual variables differ in length");
   }
   // Both are held until the import is complete.
-  Blocks result(task_, budget_ - std::min(budget_, memory()), products_);
+  Blocks result(task_, std::max<std::size_t>(budget_ - std::min(budget_, memory()), 1), products_);
   Visit visit;
   const auto scratch = task_->make_scratch();
   // From the last to the first: each candidate is put before the others.

@@ -26,7 +26,8 @@ class Blocks {
  public:
   static constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
 
-  // `products`: blocks keep the products of their candidates.
+  // `products`: blocks keep the products of their candidates. Without a budget there are no blocks: that is for engines
+  // which have the duals themselves.
   Blocks(std::shared_ptr<const Task> task, std::size_t budget, bool products);
 
   [[nodiscard]] const Task& task() const { return *task_; }

@@ -4,7 +4,7 @@
 
 namespace marginloom {
 
-CuttingPlane::CuttingPlane(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters)
+CuttingPlane::CuttingPlane(std::shared_ptr<const Task> task, ExampleNumbers costs, Parameters parameters)
     : BlockProblem({std::move(task), std::move(costs), parameters.loss}, parameters.epsilon, parameters.memory,
                    {.of_rows = parameters.loss == Loss::hinge}),
       parameters_(parameters) {}

@@ -32,7 +32,7 @@ class CuttingPlane final : public BlockProblem {
     std::size_t memory = Blocks::unlimited;
   };
 
-  CuttingPlane(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters);
+  CuttingPlane(std::shared_ptr<const Task> task, ExampleNumbers costs, Parameters parameters);
 
   void absorb(const Candidate& candidate, Visit& visit) override;
   void begin_pass() override { added_ = 0; }

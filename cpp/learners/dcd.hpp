@@ -35,10 +35,10 @@ class Dcd final : public BlockProblem {
     double shrinking = 0;
     int rest = 0;
     bool averaged = false;
-    std::size_t memory = Blocks::unlimited;  // bytes for the blocks
+    std::size_t memory = Blocks::unlimited;  // bytes for the blocks; 0: none
   };
 
-  Dcd(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters)
+  Dcd(std::shared_ptr<const Task> task, ExampleNumbers costs, Parameters parameters)
       : BlockProblem({std::move(task), std::move(costs), parameters.loss}, parameters.delta, parameters.memory,
                      {.of_rows = parameters.loss == Loss::hinge || parameters.sweeps > 1}),
         parameters_(parameters),

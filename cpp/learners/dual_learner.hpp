@@ -9,6 +9,7 @@
 
 #include "core/candidate.hpp"
 #include "core/example_ids.hpp"
+#include "core/example_numbers.hpp"
 #include "core/loss.hpp"
 #include "core/parallel.hpp"
 #include "core/prefetch.hpp"
@@ -24,7 +25,7 @@ namespace marginloom {
 // What a learner minimises: 1/2 |w|^2 + sum_i costs[i] loss(slack_i).
 struct Objective {
   std::shared_ptr<const Task> task;
-  std::vector<double> costs;
+  ExampleNumbers costs;
   Loss loss;
 };
 
@@ -44,6 +45,7 @@ class DualLearner {
   [[nodiscard]] const std::shared_ptr<const Task>& shared_task() const { return objective_.task; }
   [[nodiscard]] Loss loss() const { return objective_.loss; }
   [[nodiscard]] double cost(std::size_t i) const { return objective_.costs[i]; }
+  [[nodiscard]] const ExampleNumbers& costs() const { return objective_.costs; }
 
   // States name the examples by their places, or by these ids, if they are some of a larger set.
   [[nodiscard]] const ExampleIds& ids() const { return ids_; }

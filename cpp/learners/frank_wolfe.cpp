@@ -20,16 +20,16 @@ bool same_up_to_rounding(const MergedRow& saved, const MergedRow& right) {
 
 // Without a cache differences are used once; the products of implicit ones are needed in every step.
 std::size_t memory_for_blocks(const Task& task, const FrankWolfe::Parameters& parameters) {
-  return task.capabilities().implicit || parameters.inner_passes > 0 ? parameters.memory : 0;
+  return task.capabilities().implicit || parameters.inner_passes > 0 ? parameters.memory : 1;
 }
 
-Objective hinge(std::shared_ptr<const Task> task, std::vector<double> costs) {
+Objective hinge(std::shared_ptr<const Task> task, ExampleNumbers costs) {
   return {std::move(task), std::move(costs), Loss::hinge};
 }
 
 }  // namespace
 
-FrankWolfe::FrankWolfe(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters)
+FrankWolfe::FrankWolfe(std::shared_ptr<const Task> task, ExampleNumbers costs, Parameters parameters)
     : BlockProblem(hinge(task, std::move(costs)), 0, memory_for_blocks(*task, parameters), {.alike = true}),
       parameters_(parameters),
       implicit_(task->capabilities().implicit),

@@ -35,7 +35,7 @@ class FrankWolfe final : public BlockProblem {
     std::size_t memory = Blocks::unlimited;
   };
 
-  FrankWolfe(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters);
+  FrankWolfe(std::shared_ptr<const Task> task, ExampleNumbers costs, Parameters parameters);
 
   Schedule schedule() const override { return {.inner_passes = parameters_.inner_passes}; }
   FindOptions search(std::size_t) const override { return {}; }

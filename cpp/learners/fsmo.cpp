@@ -41,12 +41,12 @@ class Patience {
 
 }  // namespace
 
-Fsmo::Fsmo(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters)
+Fsmo::Fsmo(std::shared_ptr<const Task> task, ExampleNumbers costs, Parameters parameters)
     : BlockProblem({std::move(task), std::move(costs), Loss::hinge}, parameters.epsilon, parameters.memory,
                    {.of_rows = true, .alike = parameters.as_published}),
       parameters_(parameters),
       at_once_(at_once(parameters.k_best)),
-      counted_(static_cast<std::size_t>(std::ranges::count_if(objective_.costs, [](double cost) { return cost > 0; }))),
+      counted_(objective_.costs.count_positive()),
       batch_(parameters.batch > 0 ? parameters.batch : std::max<std::size_t>(counted_ / 100, 1)),
       fresh_(blocks().size(), 0),
       gap_(parameters.as_published ? 0 : unknown) {}

@@ -53,7 +53,7 @@ class Fsmo final : public BlockProblem {
     std::size_t memory = Blocks::unlimited;
   };
 
-  Fsmo(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters);
+  Fsmo(std::shared_ptr<const Task> task, ExampleNumbers costs, Parameters parameters);
 
   Schedule schedule() const override { return {.together = true}; }
   FindOptions search(std::size_t i) const override { return {.k = at_once_, .min_violation = slack(i) + threshold()}; }

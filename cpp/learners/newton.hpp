@@ -34,7 +34,7 @@ class Newton final : public BlockProblem {
     std::size_t memory = Blocks::unlimited;
   };
 
-  Newton(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters)
+  Newton(std::shared_ptr<const Task> task, ExampleNumbers costs, Parameters parameters)
       : BlockProblem({std::move(task), std::move(costs), parameters.loss}, parameters.delta, parameters.memory,
                      {.of_rows = parameters.loss == Loss::hinge}) {}
 

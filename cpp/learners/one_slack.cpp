@@ -9,7 +9,7 @@
 
 namespace marginloom {
 
-OneSlack::OneSlack(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters)
+OneSlack::OneSlack(std::shared_ptr<const Task> task, ExampleNumbers costs, Parameters parameters)
     : DualLearner({std::move(task), std::move(costs), Loss::hinge}, parameters.memory, false),
       parameters_(parameters),
       sum_(this->task().dimension()) {}

@@ -36,7 +36,7 @@ class OneSlack final : public DualLearner {
     std::size_t memory = Blocks::unlimited;
   };
 
-  OneSlack(std::shared_ptr<const Task> task, std::vector<double> costs, Parameters parameters);
+  OneSlack(std::shared_ptr<const Task> task, ExampleNumbers costs, Parameters parameters);
 
   Schedule schedule() const override { return {.together = true}; }  // nothing before the end of the pass
   FindOptions search(std::size_t) const override { return {.min_violation = 0}; }

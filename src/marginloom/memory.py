@@ -24,6 +24,7 @@ PAIR_BYTES = 80
 _MOST_WEIGHTS = 2**32 - 1  # their numbers have 32 bits
 _UNITS = {"": 1, "K": 1024, "M": MB, "G": 1024**3, "T": 1024**4}
 _MOST = 2**63 - 1
+_SMALL = 1000  # what is less than such a part of all that is needed is not named
 
 
 def require_memory(work: str, needs: Mapping[str, int], way_out: WayOut) -> None:
@@ -61,7 +62,7 @@ def require_memory(work: str, needs: Mapping[str, int], way_out: WayOut) -> None
     room = memory_room()
     if 2 * total <= room.size:
         return
-    parts = [f"{name} {readable_size(size)}" for name, size in needs.items() if size]
+    parts = [f"{name} {readable_size(size)}" for name, size in needs.items() if size * _SMALL > total]
     advice = way_out if isinstance(way_out, str) else way_out()
     needed = f"{work} needs {readable_size(total)} of memory" + (f" ({', '.join(parts)})" if len(parts) > 1 else "")
     if total > room.size:

@@ -124,5 +124,5 @@ def test_what_it_cannot_learn_is_refused():
 def test_a_broken_state_is_refused():
     state = run(task_of("hinge"), "hinge", max_iter=1, keep_state=True).state
     state.arrays["decision_duals"] = state.arrays["decision_duals"][:-1]
-    with pytest.raises(InputError, match="'decision_duals' of the state is broken"):
+    with pytest.raises(InputError, match="'decision_duals' of the state does not fit 'decisions'"):
         run(task_of("hinge"), "hinge", warm_start=state)

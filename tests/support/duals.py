@@ -71,6 +71,26 @@ def duals_of(arrays):
     return {(int(i), tuple(map(int, labels))): dual for (i, labels), dual in zip(keys, arrays["duals"], strict=True)}
 
 
+def chains_of(arrays, gold):
+    """Return the same of a state with a dual for every label of a row, given the right 0/1 rows, with sets as bytes.
+
+    Labels sorted by the size of their duals make a chain of outputs, of which each has one more label wrong.
+    """
+    found = {}
+    used = np.unpackbits(arrays["decisions"].reshape(len(gold), -1), axis=1, bitorder="little").astype(bool)
+    sizes = np.zeros(used.shape)
+    sizes[used] = np.abs(arrays["decision_duals"])
+    for i, right in enumerate(np.asarray(gold, dtype=bool)):
+        order = np.argsort(-sizes[i], kind="stable")[: used[i].sum()]
+        output = right.copy()
+        for place, label in enumerate(order):
+            output[label] ^= True
+            following = sizes[i][order[place + 1]] if place + 1 < len(order) else 0.0
+            if sizes[i][label] > following:
+                found[i, tuple(np.packbits(output, bitorder="little").tolist())] = sizes[i][label] - following
+    return found
+
+
 def best_dual(losses, rows, owners, costs, ridge=None):
     """Maximise a.losses - 1/2 |a rows|^2 with sums of an owner's a within its cost, or with a ridge, by scipy."""
     losses, rows = np.asarray(losses, dtype=float), np.asarray(rows, dtype=float)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from support.duals import best_dual, duals_of, outputs
+from support.duals import best_dual, chains_of, duals_of, outputs
 
 #: Relative; the features of the problems are exact in single precision.
 ROUNDING = 1e-9
@@ -55,6 +55,8 @@ class Enumeration:
         return a
 
     def _saved(self, arrays):
+        if "decisions" in arrays:
+            return chains_of(arrays, self.problem.oracle.y).items()
         if "constraint_duals" not in arrays:
             return duals_of(arrays).items()
         constraints = np.repeat(arrays["constraint_duals"], arrays["constraint_sizes"].astype(int))

@@ -113,7 +113,7 @@ def test_copies_of_the_weights_count_and_the_way_out_names_them(monkeypatch):
     assert copies("bcfw") == 2
     assert copies("one-slack") == 4
     assert plan_memory(task, find_algorithm("dcd-ssvm"), 1, None, keeps_state=True).weights == 2 * size
-    assert plan_memory(task, find_algorithm("bcfw"), 1, None).vectors == 24 * task.entries > 0
+    assert plan_memory(task, find_algorithm("bcfw"), 1, None).vectors == 24 * task.entries + 48 * task.core.size > 0
     set_room(monkeypatch, 4 * size)
     with pytest.raises(InputError, match=r"take fewer threads than 4, or take an algorithm that keeps fewer copies"):
         train(task, algorithm="ipm", n_threads=4)

@@ -24,6 +24,29 @@ struct MultilabelTask::Buffers final : ScoredScratch {
 
 namespace {
 
+std::size_t checked_count(std::size_t labels) {
+  require(labels >= 1 && labels <= 1 << 20, "a multilabel task needs 1 to 1,048,576 labels");
+  return labels;
+}
+
+// The bits beyond the last label must be 0, so that equal sets have equal bytes.
+bool fits(ByteView set, std::size_t labels) {
+  for (std::size_t byte = labels / 8; byte < set.size(); ++byte) {
+    const unsigned used = byte == labels / 8 ? labels % 8 : 0;
+    if (set[byte] >> used != 0) return false;
+  }
+  return true;
+}
+
+std::span<const std::uint8_t> checked_sets(std::span<const std::uint8_t> gold, std::size_t rows, std::size_t labels) {
+  const std::size_t bytes = label_set_bytes(labels);
+  require(gold.empty() || gold.size() == rows * bytes, "there must be one set of labels per row");
+  for (std::size_t begin = 0; begin < gold.size(); begin += bytes) {
+    require(fits(gold.subspan(begin, bytes), labels), "a right label is beyond the number of labels");
+  }
+  return gold;
+}
+
 void check_costs(const std::vector<double>& costs, std::size_t labels) {
   require(costs.empty() || costs.size() == labels, "there must be one cost per label");
   require(std::ranges::all_of(costs, [](double c) { return c >= 0 && std::isfinite(c); }),
@@ -35,22 +58,17 @@ void check_costs(const std::vector<double>& costs, std::size_t labels) {
 MultilabelTask::MultilabelTask(const InputData& inputs, std::span<const std::uint8_t> gold, std::size_t label_count,
                                MultilabelOptions options)
     : inputs_(inputs),
-      gold_(gold),
-      label_count_(label_count),
+      label_count_(checked_count(label_count)),
       stride_(padded(label_count)),
       part_size_(options.labels_per_slack == 0 ? label_count : std::min(options.labels_per_slack, label_count)),
-      parts_(part_size_ == 0 ? 1 : (label_count + part_size_ - 1) / part_size_),
+      parts_((label_count + part_size_ - 1) / part_size_),
+      gold_(checked_sets(gold, inputs_.size(), label_count), label_count, part_size_),
       options_(std::move(options)),
       pairs_(std::move(options_.pairs), label_count, {.relaxes = options_.relaxes, .sweeps = options_.sweeps}) {
-  require(label_count >= 1 && label_count <= 1 << 20, "a multilabel task needs 1 to 1,048,576 labels");
   require(parts_ == 1 || pairs_.empty(), "labels that interact share their slack");
   if (inputs_.width() > (std::numeric_limits<WeightIndex>::max() - first_row()) / stride_) {
     throw std::invalid_argument(std::to_string(inputs_.width()) + " features times " + std::to_string(stride_) +
                                 " columns for the labels make more than the 4,294,967,295 weights that are possible");
-  }
-  require(gold_.empty() || gold_.size() == size() * bytes_per_output(), "there must be one set of labels per example");
-  for (std::size_t i = 0; i < size() && !gold_.empty(); ++i) {
-    require(is_set(i, this->gold(i)), "a right label is beyond the number of labels");
   }
   check_costs(options_.missing_costs, label_count);
   check_costs(options_.spurious_costs, label_count);
@@ -85,12 +103,7 @@ std::optional<DecisionForm> MultilabelTask::decision_form() const {
 }
 
 std::uint8_t MultilabelTask::right_decisions(std::size_t row, std::size_t first_column) const {
-  if (parts_ == 1) return gold(row)[first_column / 8];
-  unsigned bits = 0;
-  for (std::size_t l = first_column; l < std::min(first_column + 8, label_count_); ++l) {
-    bits |= unsigned{has_label(gold(row * parts_ + l / part_size_), l % part_size_)} << (l - first_column);
-  }
-  return static_cast<std::uint8_t>(bits);
+  return gold_.row(row)[first_column / 8];
 }
 
 void MultilabelTask::append_output(std::size_t i, std::span<const std::size_t> wrong,
@@ -106,16 +119,6 @@ std::unique_ptr<Scratch> MultilabelTask::make_scratch() const {
   buffers->gains.resize(part_size_);
   buffers->set.resize(bytes_per_output());
   return buffers;
-}
-
-// The bits beyond the last label must be 0, so that equal sets have equal bytes.
-bool MultilabelTask::is_set(std::size_t i, ByteView set) const {
-  const std::size_t labels = labels_of(i);
-  for (std::size_t byte = labels / 8; byte < set.size(); ++byte) {
-    const unsigned used = byte == labels / 8 ? labels % 8 : 0;
-    if (set[byte] >> used != 0) return false;
-  }
-  return true;
 }
 
 void MultilabelTask::score(std::size_t i, WeightView w, double* scores) const {
@@ -243,7 +246,7 @@ void MultilabelTask::emit(std::size_t i, Buffers& buffers, CandidateSink& sink) 
 
 bool MultilabelTask::candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const {
   auto& buffers = static_cast<Buffers&>(scratch);
-  if (output.size() != bytes_per_output() || !is_set(i, output)) {
+  if (output.size() != bytes_per_output() || !fits(output, labels_of(i))) {
     throw std::invalid_argument("an output of example " + std::to_string(i) + " is not a set of " +
                                 std::to_string(labels_of(i)) + " labels");
   }

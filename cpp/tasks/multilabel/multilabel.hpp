@@ -28,8 +28,8 @@
 
 #include "core/input_matrix.hpp"
 #include "core/kernels.hpp"
-#include "core/prefetch.hpp"
 #include "core/scored_task.hpp"
+#include "tasks/multilabel/gold_sets.hpp"
 #include "tasks/multilabel/label_pairs.hpp"
 #include "tasks/multilabel/label_sets.hpp"
 
@@ -46,13 +46,14 @@ struct MultilabelOptions {
 
 class MultilabelTask final : public ScoredTask {
  public:
-  // `gold` has a set of labels (label_sets.hpp) per example, or is empty: nothing to learn from. The memory of `inputs`
-  // and `gold` must outlive the task. Throws std::invalid_argument if they contradict themselves.
+  // `gold` has a set of labels (label_sets.hpp) per row, or is empty: nothing to learn from. The memory of `inputs` and
+  // `gold` must outlive the task. Throws std::invalid_argument if they contradict themselves.
   MultilabelTask(const InputData& inputs, std::span<const std::uint8_t> gold, std::size_t label_count,
                  MultilabelOptions options);
 
   std::size_t size() const override { return inputs_.size() * parts_; }
   std::size_t dimension() const override { return first_row() + inputs_.width() * stride_; }
+  std::size_t examples_per_row() const override { return parts_; }
   Capabilities capabilities() const override;
   std::unique_ptr<Scratch> make_scratch() const override;
   bool candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const override;
@@ -79,11 +80,14 @@ class MultilabelTask final : public ScoredTask {
                       ScoreSteps& result) const override;
   void prefetch_scored(std::size_t i) const override {
     inputs_.prefetch_norm(row_of(i));
-    prefetch_line(gold(i).data());
+    gold_.prefetch(i);
   }
   std::optional<ProductForm> product_form() const override;
 
   std::optional<DecisionForm> decision_form() const override;
+  std::optional<DecisionCounts> decision_counts() const override {
+    return DecisionCounts{inputs_.size(), label_count_, part_size_, parts_};
+  }
   std::uint8_t right_decisions(std::size_t row, std::size_t first_column) const override;
   void append_output(std::size_t i, std::span<const std::size_t> wrong,
                      std::vector<std::uint8_t>& bytes) const override;
@@ -100,13 +104,11 @@ class MultilabelTask final : public ScoredTask {
   [[nodiscard]] std::size_t labels_of(std::size_t i) const {
     return std::min(part_size_, label_count_ - first_label(i));
   }
-  [[nodiscard]] ByteView gold(std::size_t i) const { return gold_.subspan(i * bytes_per_output(), bytes_per_output()); }
+  [[nodiscard]] ByteView gold(std::size_t i) const { return gold_.of(i); }
   [[nodiscard]] double cost(std::size_t label, bool missing) const {
     const auto& costs = missing ? options_.missing_costs : options_.spurious_costs;
     return costs.empty() ? 1.0 : costs[label];
   }
-  // Whether a set of the example takes bits beyond its labels.
-  [[nodiscard]] bool is_set(std::size_t i, ByteView set) const;
   [[nodiscard]] std::size_t first_pair() const { return padded(part_size_); }  // among the scores
   template <class Take>
   double decode_best(std::span<const double> gains, const double* pair_weights, int k, Buffers& buffers,
@@ -115,11 +117,11 @@ class MultilabelTask final : public ScoredTask {
   void score_neighbours(std::size_t first, std::size_t count, WeightView w, double* scores) const;
 
   InputMatrix inputs_;
-  std::span<const std::uint8_t> gold_;
   std::size_t label_count_;
   std::size_t stride_;
   std::size_t part_size_;  // labels of an example
   std::size_t parts_;      // examples of a row
+  GoldSets gold_;
   MultilabelOptions options_;
   LabelPairs pairs_;
 };

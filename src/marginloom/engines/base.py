@@ -16,7 +16,7 @@ from marginloom.parameters import Configured, Parameter
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """What an engine is to drive: a native learner over the chosen examples of a task."""
+    """What an engine is to drive: a native learner over the chosen examples of a task, as users see them."""
 
     task: _core.Task
     learner: _core.OnlineLearner | _core.DualLearner
@@ -52,6 +52,22 @@ class Job:
 
 
 @dataclasses.dataclass(frozen=True)
+class OwnDuals:
+    """What an engine takes that has the dual variables itself, so that the learner keeps no candidates, in bytes.
+
+    Attributes
+    ----------
+    duals : int
+        The dual variables, with the right outputs where it keeps those too.
+    state : int
+        What a state of them takes, at most.
+    """
+
+    duals: int
+    state: int
+
+
+@dataclasses.dataclass(frozen=True)
 class Engine(Configured):
     """Who computes what, where and when. Subclasses declare their parameters as fields."""
 
@@ -61,10 +77,22 @@ class Engine(Configured):
     ignores: ClassVar[frozenset[str]] = frozenset()  # other parameters, and common options, that have no effect with it
     minimum_threads: ClassVar[int]
     paper: ClassVar[str] = ""  # that it comes from, if it has one of its own
+    #: What to do where its own dual variables do not fit.
+    way_to_need_less: ClassVar[str] = ""
+    #: Bytes that it keeps of every example of a native task, at least: its number, and its place in a pass.
+    example_bytes: ClassVar[int] = 16
 
     def weight_copies(self, n_threads: int) -> int:
         """Return how many vectors as large as the weights it keeps beside them, at most."""
         return 0
+
+    def buffer_bytes(self, task: _core.Task, n_threads: int) -> int:
+        """Return what it takes for the work of its threads on a task, where that can be much."""
+        return 0
+
+    def own_duals(self, task: _core.Task) -> OwnDuals | None:
+        """Return what it takes for the dual variables of a task; None if they are the learner's."""
+        return None
 
     def gives_same_bits(self, n_threads: int) -> bool:
         """Tell whether the same seed gives the same bits with so many threads."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from marginloom import _core
-from marginloom.engines.base import Engine, Job
+from marginloom.engines.base import Engine, Job, OwnDuals
 from marginloom.parameters import parameter
 
 
@@ -28,12 +28,22 @@ class Columns(Engine):
     kinds = frozenset({"dual"})
     needs = frozenset({"decisions"})
     honours = frozenset({"inner_passes", "averaged"})
-    ignores = frozenset({"delta", "k_best", "sweeps", "memory"})
+    ignores = frozenset({"delta", "k_best", "sweeps"})
     minimum_threads = 1
+    way_to_need_less = "train some of the labels at a time, which changes nothing for those that do not interact"
 
     def needs_with(self, loss: str | None) -> frozenset[str]:
         """Return what it needs: where slacks are squared, decisions that share one are not independent."""
         return self.needs | {"own-slacks"} if loss == "squared_hinge" else self.needs
+
+    def buffer_bytes(self, task: _core.Task, n_threads: int) -> int:
+        """Return the room for the weights of eight labels and their mean, for every thread."""
+        return _core.Columns.needs(task).thread * n_threads
+
+    def own_duals(self, task: _core.Task) -> OwnDuals:
+        """Return what it takes: for every decision 8 bytes and a bit."""
+        needs = _core.Columns.needs(task)
+        return OwnDuals(needs.duals, needs.state)
 
     def build(self, job: Job) -> _core.Engine:
         """Make the native engine."""

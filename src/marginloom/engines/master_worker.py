@@ -25,6 +25,8 @@ class MasterWorker(Engine):
     kinds = frozenset({"dual"})
     needs = frozenset[str]()
     honours = frozenset({"inner_passes", "shrinking", "averaged"})
+    #: Also where the candidates of a search are, and one of them, which every example has while the weights are 0.
+    example_bytes = 16 + 32 + 88
     minimum_threads = 1
     paper = "Chang, Srikumar and Roth 2013, section 4"
 

@@ -38,9 +38,9 @@ class Pipelined(Engine):
         """Return how many threads it needs: those that own weights, one that learns and one that multiplies."""
         return max(self.minimum_threads, self.scorers + 2)
 
-    def weight_copies(self, n_threads: int) -> int:
-        """Return the room that inputs take while they are multiplied."""
-        return 2 * (n_threads - 2)
+    def buffer_bytes(self, task: _core.Task, n_threads: int) -> int:
+        """Return the room for the scores of some examples, and for inputs while they are multiplied."""
+        return _core.Pipelined.buffer_bytes(task, n_threads, self.scorers)
 
     def build(self, job: Job) -> _core.Engine:
         """Make the native engine."""

@@ -25,6 +25,8 @@ class Shared(Engine):
     kinds = frozenset({"dual"})
     needs = frozenset[str]()
     honours = frozenset({"inner_passes", "shrinking", "rest", "averaged"})
+    #: Also whose it is, who has taken it, and the duals to go back to.
+    example_bytes = 16 + 16 + 24
     minimum_threads = 1
     paper = "Jiang et al. 2021, section 4.2.2"
 

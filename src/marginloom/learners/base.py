@@ -30,8 +30,8 @@ class Objective:
 
     C: float
     loss: str
-    instance_weights: NDArray[np.float64]
-    memory: int  # bytes for working sets
+    instance_weights: NDArray[np.float64]  # of the examples as users see them
+    memory: int  # bytes for working sets; 0 where the engine has the duals itself, and there are none
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,6 +47,8 @@ class Learner(Configured):
     update: ClassVar[str]
     paper: ClassVar[str]
     default_max_iter: ClassVar[int]
+    #: Bytes that it keeps of every example of a native task, at least: its weight.
+    example_bytes: ClassVar[int] = 8
 
     def all_needs(self) -> frozenset[str]:
         """Return what it needs of a task with the parameters that it has."""

@@ -48,6 +48,8 @@ class CPD(Dual):
     epsilon: float = parameter(0.1, "positive", _EPSILON)
 
     name = "cpd"
+    #: Also a block with a candidate, which every example has while the weights are 0, as in the whole first pass.
+    example_bytes = Dual.example_bytes + 32 + 48
     losses = ("squared_hinge", "hinge")
     update = "add the most violated output of every example, then solve the dual over all that were added"
     paper = "Chang and Yih 2013, section 4.4.1 (after Chang et al. 2010)"

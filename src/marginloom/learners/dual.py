@@ -24,6 +24,8 @@ class Dual(Learner):
         "l(xi) = xi (hinge) or xi^2 (squared hinge)"
     )
     default_max_iter = 100
+    #: Where a block is, and what is known of it.
+    example_bytes = 8 + 24
 
 
 def costs(objective: Objective) -> NDArray[np.float64]:

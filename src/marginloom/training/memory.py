@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 from marginloom.algorithms import Algorithm
-from marginloom.memory import MB, WEIGHT, memory_beside, parse_size, require_memory
+from marginloom.errors import InputError
+from marginloom.memory import MB, WEIGHT, memory_beside, parse_size, readable_size, require_memory
 from marginloom.tasks.base.task import Task
 
 
@@ -19,16 +20,19 @@ class MemoryPlan:
         Features and right outputs of the training examples, which are there already.
     weights : int
         The weights in training, and all vectors as large: averages, those of an engine's threads, that of a state.
+    duals : int
+        The dual variables of engines that have them themselves, and what a state of them takes at most.
     vectors : int
-        What a learner keeps of every example from the first pass on, beside working sets.
+        What learner and engine keep of every example from the first pass on, beside working sets.
     buffers : int
-        For the inference of all threads.
+        For the work of all threads.
     working_sets : int
         At most this much for the candidates that a dual learner keeps; 0 if it keeps none.
     """
 
     examples: int
     weights: int
+    duals: int
     vectors: int
     buffers: int
     working_sets: int
@@ -36,14 +40,19 @@ class MemoryPlan:
     @property
     def needs(self) -> dict[str, int]:
         """What has to be taken, by what it is for."""
-        return {"weights": self.weights, "vectors of the examples": self.vectors, "buffers": self.buffers}
+        return {
+            "weights": self.weights,
+            "dual variables": self.duals,
+            "vectors of the examples": self.vectors,
+            "buffers": self.buffers,
+        }
 
     def describe(self) -> str:
         """Say it in a line.
 
         Examples
         --------
-        >>> MemoryPlan(3 * MB, 20 * MB, 0, MB, 1500 * MB).describe()
+        >>> MemoryPlan(3 * MB, 20 * MB, 0, 0, MB, 1500 * MB).describe()
         'memory: features 3.0 MB, weights 20.0 MB, buffers 1.0 MB; limit for candidates 1500.0 MB, mostly less is used'
         """
         text = f"memory: features {self.examples / MB:.1f} MB, weights {self.weights / MB:.1f} MB"
@@ -75,7 +84,8 @@ def plan_memory(
     n_threads : int
         Threads that it may use.
     budget : int or str, optional
-        For working sets; by default half of what the rest leaves free.
+        For working sets, by default half of what the rest leaves free; or at most this for the dual variables of an
+        engine that has them itself.
     keeps_state : bool
         Whether a state is made, for a checkpoint or a warm start.
     turns_to : Algorithm, optional
@@ -89,7 +99,7 @@ def plan_memory(
     Raises
     ------
     InputError
-        If it is more than this process may have, or the budget is no size.
+        If it is more than this process may have, or dual variables take more than the budget, or that is no size.
 
     Examples
     --------
@@ -102,25 +112,44 @@ def plan_memory(
     learner, engine = algorithm.learner, algorithm.engine
     largest = max(algorithm, turns_to or algorithm, key=lambda one: one.learner.weight_copies(task.core))
     copies = largest.learner.weight_copies(task.core) + engine.weight_copies(n_threads) + int(keeps_state)
+    own = engine.own_duals(task.core)
+    of_examples = 0 if own else learner.example_bytes + engine.example_bytes
     plan = MemoryPlan(
         examples=task.memory,
         weights=WEIGHT * task.core.dimension * (1 + copies),
-        vectors=learner.vector_bytes(task.entries),
-        buffers=task.buffer_bytes * n_threads,
+        duals=own.duals + own.state * int(keeps_state) if own else 0,
+        vectors=learner.vector_bytes(task.entries) + of_examples * task.core.size,
+        buffers=task.buffer_bytes * n_threads + engine.buffer_bytes(task.core, n_threads),
         working_sets=0,
     )
     given = None if budget is None else parse_size("memory", budget)
+    if own and given is not None and own.duals > given:
+        raise InputError(_beyond_budget(task, algorithm, own.duals, given))
     require_memory("training", plan.needs, lambda: _way_out(task, largest, n_threads))
-    if "memory" not in algorithm.common:
+    if (own and turns_to is None) or "memory" not in algorithm.common:
         return plan
     free = memory_beside(plan.needs)
     return dataclasses.replace(plan, working_sets=free // 2 if given is None else given)
 
 
+def _beyond_budget(task: Task, algorithm: Algorithm, needed: int, given: int) -> str:
+    enough = -(-needed // MB)
+    return (
+        f"{algorithm.name} keeps {readable_size(needed)} of dual variables, eight bytes and a bit for every label of "
+        f"{task.example_count:,} examples, and memory allows {readable_size(given)}; give --memory {enough}M "
+        f"(memory='{enough}M' in Python) or more, leave it out, or {algorithm.engine.way_to_need_less}"
+    )
+
+
 def _way_out(task: Task, algorithm: Algorithm, n_threads: int) -> str:
+    engine = algorithm.engine
     ways = [task.way_to_need_less()]
-    copies_of_threads = algorithm.engine.weight_copies(n_threads)
-    if n_threads > 1 and (copies_of_threads or task.buffer_bytes):
+    if engine.way_to_need_less:
+        ways.append(engine.way_to_need_less)
+    elif task.core.examples_per_row > 1 and "decisions" in task.core.capabilities:
+        ways.append("take label-dcd, which needs eight bytes and a bit for a label of an example")
+    copies_of_threads = engine.weight_copies(n_threads)
+    if n_threads > 1 and (copies_of_threads or task.buffer_bytes or engine.buffer_bytes(task.core, n_threads)):
         ways.append(f"take fewer threads than {n_threads}")
     if copies_of_threads or algorithm.learner.weight_copies(task.core):
         ways.append(f"take an algorithm that keeps fewer copies of the weights than {algorithm.name}: dcd-ssvm has one")

@@ -67,7 +67,7 @@ def primal(
     if missing:
         raise InputError(f"the task {task.name} has no primal, for it lacks: {', '.join(sorted(missing))}")
     C = checked("C", C, "positive")
-    costs = C * checked_sample_weight(sample_weight, task.core.size, C)
+    costs = C * checked_sample_weight(sample_weight, task.example_count, C)
     numbers = np.ascontiguousarray(weights, dtype=np.float64)
     if numbers.shape != (task.core.dimension,):
         raise InputError(f"weights must have the shape ({task.core.dimension},), not {numbers.shape}")

@@ -112,7 +112,7 @@ def make_plan(task: Task, spec: RunSpec, choice: Choice | None = None) -> Plan:
     check_needs(task, algorithm, loss)
     if spec.reproducible:
         check_reproducible(algorithm, n_threads, named=choice is None)
-    weights = checked_sample_weight(task.example_weights(spec.sample_weight), task.core.size, C)
+    weights = checked_sample_weight(spec.sample_weight, task.example_count, C)
     examples = np.flatnonzero(weights).astype(np.uint64)
     algorithm = dataclasses.replace(algorithm, engine=algorithm.engine.settled(n_threads, examples.size))
     keeps_state = spec.keep_state or spec.checkpoint is not None

@@ -240,7 +240,7 @@ class Run:
         self.weights_iteration = None
         with self._clock("train"):
             report = self._engine.run_pass(self._interrupts.stop)
-        self.inferences += report.inferences
+        self.inferences += report.inferences // self.task.core.examples_per_row
         self.updates += report.updates
         self.active = report.active
         self.working_set_mb = report.working_set_bytes / MB

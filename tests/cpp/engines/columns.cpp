@@ -29,18 +29,15 @@ struct Sets {
   std::vector<std::uint8_t> gold;
   std::size_t per_slack;
 
-  Sets(std::size_t per_slack, Random& random) : gold(rows * parts(per_slack) * bytes(per_slack)), per_slack(per_slack) {
+  Sets(std::size_t per_slack, Random& random) : gold(rows * label_set_bytes(labels)), per_slack(per_slack) {
     for (std::size_t i = 0; i < rows; ++i) {
       for (std::size_t f = 0; f < columns && i != 4; ++f) values[i * columns + f] = problems::uniform(random);
       for (std::size_t l = 0; l < labels; ++l) {
         const bool yes = values[i * columns + l % columns] > 0.3 || random.below(10) == 0;
-        const std::size_t example = i * parts(per_slack) + l / per_slack;
-        put_label(std::span(gold).subspan(example * bytes(per_slack), bytes(per_slack)), l % per_slack, yes);
+        put_label(std::span(gold).subspan(i * label_set_bytes(labels)), l, yes);
       }
     }
   }
-  static std::size_t parts(std::size_t per_slack) { return (labels + per_slack - 1) / per_slack; }
-  static std::size_t bytes(std::size_t per_slack) { return label_set_bytes(per_slack); }
   [[nodiscard]] std::shared_ptr<const MultilabelTask> task() const {
     InputData data;
     data.row_count = rows;
@@ -57,10 +54,12 @@ Columns engine_of(const std::shared_ptr<const MultilabelTask>& task, Loss loss, 
   parameters.loss = loss;
   parameters.inner_passes = 6;
   parameters.averaged = true;
-  std::vector<std::size_t> examples(task->size());
-  std::iota(examples.begin(), examples.end(), std::size_t{0});
-  auto learner = std::make_shared<Dcd>(task, std::vector<double>(task->size(), C), parameters);
-  return Columns(task, std::move(learner), std::move(examples), {.seed = 3}, threads);
+  parameters.memory = 0;
+  std::vector<std::size_t> visited(rows);
+  std::iota(visited.begin(), visited.end(), std::size_t{0});
+  auto learner =
+      std::make_shared<Dcd>(task, ExampleNumbers(std::vector<double>(rows, C), task->examples_per_row()), parameters);
+  return Columns(task, std::move(learner), visited, {.seed = 3}, threads);
 }
 
 struct Kind {

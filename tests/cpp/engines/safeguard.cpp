@@ -210,7 +210,7 @@ TEST("safeguard: only weights that many supports share count more often") {
 TEST("safeguard: where blocks do without their rows all weights count alike") {
   const Problem problem = small_problem(5, Kind::values);
   const auto task = problem.task();
-  Dcd learner(task, std::vector<double>(task->size(), cost), Dcd::Parameters{.memory = 0});
+  Dcd learner(task, std::vector<double>(task->size(), cost), Dcd::Parameters{.memory = 1});
   std::vector<double> w(task->dimension());
   Random random(1);
   Safeguard guard(learner, 4, 4);

@@ -255,5 +255,5 @@ TEST("dcd: the threshold shrinks with the gap as its bound says, and never excee
 TEST("dcd: one cost per example is needed") {
   Random random(36);
   const Problem problem = problems::make_problem({}, random);
-  CHECK_THROWS(std::invalid_argument, Dcd(problem.task(), {1, 2}, {}), "one cost per example");
+  CHECK_THROWS(std::invalid_argument, Dcd(problem.task(), std::vector<double>{1, 2}, {}), "one cost per example");
 }

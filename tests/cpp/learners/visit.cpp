@@ -472,7 +472,7 @@ TEST("visit: an input without features has differences of 0, and scores that sta
   const auto task = std::make_shared<const MulticlassTask>(data, gold, 6, std::vector<double>{});
   const double cost = 0.75;
   for (const Loss loss : {Loss::squared_hinge, Loss::hinge}) {
-    Dcd learner(task, {cost, cost}, {.loss = loss});
+    Dcd learner(task, std::vector<double>{cost, cost}, {.loss = loss});
     std::vector<double> w(task->dimension(), 0.0);
     Visit visit = visits::seeded(1);
     FunctionSink absorb([&](const Candidate& candidate) { learner.absorb(candidate, visit); });

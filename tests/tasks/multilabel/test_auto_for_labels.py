@@ -6,7 +6,6 @@ import pytest
 from marginloom import MultilabelClassifier
 from marginloom.algorithms import find_algorithm
 from marginloom.tasks.base.choice import Circumstances
-from marginloom.tasks.multilabel import task as task_module
 from marginloom.tasks.multilabel.task import MultilabelTask
 
 RNG = np.random.default_rng(0)
@@ -30,11 +29,6 @@ def test_labels_that_do_not_interact_are_binary_svms_on_any_number_of_threads(
 def test_labels_that_share_what_couples_them_are_learnt_as_other_tasks_are(options):
     task = MultilabelTask(X, Y, 3, **options)
     assert task.choose(Circumstances("squared_hinge", 1)).algorithm == "dcd-ssvm"
-
-
-def test_more_decisions_than_memory_is_meant_for_are_learnt_as_other_tasks_are(monkeypatch):
-    monkeypatch.setattr(task_module, "MOST_DECISIONS", 89)
-    assert MultilabelTask(X, Y, 3).choose(Circumstances("hinge", 1)).algorithm == "dcd-ssvm"
 
 
 @pytest.mark.parametrize("loss", [None, "hinge"])

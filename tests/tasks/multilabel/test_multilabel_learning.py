@@ -53,7 +53,7 @@ def test_weights_of_rows_hold_for_all_their_labels():
     part = train(MultilabelTask(X[kept], y[kept], 5, labels_per_slack=2), sample_weight=weights[kept], **options)
     assert np.abs(whole.weights).max() > 0
     assert whole.weights.tobytes() == part.weights.tobytes()
-    with pytest.raises(InputError, match="one number per row, 20"):
+    with pytest.raises(InputError, match="one number per example, 20"):
         train(MultilabelTask(X, y, 5, labels_per_slack=2), sample_weight=[1.0])
 
 

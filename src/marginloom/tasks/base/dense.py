@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from marginloom.memory import require_memory
 
+#: Cells of a matrix that are looked at together, where the matrix as a whole would take too much.
+_CELLS = 1 << 22
 _NUMBER = 8
 _PYTHON_NUMBER = 32  # a float and where it is, in a list
 
@@ -36,7 +40,20 @@ def require_scores(examples: int, labels: int) -> None:
     )
 
 
-def require_indicators(examples: int, labels: int, copies: int = 1) -> None:
+def row_batches(rows: int, columns: int) -> Iterator[slice]:
+    """Yield ranges of the rows of a matrix which together are all of them, and of which none is large.
+
+    Examples
+    --------
+    >>> list(row_batches(3, 2**21))
+    [slice(0, 2, None), slice(2, 3, None)]
+    """
+    size = max(1, _CELLS // max(columns, 1))
+    for start in range(0, rows, size):
+        yield slice(start, min(start + size, rows))
+
+
+def require_indicators(examples: int, labels: int, bytes_each: int = 1) -> None:
     """Compare a dense 0/1 matrix of labels with what there is.
 
     Examples
@@ -45,7 +62,7 @@ def require_indicators(examples: int, labels: int, copies: int = 1) -> None:
     """
     require_memory(
         f"a 0/1 matrix, {examples:,} examples by {labels:,} labels,",
-        {"labels": copies * examples * labels},
+        {"labels": bytes_each * examples * labels},
         "give fewer examples at a time, or take fewer labels",
     )
 

@@ -7,7 +7,7 @@ import json
 from abc import ABC, abstractmethod
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from marginloom import _core
 from marginloom.errors import CertificateError, InputError
@@ -47,6 +47,11 @@ class Task(ABC):
     def identity(self) -> str:
         """Identify the problem: two tasks with the same one have the same outputs, features and losses."""
         return json.dumps(self.fingerprints, sort_keys=True)
+
+    @property
+    def example_count(self) -> int:
+        """Number of examples as users see them; the native task may make several of each."""
+        return self.core.size // self.core.examples_per_row
 
     @property
     @abstractmethod
@@ -105,7 +110,3 @@ class Task(ABC):
         return CertificateError(
             f"the certificate has {bounds}, so one of them is wrong: this is a bug, please report it"
         )
-
-    def example_weights(self, sample_weight: ArrayLike | None) -> ArrayLike | None:
-        """Return the weights of the native task's examples, given those of what users see as examples."""
-        return sample_weight

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from marginloom.cli.common import numbers_of_labels, usage_error, usage_errors
@@ -150,8 +149,8 @@ def _label_costs(labels: NumberedSets, named: dict[Any, float], missing: float) 
 
 def _prediction_line(names: list[str], found: list[tuple[Any, float]], with_scores: bool) -> str:
     fields = []
-    for indicators, score in found:
-        labels = ",".join(names[label] for label in np.flatnonzero(indicators))
+    for members, score in found:
+        labels = ",".join(names[label] for label in members.tolist())
         fields += [labels, f"{score:.6g}"] if with_scores else [labels]
     return "\t".join(fields) + "\n"
 

@@ -18,6 +18,7 @@ from marginloom.tasks.base.model import Model
 from marginloom.tasks.base.row_estimator import RowEstimator
 from marginloom.tasks.base.validation import validated_rows
 from marginloom.tasks.multilabel.features import LabelledRows, as_labels, is_matrix
+from marginloom.tasks.multilabel.label_sets import PackedSets
 from marginloom.tasks.multilabel.model import (
     DEFAULT_COSTS,
     Interactions,
@@ -162,7 +163,7 @@ class MultilabelClassifier(ClassifierMixin, RowEstimator):  # type: ignore[misc]
         self._check_fitted()
         k = checked("k", k, "positive count")
         return [
-            [(self._names(row), score) for row, score in found]
+            [(self._names(members), score) for members, score in found]
             for found in self.model_.predict_k_best(validated_rows(self, X), k, self.n_threads)
         ]
 
@@ -213,19 +214,17 @@ class MultilabelClassifier(ClassifierMixin, RowEstimator):  # type: ignore[misc]
             raise InputError("eval_set must be a tuple (X, y)")
         return LabelledRows(validated_rows(self, given[0]), as_labels(given[1]))
 
-    def _names(self, row: NDArray[np.uint8]) -> list[Any]:
+    def _names(self, members: NDArray[np.int64]) -> list[Any]:
         names = self.model_.labels.names
-        return [names[label] for label in np.flatnonzero(row)]
+        return [names[label] for label in members.tolist()]
 
-    def _output(self, indicators: NDArray[np.uint8]) -> Any:
+    def _output(self, sets: PackedSets) -> Any:
         kind = self.model_.settings.get("output", _LISTS)
         if kind == _ARRAY:
-            return indicators.astype(np.int64)
+            return sets.dense()
         if kind == _SPARSE:
-            from scipy.sparse import csr_matrix
-
-            return csr_matrix(indicators, dtype=np.int64)
-        return [self._names(row) for row in indicators]
+            return sets.sparse()
+        return [self._names(sets.members(row)) for row in range(sets.shape[0])]
 
 
 __all__ = ["MultilabelClassifier"]

@@ -14,7 +14,7 @@ from marginloom.io.libsvm import read_rows
 from marginloom.labels.label_set import LabelSet
 from marginloom.labels.numbered import NumberedSets
 from marginloom.tasks.base.rows import rows_to_score
-from marginloom.tasks.multilabel.label_sets import PackedSets, pack_indicators, pack_numbers, unpack
+from marginloom.tasks.multilabel.label_sets import PackedSets, pack_indicators, pack_numbers
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,22 +88,23 @@ def learn_labels(labels: Any) -> tuple[LabelSet, Any]:
     if len(sets.members) == 0:
         raise InputError("no example has a label, so there is nothing to learn")
     found, numbers = LabelSet.learn(sets.members)
-    return found, PackedSets(pack_numbers(sets.places(), numbers, (len(sets), len(found.names))))
+    shape = len(sets), len(found.names)
+    return found, PackedSets(pack_numbers(sets.places(), numbers, shape), shape[1])
 
 
-def encode_labels(labels: LabelSet, given: Any) -> tuple[NDArray[np.uint8], dict[str, int]]:
-    """Return a 0/1 matrix with a column per label, then one per label that training did not see; and those."""
+def encode_labels(labels: LabelSet, given: Any) -> tuple[PackedSets, dict[str, int]]:
+    """Return sets with a column per label, then one per label that training did not see; and those."""
     width = len(labels.names)
     if is_frame(given):
         given = _ordered_values(given, labels.names)
     if is_matrix(given):
         if given.ndim != 2 or given.shape[1] != width:
             raise InputError(f"y has the shape {given.shape}; there must be a column for each of {width} labels")
-        return unpack(pack_indicators(given), width), {}
+        return PackedSets(pack_indicators(given), width), {}
     sets = _as_sets(given)
     numbers, beyond = labels.encode_all(sets.members)
     shape = len(sets), width + len(beyond)
-    return unpack(pack_numbers(sets.places(), numbers, shape), shape[1]), labels.count_unseen(sets.members)
+    return PackedSets(pack_numbers(sets.places(), numbers, shape), shape[1]), labels.count_unseen(sets.members)
 
 
 def _column_names(frame: Any) -> list[Any]:

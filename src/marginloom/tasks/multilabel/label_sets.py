@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from marginloom.errors import InputError
 from marginloom.sparse_matrices import checked_csr
-from marginloom.tasks.base.dense import require_indicators
+from marginloom.tasks.base.dense import require_indicators, row_batches
 
 
 def bytes_of(n_labels: int) -> int:
@@ -54,8 +54,11 @@ def pack_indicators(indicators: Any) -> NDArray[np.uint8]:
         raise InputError("y must be a 0/1 matrix with a row per example, and its rows differ in length") from error
     if matrix.ndim != 2:
         raise InputError(f"y must be a 0/1 matrix with a row per example, not an array of {matrix.ndim} dimension(s)")
-    _check_binary(matrix)
-    return np.packbits(matrix.astype(bool), axis=1, bitorder="little")
+    packed = np.empty((matrix.shape[0], bytes_of(matrix.shape[1])), dtype=np.uint8)
+    for rows in row_batches(*matrix.shape):
+        _check_binary(matrix[rows])
+        packed[rows] = np.packbits(matrix[rows].astype(bool), axis=1, bitorder="little")
+    return packed
 
 
 def pack_lists(sets: Sequence[Iterable[int]], n_labels: int) -> NDArray[np.uint8]:
@@ -88,9 +91,57 @@ def pack_numbers(places: ArrayLike, numbers: ArrayLike, shape: tuple[int, int]) 
 
 @dataclasses.dataclass(frozen=True)
 class PackedSets:
-    """Right labels of all examples as a task holds them: a row of bytes each."""
+    """Sets of labels, a row of bytes each, that stand for a 0/1 matrix with so many columns.
+
+    Columns beyond the bytes are 0: labels that none of the sets can have.
+
+    Examples
+    --------
+    >>> sets = PackedSets(pack_lists([[0, 2], []], 3), 3)
+    >>> sets.shape, sets.matrix().tolist(), sets.members(0).tolist()
+    ((2, 3), [[1, 0, 1], [0, 0, 0]], [0, 2])
+    """
 
     bits: NDArray[np.uint8]
+    width: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """That of the matrix."""
+        return self.bits.shape[0], self.width
+
+    def matrix(self, rows: slice = slice(None)) -> NDArray[np.uint8]:
+        """Return rows of the matrix."""
+        bits = self.bits[rows]
+        known = min(self.width, 8 * bits.shape[1])
+        if known == self.width:
+            return unpack(bits, known)
+        return np.pad(unpack(bits, known), ((0, 0), (0, self.width - known)))
+
+    def members(self, row: int) -> NDArray[np.int64]:
+        """Return the numbers of the labels in a set."""
+        return np.flatnonzero(np.unpackbits(self.bits[row], bitorder="little"))
+
+    def dense(self) -> NDArray[np.int64]:
+        """Return the matrix as an array of whole numbers."""
+        require_indicators(*self.shape, bytes_each=8)
+        filled = np.empty(self.shape, dtype=np.int64)
+        for rows in row_batches(*self.shape):
+            filled[rows] = self.matrix(rows)
+        return filled
+
+    def sparse(self) -> Any:
+        """Return the matrix as a CSR matrix of whole numbers."""
+        from scipy.sparse import csr_matrix
+
+        parts = [np.zeros(0, dtype=np.int64)]
+        bounds = np.zeros(self.shape[0] + 1, dtype=np.int64)
+        for rows in row_batches(*self.shape):
+            places, columns = np.nonzero(self.matrix(rows))
+            parts.append(columns)
+            bounds[rows.start + 1 : rows.stop + 1] = np.bincount(places, minlength=rows.stop - rows.start)
+        columns = np.concatenate(parts)
+        return csr_matrix((np.ones(columns.size, dtype=np.int64), columns, np.cumsum(bounds)), shape=self.shape)
 
 
 def unpack(packed: NDArray[np.uint8], n_labels: int) -> NDArray[np.uint8]:
@@ -103,20 +154,6 @@ def unpack(packed: NDArray[np.uint8], n_labels: int) -> NDArray[np.uint8]:
     """
     require_indicators(packed.shape[0], n_labels)
     return np.unpackbits(packed, axis=1, count=n_labels, bitorder="little")
-
-
-def split(packed: NDArray[np.uint8], n_labels: int, size: int) -> NDArray[np.uint8]:
-    """Cut sets into parts of so many labels each, the last part of a set filled up with absent ones.
-
-    Examples
-    --------
-    >>> split(pack_lists([[0, 2]], 3), 3, 2).tolist()
-    [[1], [1]]
-    """
-    require_indicators(packed.shape[0], n_labels, copies=2)
-    indicators = unpack(packed, n_labels)
-    filled = np.pad(indicators, ((0, 0), (0, -n_labels % size)))
-    return np.packbits(filled.reshape(-1, size), axis=1, bitorder="little")
 
 
 def _packed(rows: Any, columns: Any, shape: tuple[int, int]) -> NDArray[np.uint8]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from marginloom.errors import InputError
+from marginloom.tasks.base.dense import row_batches
 from marginloom.tasks.base.metrics import averages, ratio, scores_per_label
+from marginloom.tasks.multilabel.label_sets import PackedSets
 
 
 def multilabel_scores(gold: Any, predicted: Any) -> dict[str, float]:
@@ -117,29 +119,46 @@ def subset_accuracy(gold: Any, predicted: Any) -> float:
 
 def _label_counts(gold: Any, predicted: Any) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return per label how often it is predicted rightly, how often it is predicted, and how often it is right."""
-    truth, guess = _as_indicators(gold, predicted)
-    both = truth.multiply(guess) if hasattr(truth, "multiply") else truth & guess
-    hits, guessed, right = (np.asarray(matrix.sum(axis=0, dtype=np.int64)).ravel() for matrix in (both, guess, truth))
+    pair = _matrices(gold, predicted)
+    hits, guessed, right = (np.zeros(pair[0].shape[1], dtype=np.int64) for _ in range(3))
+    for truth, guess in _parts(*pair):
+        both = truth.multiply(guess) if hasattr(truth, "multiply") else truth & guess
+        for counts, matrix in ((hits, both), (guessed, guess), (right, truth)):
+            counts += np.asarray(matrix.sum(axis=0, dtype=np.int64)).ravel()
     return hits, guessed, right
 
 
 def _differences(gold: Any, predicted: Any) -> NDArray[np.int64]:
     """Return the number of wrong decisions of each example."""
-    truth, guess = _as_indicators(gold, predicted)
-    return np.asarray((truth != guess).sum(axis=1, dtype=np.int64)).ravel()
+    parts = _parts(*_matrices(gold, predicted))
+    wrong = [np.asarray((truth != guess).sum(axis=1, dtype=np.int64)).ravel() for truth, guess in parts]
+    return np.concatenate([np.zeros(0, dtype=np.int64), *wrong])
 
 
-def _as_indicators(gold: Any, predicted: Any) -> tuple[Any, Any]:
-    """Return both as arrays of bool, or both as sparse matrices of it."""
+def _parts(gold: Any, predicted: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield some rows of both at a time as arrays of bool; or both as a whole, if they are sparse matrices of it."""
+    if hasattr(gold, "tocsr"):
+        yield gold, predicted
+        return
+    for rows in row_batches(*gold.shape):
+        truth, guess = (
+            matrix.matrix(rows) if isinstance(matrix, PackedSets) else matrix[rows] for matrix in (gold, predicted)
+        )
+        yield truth.astype(bool), guess.astype(bool)
+
+
+def _matrices(gold: Any, predicted: Any) -> tuple[Any, Any]:
+    """Return both as arrays or packed sets, or both as sparse matrices of bool."""
     if hasattr(gold, "tocsr") or hasattr(predicted, "tocsr"):
         from scipy.sparse import csr_matrix
 
-        matrices = csr_matrix(gold).astype(bool), csr_matrix(predicted).astype(bool)
+        matrices = [csr_matrix(given).astype(bool) for given in (gold, predicted)]
     else:
-        matrices = np.asarray(gold).astype(bool), np.asarray(predicted).astype(bool)
-    if matrices[0].ndim != 2 or matrices[0].shape != matrices[1].shape:
+        matrices = [given if isinstance(given, PackedSets) else np.asarray(given) for given in (gold, predicted)]
+    shapes = [matrix.shape for matrix in matrices]
+    if len(shapes[0]) != 2 or shapes[0] != shapes[1]:
         raise InputError(
-            f"gold has the shape {matrices[0].shape} and predicted has {matrices[1].shape}; give two matrices of the "
+            f"gold has the shape {shapes[0]} and predicted has {shapes[1]}; give two matrices of the "
             "same shape, a row per example and a column per label"
         )
-    return matrices
+    return matrices[0], matrices[1]

@@ -17,10 +17,10 @@ from marginloom.io.model import Tensors
 from marginloom.labels.label_set import LabelSet
 from marginloom.learners import DCD
 from marginloom.parameters import check_costs, checked
-from marginloom.tasks.base.dense import require_coefficients, require_scores
+from marginloom.tasks.base.dense import require_coefficients, require_scores, row_batches
 from marginloom.tasks.base.model import LEAST_INFERENCES, Evaluator, Model, Prepared, Problem, strongest_places
 from marginloom.tasks.multilabel.features import LabelledRows, encode_labels, learn_labels
-from marginloom.tasks.multilabel.label_sets import unpack
+from marginloom.tasks.multilabel.label_sets import PackedSets
 from marginloom.tasks.multilabel.metrics import multilabel_scores, scores_of_labels
 from marginloom.tasks.multilabel.task import MultilabelTask
 from marginloom.threads import resolve_threads
@@ -67,15 +67,15 @@ class MultilabelModel(Model):
             raise InputError(f"X has {task.n_features} columns, and training had {self.n_features}")
         return task
 
-    def predict(self, X: Any, n_threads: int | None = 1) -> NDArray[np.uint8]:
-        """Return the best set of labels of every example as a 0/1 matrix."""
-        packed = self.task_of(X).predict(self.weights, resolve_threads(n_threads))
-        return unpack(packed, len(self.labels.names))
+    def predict(self, X: Any, n_threads: int | None = 1) -> PackedSets:
+        """Return the best set of labels of every example."""
+        return PackedSets(self.task_of(X).predict(self.weights, resolve_threads(n_threads)), len(self.labels.names))
 
-    def predict_k_best(self, X: Any, k: int, n_threads: int | None = 1) -> list[list[tuple[NDArray[np.uint8], float]]]:
-        """Return for every example its k best sets, as 0/1 arrays with their score, best first."""
+    def predict_k_best(self, X: Any, k: int, n_threads: int | None = 1) -> list[list[tuple[NDArray[np.int64], float]]]:
+        """Return for every example its k best sets, as numbers of labels with their score, best first."""
         packed, scores, bounds = self.task_of(X).predict_k_best(self.weights, k, resolve_threads(n_threads))
-        found = list(zip(unpack(packed, len(self.labels.names)), scores.tolist(), strict=True))
+        sets = PackedSets(packed, len(self.labels.names))
+        found = [(sets.members(place), score) for place, score in enumerate(scores.tolist())]
         return [found[start:end] for start, end in itertools.pairwise(bounds.tolist())]
 
     @property
@@ -98,8 +98,10 @@ class MultilabelModel(Model):
     def label_scores(self, X: Any) -> NDArray[np.float64]:
         """Return the score of every label for every example, without what labels add to each other."""
         require_scores(X.shape[0], len(self.labels.names))
-        weights = self._empty_task().label_weights(self.weights)[: self.n_features]
-        return np.asarray(X @ weights) + self.intercepts()
+        rows = self._empty_task().label_weights(self.weights)
+        scores = np.asarray(X @ rows[: self.n_features])
+        scores += self.intercepts()
+        return scores
 
     def pair_weights(self) -> NDArray[np.float64]:
         """Return what the presence of both labels of a pair adds to the score, for every pair."""
@@ -170,8 +172,6 @@ class MultilabelModel(Model):
 class MultilabelProblem(Problem[MultilabelModel]):
     """Examples with their sets of labels, and what to make of them.
 
-    The examples of a run are those of the native task: so many labels of a row as share a slack are one.
-
     Attributes
     ----------
     training : LabelledRows
@@ -219,7 +219,9 @@ class MultilabelProblem(Problem[MultilabelModel]):
             "interactions": _stored_interactions(labels, pairs),
             "labels_per_slack": self.labels_per_slack,
         }
-        return Prepared(model, task, dataclasses.replace(spec, least_inferences=LEAST_INFERENCES))
+        # Inferences of examples, each of which has as many slacks.
+        least = -(-LEAST_INFERENCES // task.core.examples_per_row)
+        return Prepared(model, task, dataclasses.replace(spec, least_inferences=least))
 
     def _labels_per_slack(self, algorithm: Algorithm | None, loss: str | None) -> int | None:
         """Return the number that was asked for, or one with which the objective is that of a binary SVM per label.
@@ -298,19 +300,19 @@ class MultilabelEvaluator:
             raise InputError(f"there are {self._gold.shape[0]} sets of labels for {self._task.core.size} examples")
         #: Labels that training did not see, with how often they occur.
         self.unseen: dict[str, int] = unseen
-        self._n_labels = len(model.labels.names)
         self._names = [*model.labels.names, *unseen]
 
     @property
     def counts(self) -> dict[str, int]:
         """Number of examples, and of labels that are right."""
-        return {"examples": self._gold.shape[0], "labels": int(self._gold.sum())}
+        labels = sum(int(self._gold.matrix(rows).sum(dtype=np.int64)) for rows in row_batches(*self._gold.shape))
+        return {"examples": self._gold.shape[0], "labels": labels}
 
     @property
     def fingerprint(self) -> str:
         """Identify the examples and their labels, for checkpoints."""
         digest = hashlib.sha256(repr(self._task.fingerprints).encode())
-        digest.update(np.packbits(self._gold).tobytes())
+        digest.update(self._gold.bits.data)
         return digest.hexdigest()
 
     def __call__(self, weights: NDArray[np.float64]) -> dict[str, Any]:
@@ -321,7 +323,6 @@ class MultilabelEvaluator:
         """Return all scores, also those of every label."""
         return scores_of_labels(self._gold, self._predicted(weights), self._names)
 
-    def _predicted(self, weights: NDArray[np.float64]) -> NDArray[np.uint8]:
-        """Return the predicted sets as a 0/1 matrix with a column for every label that there is."""
-        predicted = unpack(self._task.predict(weights, self._n_threads), self._n_labels)
-        return np.pad(predicted, ((0, 0), (0, len(self.unseen))))
+    def _predicted(self, weights: NDArray[np.float64]) -> PackedSets:
+        """Return the predicted sets, with a column for every label that there is."""
+        return PackedSets(self._task.predict(weights, self._n_threads), len(self._names))

@@ -15,16 +15,12 @@ from marginloom.parameters import checked
 from marginloom.tasks.base.choice import Choice, Circumstances
 from marginloom.tasks.base.inputs import RowTask
 from marginloom.tasks.multilabel.label_pairs import resolve_pairs
-from marginloom.tasks.multilabel.label_sets import PackedSets, bytes_of, pack_indicators, pack_lists, split, unpack
+from marginloom.tasks.multilabel.label_sets import PackedSets, bytes_of, pack_indicators, pack_lists, unpack
 
 NO_K_BEST = (
     "there are no k best sets where the pairs of more than 16 labels that interact have cycles; give k=1, or train "
     "with a tree of labels or without interactions"
 )
-
-
-#: Decisions, examples times labels, whose dual variables `auto` keeps at most: 2 GiB.
-MOST_DECISIONS = 2**28
 
 
 class MultilabelTask(RowTask):
@@ -98,8 +94,6 @@ class MultilabelTask(RowTask):
             self._part = min(checked("labels_per_slack", labels_per_slack, "positive count"), self.n_labels)
         if self._part < self.n_labels and self.pairs:
             raise InputError("labels_per_slack must be None where labels interact: they share their slack")
-        if self._gold is not None and self._part < self.n_labels:
-            self._gold = split(self._gold, self.n_labels, self._part)
         self._options = {
             "label_costs": [missing, spurious],
             "pairs": self.pairs,
@@ -134,7 +128,7 @@ class MultilabelTask(RowTask):
     def fingerprint(self) -> str:
         """Identify the number of examples and their right labels; features may change between a state and its use."""
         digest = hashlib.sha256(f"{self._inputs.rows} {self.n_labels} {self._part}".encode())
-        digest.update(b"" if self._gold is None else self._gold.tobytes())
+        digest.update(b"" if self._gold is None else np.ascontiguousarray(self._gold).data)
         return digest.hexdigest()
 
     @property
@@ -150,9 +144,12 @@ class MultilabelTask(RowTask):
         return float(self.n_labels * (self.entries + rows) + 30 * rows * len(self.pairs))
 
     def choose(self, circumstances: Circumstances) -> Choice:
-        """Take one binary SVM per label where there is one, on any number of threads; it gives the same bits on all."""
+        """Take one binary SVM per label where there is one, on any number of threads; it gives the same bits on all.
+
+        Nothing else that trains such tasks needs less memory.
+        """
         needed = {"decisions"} if circumstances.loss == "hinge" else {"decisions", "own-slacks"}
-        if needed <= set(self.core.capabilities) and self._inputs.rows * self.n_labels <= MOST_DECISIONS:
+        if needed <= set(self.core.capabilities):
             return Choice("label-dcd", "labels that do not interact", newton_passes=self.costs.newton_passes)
         return super().choose(circumstances)
 
@@ -178,15 +175,6 @@ class MultilabelTask(RowTask):
     def has_k_best(self) -> bool:
         """Whether the best sets can be found one after the other: where inference is exact."""
         return "k-best" in self.core.capabilities
-
-    def example_weights(self, sample_weight: ArrayLike | None) -> ArrayLike | None:
-        """Return the weights of examples, of which a row may make several, given those of rows."""
-        if sample_weight is None or self._part == self.n_labels:
-            return sample_weight
-        weights = np.asarray(sample_weight)
-        if weights.shape != (self._inputs.rows,):
-            raise InputError(f"sample_weight must have one number per row, {self._inputs.rows}, not {weights.shape}")
-        return np.repeat(weights, self.core.size // max(self._inputs.rows, 1))
 
     def why_it_lacks(self, need: str) -> str:
         """Say what of the labels it is: their interactions, or their slacks."""

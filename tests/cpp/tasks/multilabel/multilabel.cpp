@@ -43,7 +43,8 @@ struct Problem {
     size = per_slack == 0 ? labels : per_slack;
     parts = (labels + size - 1) / size;
     for (std::size_t i = 0; i < rows * parts; ++i) append_set(random, i % parts, size, labels, gold);
-    task = std::make_unique<MultilabelTask>(dense_rows(values, bias), gold, labels,
+    join(labels);
+    task = std::make_unique<MultilabelTask>(dense_rows(values, bias), row_sets, labels,
                                             MultilabelOptions{.labels_per_slack = per_slack, .pairs = pairs});
     for (int k = 0; k < 5; ++k) {
       sets.emplace_back();
@@ -59,6 +60,19 @@ struct Problem {
     bytes.resize(begin + marginloom::label_set_bytes(size));
     for (std::size_t l = 0; l < size && part * size + l < labels; ++l) {
       if (random.below(3) == 0) marginloom::put_label(std::span(bytes).subspan(begin), l, true);
+    }
+  }
+
+  // The sets of whole rows, as the task gets them.
+  void join(std::size_t labels) {
+    const std::size_t bytes = marginloom::label_set_bytes(labels);
+    const ByteView sets(gold);
+    row_sets.resize(rows * bytes);
+    for (std::size_t k = 0; k < rows * labels; ++k) {
+      const std::size_t row = k / labels;
+      const std::size_t label = k % labels;
+      const ByteView part = sets.subspan((row * parts + label / size) * marginloom::label_set_bytes(size));
+      marginloom::put_label(std::span(row_sets).subspan(row * bytes), label, marginloom::has_label(part, label % size));
     }
   }
 
@@ -88,7 +102,8 @@ struct Problem {
   std::size_t size;   // labels of an example
   std::size_t parts;  // examples of a row
   std::vector<double> values;
-  std::vector<std::uint8_t> gold;
+  std::vector<std::uint8_t> gold;  // by example
+  std::vector<std::uint8_t> row_sets;
   std::unique_ptr<MultilabelTask> task;
   std::vector<std::vector<std::uint8_t>> sets;
   std::vector<ByteView> outputs;
@@ -108,6 +123,8 @@ void for_problems(std::uint64_t seed, Check check) {
   check(Problem(random, 9, 0, {}), rows - 1);
   check(Problem(random, 9, 1, {}), 9);
   check(Problem(random, 30, 12, {}), 3);
+  check(Problem(random, 24, 8, {}), 5);
+  check(Problem(random, 21, 16, {}), 2);
   check(Problem(random, 70, 0, {}), 2);
   check(Problem(random, 150, 0, {{0, 3}, {3, 140}}), 1);
   check(Problem(random, 11, 0, {{0, 1}, {1, 2}, {2, 0}, {4, 9}}), 1);
@@ -285,7 +302,7 @@ TEST("multilabel: data that contradict themselves are refused") {
   };
   CHECK(make(sets, 7) == rows);
   CHECK_THROWS(std::invalid_argument, make(sets, 0), "1 to 1,048,576 labels");
-  CHECK_THROWS(std::invalid_argument, make(sets, 9), "one set of labels per example");
+  CHECK_THROWS(std::invalid_argument, make(sets, 9), "one set of labels per row");
   CHECK_THROWS(std::invalid_argument, make(stray, 7), "beyond the number of labels");
   CHECK_THROWS(std::invalid_argument, make(sets, 7, {.missing_costs = {1, 2}}), "one cost per label");
   CHECK_THROWS(std::invalid_argument, make(sets, 7, {.pairs = {{1, 7}}}), "two different labels of 7");
