@@ -56,16 +56,32 @@ def test_labels_are_one_binary_svm_each(loss, C):
         assert classifier.intercept_[label] == pytest.approx(svm.intercept_[0], abs=0.02)
 
 
+def defined_primal(weights, loss, costs, inputs=None):
+    """Return the objective of weights for costs of rows, from its definition."""
+    inputs = np.column_stack([X, np.ones(120)]) if inputs is None else inputs
+    w = weights.reshape(inputs.shape[1], -1)[:, :19]
+    slack = np.maximum(0, 1 - (2 * Y - 1) * (inputs @ w))
+    return 0.5 * (w**2).sum() + (costs[:, None] * (slack if loss == "hinge" else slack**2)).sum()
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_certificate_is_what_the_definition_says(loss):
     result = run(task_of(loss), loss, max_iter=2, sample_weight=np.arange(120) % 3)
-    inputs = np.column_stack([X, np.ones(120)])
-    w = result.weights.reshape(13, -1)[:, :19]
-    slack = np.maximum(0, 1 - (2 * Y - 1) * (inputs @ w))
-    losses = slack if loss == "hinge" else slack**2
-    primal = 0.5 * (w**2).sum() + (0.5 * (np.arange(120) % 3)[:, None] * losses).sum()
+    primal = defined_primal(result.weights, loss, 0.5 * (np.arange(120) % 3))
     assert result.certificate.primal == pytest.approx(primal)
     assert result.certificate.dual < primal
+
+
+@pytest.mark.parametrize("length", [1e-8, 1e-20, 1e-160, 1e-170])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_rows_of_next_to_no_length_are_learnt_to_the_tolerance(loss, length):
+    inputs = np.where(np.arange(120)[:, None] % 2 == 0, X, length * X)
+    task = MultilabelTask(inputs, Y, 19, bias=0.0, labels_per_slack=LOSSES[loss])
+    result = run(task, loss)
+    assert result.stopped == "tolerance"
+    assert result.certificate.dual <= result.certificate.primal
+    primal = defined_primal(result.weights, loss, np.full(120, 0.5), inputs)
+    assert result.certificate.primal == pytest.approx(primal)
 
 
 @pytest.mark.parametrize("averaged", [True, False])
@@ -106,6 +122,20 @@ def test_a_state_of_a_larger_c_becomes_one_of_a_smaller(loss):
     result = run(task_of(loss), loss, C=0.1, warm_start=state)
     assert result.stopped == "tolerance"
     assert result.primal == pytest.approx(run(task_of(loss), loss, C=0.1).primal, rel=3e-4)
+
+
+@pytest.mark.parametrize("algorithm", ["label-dcd", "dcd-ssvm"])  # whose states have numbers of decisions, or none
+@pytest.mark.parametrize("loss", LOSSES)
+def test_duals_of_rows_that_are_dropped_do_not_count(loss, algorithm):
+    kept = (np.arange(120) >= 40).astype(float)
+    state = run(task_of(loss), loss, algorithm=algorithm, keep_state=True).state
+    once = run(task_of(loss), loss, max_iter=1, tol=1e-9, sample_weight=kept, warm_start=state, keep_state=True)
+    cold = run(task_of(loss), loss, sample_weight=kept)
+    examples_per_row = task_of(loss).core.size // 120
+    assert (once.state.arrays["dual_examples"] // examples_per_row >= 40).all()
+    assert once.certificate.primal == pytest.approx(defined_primal(once.weights, loss, 0.5 * kept))
+    assert cold.certificate.dual <= once.certificate.primal
+    assert once.certificate.dual <= cold.certificate.primal
 
 
 def test_what_it_cannot_learn_is_refused():
