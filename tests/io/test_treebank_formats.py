@@ -37,6 +37,7 @@ def test_end_of_a_name_means_another_format_to_trees():
     assert format_of("a.conll", known=TREEBANKS) == format_of("a.conllx.xz", known=TREEBANKS) == "conllx"
     for known in (LABELLED, TREEBANKS):
         assert format_of("a.conllu.gz", known=known) == "conllu"
+        assert format_of("b.gz/a.conllu.XZ", known=known) == format_of("a.xz.conllu", known=known) == "conllu"
         assert format_of("a.conllup", known=known) == "conlluplus"
     assert format_of("a.txt") == "conll"
     assert format_of("a.txt", known=TREEBANKS) == "conllu"

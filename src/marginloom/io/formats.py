@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -81,12 +80,12 @@ def format_of(
     """
     if given is not None and given not in known.names:
         raise InputError(f"there is no format {given!r}; there are: {', '.join(known.names)}")
-    name = os.fspath(path)
-    ending = Path(name.removesuffix(".gz").removesuffix(".xz")).suffix
+    file = Path(path)
+    ending = Path(file.stem).suffix if file.suffix.lower() in (".gz", ".xz") else file.suffix
     chosen = given or known.endings.get(ending) or trained or known.default
     if trained is not None and chosen != trained and (chosen in READY_FORMATS or trained in READY_FORMATS):
         raise InputError(
-            f"{shown(name)}: the format is {chosen}, and the model's is {trained}; ready features cannot stand in for "
+            f"{shown(path)}: the format is {chosen}, and the model's is {trained}; ready features cannot stand in for "
             "columns or the other way round, so give a file of the model's format (and say so with --format)"
         )
     return chosen
