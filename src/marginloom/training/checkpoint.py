@@ -220,8 +220,8 @@ class Checkpoint:
     def __init__(self, folder: StrPath, *, interval: float = 60.0) -> None:
         self.folder = Path(folder)
         self.interval: float = checked("the interval of checkpoints", interval, "not negative")
-        #: Whether the last checkpoint could not be written, so that the one in the folder is older, or missing.
-        self.is_behind = False
+        #: The pass after which the checkpoint in the folder was made, as far as the run that uses it knows.
+        self.iteration: int | None = None
         self._lock = FolderLock(self.folder / LOCK_NAME)
 
     @property
@@ -253,12 +253,11 @@ class Checkpoint:
 
     def write(self, snapshot: Snapshot) -> None:
         """Replace the checkpoint."""
-        self.is_behind = True
         if not self.folder.exists():
             self.folder.mkdir()
         snapshot.save(self.path)
         self._lock.folder_is_used = True
-        self.is_behind = False
+        self.iteration = snapshot.progress["iteration"]
 
     def remove(self) -> None:
         """Remove the checkpoint, and what killed processes left of theirs; the folder stays.
@@ -307,6 +306,7 @@ class Saver:
         if self._checkpoint.exists():
             snapshot = Snapshot.load(self._checkpoint.path)
             self._identity.check(self._checkpoint.path, snapshot.identity)
+            self._checkpoint.iteration = snapshot.progress["iteration"]
         self._checkpoint.remove_leftovers()
         return snapshot
 
