@@ -72,8 +72,8 @@ def test_killed_program_resumes_to_the_same_bits(corpus, tmp_path, algorithm, pa
 @pytest.mark.parametrize("algorithm", ["dcd-ssvm", "averaged-perceptron"])
 def test_interrupted_program_resumes_to_the_same_bits(corpus, tmp_path, algorithm):
     folder, options = tmp_path / "run", ["--algorithm", algorithm, *tolerance(algorithm, 1e-300)]
-    said = stopped_in_the_middle(command(corpus, tmp_path / "m", *ENDLESS, *options), folder, by=signal.SIGINT)
-    assert "--resume goes on from the last whole pass" in said
+    said = stopped_in_the_middle(command(corpus, tmp_path / "m", *FOREVER, *options), folder, by=signal.SIGINT)
+    assert f"--resume goes on after pass {Snapshot.load(folder / FILE_NAME).progress['iteration']}\n" in said
     assert (tmp_path / "m").exists()
     finish(corpus, tmp_path / "m", folder, *options)
 
@@ -166,3 +166,14 @@ def test_folder_in_use_is_refused_until_its_process_is_gone(corpus, tmp_path):
         first.communicate()
     finish(corpus, tmp_path / "m", folder)
     assert names_in(tmp_path) == ["m", "run", "trace", "whole"]
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+@pytest.mark.parametrize("interval", ["0", "1000000"])
+def test_folder_stays_unless_it_was_made_for_nothing(corpus, tmp_path, is_there, interval):
+    folder = tmp_path / "run"
+    if is_there:
+        folder.mkdir()
+    run(*command(corpus, tmp_path / "m", "--checkpoint", folder, "--checkpoint-interval", interval))
+    assert folder.exists() == (is_there or interval == "0")
+    assert not folder.exists() or names_in(folder) == []

@@ -89,11 +89,12 @@ def test_every_signal_leaves_checkpoint_and_model_and_no_other_file(large, tmp_p
         trace=tmp_path / "trace", lines=4, by=by,
     )  # fmt: skip
     assert f"interrupted after {last_json(done)['iterations']} passes" in done.stderr
-    assert "--resume goes on from the last whole pass" in done.stderr
+    passes = Snapshot.load(tmp_path / "run" / FILE_NAME).progress["iteration"]
+    assert f"--resume goes on after pass {passes}\n" in done.stderr
     assert names_in(tmp_path) == ["m", "run", "trace"]
     assert names_in(tmp_path / "run") == [FILE_NAME]
     assert SequenceModel.load(tmp_path / "m").settings["stopped"] == "interrupted"
-    assert Snapshot.load(tmp_path / "run" / FILE_NAME).progress["iteration"] >= 3
+    assert passes >= 3
 
 
 @pytest.mark.parametrize("by", SIGNALS)
@@ -249,6 +250,14 @@ def test_second_signal_while_training_still_saves_the_model(corpus, tmp_path, by
     assert SequenceModel.load(tmp_path / "m").settings["iterations"] == 1
 
 
+@pytest.mark.parametrize("function", [".training:run:Run.state", ".training:run:Run.finish"])
+@pytest.mark.parametrize("by", SIGNALS)
+def test_second_signal_between_training_and_saving_still_saves_the_model(corpus, tmp_path, function, by):
+    done = pressed(function, corpus, tmp_path / "m", "--save-state", presses=3, by=by)
+    assert f"interrupted after 3 passes; the model in {tmp_path / 'm'} is usable" in done.stderr
+    assert SequenceModel.load(tmp_path / "m").settings["iterations"] == 3
+
+
 @pytest.mark.parametrize("by", SIGNALS)
 def test_signal_before_training_ends_the_program_with_a_word(corpus, tmp_path, by):
     done = pressed(
@@ -399,3 +408,27 @@ def test_one_long_search_for_a_certificate_hears_a_signal(tmp_path):
     assert ParseModel.load(kept).certificate is None
     assert (tmp_path / "m").read_text() == "of an earlier run"
     assert names_in(tmp_path) == ["m", "m.interrupted", "train.conllu"]
+
+
+@pytest.mark.parametrize("by", SIGNALS)
+def test_second_signal_while_a_checkpoint_is_written_loses_neither_it_nor_the_model(corpus, tmp_path, by):
+    options = ("--checkpoint", tmp_path / "run", "--checkpoint-interval", "0")
+    done = pressed(".io:files:os.fsync", corpus, tmp_path / "m", *options, presses=2, by=by)
+    assert f"interrupted after 1 passes; the model in {tmp_path / 'm'} is usable" in done.stderr
+    assert SequenceModel.load(tmp_path / "m").settings["iterations"] == 1
+    assert names_in(tmp_path / "run") == [FILE_NAME]
+    passes = Snapshot.load(tmp_path / "run" / FILE_NAME).progress["iteration"]
+    assert f"--resume goes on after pass {passes}\n" in done.stderr
+
+
+def test_checkpoint_of_an_interrupted_certificate_is_that_of_the_pass_before(corpus, tmp_path):
+    """The run that goes on makes the pass and its certificate again, to the same bits."""
+    options = ("--checkpoint", tmp_path / "run", "--checkpoint-interval", "0", "--algorithm", "dcd-ssvm")
+    files = ("train", "tag", corpus / "train.conll", *options, "--max-iter", "30", "--tol", "0.05")
+    expected = tmp_path / "expected"
+    passes = last_json(run(*files, "--model", expected, "--json"))["iterations"]
+    done = pressed_in(".training:run:Run._certify", *files, "--model", tmp_path / "m", presses=2)
+    assert re.search(r"interrupted after (\d+) passes", done.stderr)[1] == str(passes)
+    assert f"--resume goes on after pass {passes - 1}\n" in done.stderr
+    run(*files, "--model", tmp_path / "again", "--resume")
+    assert (tmp_path / "again").read_bytes() == expected.read_bytes()

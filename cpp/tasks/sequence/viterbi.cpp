@@ -1,6 +1,7 @@
 #include "tasks/sequence/viterbi.hpp"
 
 #include <limits>
+#include <utility>
 
 #include "core/common.hpp"
 #include "core/interruption.hpp"
@@ -39,8 +40,9 @@ ChainScores Viterbi::score_prefixes(std::span<double> scores, const double* tran
 
 void Viterbi::step_from_all(const ChainScores& chain, double* scores) {
   spared_ -= spared_ > 0 ? 1 : 0;
+  std::size_t steps = 0;  // of few labels too few to be counted for every token
   for (std::size_t t = 1; t < chain.length; ++t) {
-    count_steps(chain.labels * chain.stride / 8);
+    if ((steps += chain.labels * chain.stride / 8) >= 1 << 14) count_steps(std::exchange(steps, 0));
     double* row = scores + t * chain.stride;
     kernels().max_plus(row - chain.stride, chain.transitions, nullptr, chain.labels, chain.stride,
                        best_.data() + t * chain.stride, row);

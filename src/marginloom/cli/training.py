@@ -232,6 +232,7 @@ def _train(
     with watch_ctrl_c() as interrupts:
         scored_always = {name: given for name, given in data.evaluation_sets.items() if name == "dev"}
         model, result = fit_model(data.problem, dataclasses.replace(plan.spec, warm_start=state), scored_always)
+        interrupts.let_through()
         saved = plan.outputs.save(model, result.stopped == "interrupted")
         if checkpoint is not None and result.stopped != "interrupted" and not saved.failure:
             checkpoint.remove()
@@ -261,7 +262,7 @@ def _say_interrupted(options: TrainingOptions, saved: Saved, checkpoint: Checkpo
     kept = "" if saved.place == options.model or saved.failure else f"; {shown(options.model)} is left as it was"
     advice, place = "", shown(saved.place)
     if checkpoint is not None and checkpoint.exists():
-        advice = f"; --resume goes on from the last {'checkpoint' if checkpoint.is_behind else 'whole pass'}"
+        advice = f"; --resume goes on after pass {checkpoint.iteration}"
     note(f"interrupted after {result.iterations} passes; the model in {place} is usable{proof}{kept}{advice}")
 
 

@@ -246,8 +246,8 @@ class Checkpoint:
     def __init__(self, folder: StrPath, *, interval: float = 60.0) -> None:
         self.folder = Path(folder)
         self.interval: float = checked("the interval of checkpoints", interval, "not negative")
-        #: Whether the last checkpoint could not be written, so that the one in the folder is older, or missing.
-        self.is_behind = False
+        #: The pass after which the checkpoint in the folder was made, as far as the run that uses it knows.
+        self.iteration: int | None = None
         self._lock = FolderLock(self.folder / LOCK_NAME)
 
     @property
@@ -283,16 +283,19 @@ class Checkpoint:
         Called while the folder is `in_use`.
         """
         self.prepare(resume)
-        return Snapshot.load(self.path) if self.exists() else None
+        if not self.exists():
+            return None
+        snapshot = Snapshot.load(self.path)
+        self.iteration = snapshot.progress["iteration"]
+        return snapshot
 
     def write(self, snapshot: Snapshot) -> None:
         """Replace the checkpoint."""
-        self.is_behind = True
         if not self.folder.exists():
             self.folder.mkdir()
         snapshot.save(self.path)
         self._lock.folder_is_used = True
-        self.is_behind = False
+        self.iteration = snapshot.progress["iteration"]
 
     def remove(self) -> None:
         """Remove the checkpoint, and what killed processes left of theirs.

@@ -26,11 +26,21 @@ class Interrupts:
 
         self.stop = _core.StopFlag()
         self._deferring = False
+        self._holding_back = False
         self._answered = False
 
     def defer(self) -> None:
         """Make the next Ctrl-C a request: from now on there is something to lose."""
         self._deferring = True
+        self._holding_back = False
+
+    def hold_back(self) -> None:
+        """Let no further Ctrl-C break into what follows: it is short, and what was computed would be lost."""
+        self._holding_back = True
+
+    def let_through(self) -> None:
+        """Let the next Ctrl-C break in again, as into a file that is being written."""
+        self._holding_back = False
 
     @property
     def requested(self) -> bool:
@@ -47,7 +57,7 @@ class Interrupts:
             _raise_at_once(number, frame)
             return
         _remember(number)
-        if self.requested:
+        if self.requested and not self._holding_back:
             raise KeyboardInterrupt
         self.stop.set()
 
@@ -163,8 +173,8 @@ def watch_ctrl_c() -> Iterator[Interrupts]:
 
     Until `Interrupts.defer` is called it raises `KeyboardInterrupt` as always. After that the first one is a request,
     which training looks at after every pass and native code many times a second, so that nothing between the first pass
-    and the saved model is cut in two. The second one raises again. A request that nobody has answered is raised at the
-    end of the block.
+    and the saved model is cut in two. The second one raises again, unless it is held back. A request that nobody has
+    answered is raised at the end of the block.
 
     Blocks within a block are part of it: training opens one, and who saves what was trained opens another around both.
     In other threads than the main one, and where somebody else handles the signal, they change nothing.

@@ -143,6 +143,7 @@ def _train(
         if stopped == "interrupted" and saver is not None:
             with suppress(KeyboardInterrupt):  # a second one: the last checkpoint must do
                 saver.flush()
+        interrupts.hold_back()
         state = run.state() if spec.keep_state else None
         weights = run.finish()
         if interrupts.answer():
