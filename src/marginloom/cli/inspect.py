@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 from marginloom.cli.common import JsonOption, ModelArgument
-from marginloom.tasks.base.commands import commands_of
+from marginloom.tasks.base.commands import shown_model_of
 from marginloom.tasks.base.model import Model
 from marginloom.tasks.registry import command_of
 
@@ -20,7 +20,7 @@ def inspect(
     as_json: JsonOption = False,
 ) -> None:
     """Show a model: sizes, labels, settings, certificate and strongest weights."""
-    commands = commands_of(model)
+    commands = shown_model_of(model)
     loaded: Model = commands.model_type.load(model)
     summary = _summary(loaded, max(top, 0))
     if as_json:
@@ -33,7 +33,8 @@ def inspect(
         print(f"  {name:<14} {value}")
     print("strongest weights")
     for entry in summary["strongest"]:
-        print(f"  {entry['weight']:+10.4f}  {entry['feature']} -> {entry['label']}")
+        label = f" -> {entry['label']}" if entry["label"] != "" else ""
+        print(f"  {entry['weight']:+10.4f}  {entry['feature']}{label}")
 
 
 def _facts(model: Model, summary: dict[str, Any]) -> list[tuple[str, str]]:

@@ -147,6 +147,18 @@ def find_command(command: str) -> Registered | None:
     return next(iter(found.values()), None)
 
 
+def find_in_files(name: str) -> Registered | None:
+    """Return the task that has this name in model files, also one for Python alone, or None if there is none.
+
+    Examples
+    --------
+    >>> find_in_files("custom").package
+    'marginloom.tasks.custom'
+    """
+    alone = next((task for task in OWN if task.command is None and task.name == name), None)
+    return alone or find_command(name)
+
+
 def name_of(task_type: type) -> str:
     """Return the name in code of a task; that of the class if it belongs to no registered one.
 
