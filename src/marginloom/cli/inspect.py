@@ -15,7 +15,7 @@ from marginloom.cli.common import JsonOption, ModelArgument
 from marginloom.cli.report import certificate_sentence
 from marginloom.cli.tables import WIDEST, plain_table, print_table, printable
 from marginloom.io.model import open_model
-from marginloom.tasks.base.commands import commands_of
+from marginloom.tasks.base.commands import shown_model_of
 from marginloom.tasks.base.model import Model
 from marginloom.tasks.registry import command_of
 
@@ -30,7 +30,7 @@ def inspect(
 ) -> None:
     """Show a model: sizes, labels, certificate, settings and strongest weights."""
     opened = open_model(model)
-    commands = commands_of(opened)
+    commands = shown_model_of(opened)
     loaded: Model = commands.model_type.load(opened)
     summary = _summary(loaded, max(top, 0))
     if as_json:

@@ -9,7 +9,7 @@ from typing import Any
 from marginloom.errors import InputError, ModelFileError
 from marginloom.io.files import StrPath
 from marginloom.io.model import open_model
-from marginloom.tasks.registry import Registered, all_tasks, find_task
+from marginloom.tasks.registry import Registered, all_tasks, find_in_files
 
 
 def load(path: StrPath, *, task: Any = None) -> Any:
@@ -44,7 +44,7 @@ def load(path: StrPath, *, task: Any = None) -> Any:
     [['DET', 'NOUN']]
     """
     name = str(open_model(path).task)
-    registered = find_task(name)
+    registered = find_in_files(name)
     if registered is None:
         known = ", ".join(repr(other.file_name) for other in all_tasks())
         raise ModelFileError(

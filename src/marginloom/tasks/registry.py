@@ -157,16 +157,16 @@ def find_command(command: str) -> Registered | None:
     return next(iter(found.values()), None)
 
 
-def find_task(file_name: str) -> Registered | None:
-    """Return the task that has this name in model files, or None if there is none.
+def find_in_files(name: str) -> Registered | None:
+    """Return the task that has this name in model files, also one for Python alone, or None if there is none.
 
     Examples
     --------
-    >>> find_task("custom").package
+    >>> find_in_files("custom").package
     'marginloom.tasks.custom'
     """
-    own = next((task for task in OWN if task.file_name == file_name), None)
-    return own or find_command(file_name)
+    alone = next((task for task in OWN if task.command is None and task.name == name), None)
+    return alone or find_command(name)
 
 
 def name_of(task_type: type) -> str:

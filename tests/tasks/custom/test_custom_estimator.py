@@ -133,7 +133,10 @@ def test_files_of_other_tasks_are_told_apart(fitted, tmp_path):
         CustomEstimator.load(tmp_path / "classes", task=Majority)
     with pytest.raises(ModelFileError, match="'custom', expected 'classify'"):
         MulticlassClassifier.load(tmp_path / "custom")
-    assert "this is a model of the task 'custom'" in run("inspect", tmp_path / "custom", code=1).stderr
+    for command in ("predict", "evaluate"):
+        said = run(command, tmp_path / "custom", "-", code=1).stderr
+        assert "this is a model of the task 'custom', expected 'tag' or" in said
+        assert "in Python, with the class: CustomEstimator.load(path, task=...)" in said
 
 
 @pytest.mark.parametrize("value", [(1, 2), np.float64(2.0).astype(np.float32), {1: 2}, float("nan"), object()])

@@ -21,7 +21,7 @@ from marginloom.io.names import shown
 from marginloom.io.overwriting import refuse_overwriting, refuse_same_outputs
 from marginloom.parameters import checked
 from marginloom.tasks.base.model import Evaluator, Model
-from marginloom.tasks.registry import all_tasks, find_command
+from marginloom.tasks.registry import all_tasks, find_in_files
 
 KBestOption = Annotated[
     int,
@@ -82,7 +82,21 @@ SomePredict = TypeVar("SomePredict", bound=PredictOptions)
 SomeEvaluate = TypeVar("SomeEvaluate", bound=EvaluateOptions)
 
 
-class TaskCommands(ABC, Generic[SomeModel, SomePredict, SomeEvaluate]):
+class ShownModel(ABC, Generic[SomeModel]):
+    """What `inspect` needs to know of a task; an object of it is ``COMMANDS`` of the part `commands`.
+
+    `other_way` says what to do instead of other commands where there are none.
+    """
+
+    model_type: type[SomeModel]
+    other_way: ClassVar[str] = ""
+
+    @abstractmethod
+    def describe(self, model: SomeModel) -> list[tuple[str, str]]:
+        """Return the lines of `inspect` on the task's own parts: a word of at most ten letters, and a text."""
+
+
+class TaskCommands(ShownModel[SomeModel], Generic[SomeModel, SomePredict, SomeEvaluate]):
     """How the commands work for one task; an object of it is ``COMMANDS`` of the task's part `commands`.
 
     `train` is what `marginloom train` does for it: a function made by `marginloom.cli.training.training_command`.
@@ -91,7 +105,6 @@ class TaskCommands(ABC, Generic[SomeModel, SomePredict, SomeEvaluate]):
     """
 
     train: ClassVar[Callable[..., None]]
-    model_type: type[SomeModel]
     predict_options: type[SomePredict]
     evaluate_options: type[SomeEvaluate]
     predict_help: ClassVar[str]
@@ -108,22 +121,34 @@ class TaskCommands(ABC, Generic[SomeModel, SomePredict, SomeEvaluate]):
         """Return what scores the model on the input."""
         return model.evaluator(self.read_labelled(model, options), options.threads)
 
-    @abstractmethod
-    def describe(self, model: SomeModel) -> list[tuple[str, str]]:
-        """Return the lines of `inspect` on the task's own parts: a word of at most ten letters, and a text."""
-
 
 AnyCommands: TypeAlias = TaskCommands[Any, Any, Any]
 
 
+def shown_model_of(model: OpenedFile) -> ShownModel[Any]:
+    """Return what `inspect` needs to know of the task that a model file belongs to."""
+    task = find_in_files(str(model.task))
+    if task is None:
+        raise ModelFileError(
+            f"{shown(model.name)}: this is a model of the task {model.task!r}, expected {_known_commands()}"
+        )
+    found: ShownModel[Any] = task.part("commands").COMMANDS
+    return found
+
+
 def commands_of(model: OpenedFile) -> AnyCommands:
     """Return the commands of the task that a model file belongs to."""
-    task = find_command(str(model.task))
-    if task is None:
-        known = " or ".join(repr(other.command) for other in all_tasks() if other.command is not None)
-        raise ModelFileError(f"{shown(model.name)}: this is a model of the task {model.task!r}, expected {known}")
-    commands: AnyCommands = task.part("commands").COMMANDS
+    commands = shown_model_of(model)
+    if not isinstance(commands, TaskCommands):
+        raise ModelFileError(
+            f"{shown(model.name)}: this is a model of the task {model.task!r}, expected {_known_commands()}; "
+            f"{commands.other_way}"
+        )
     return commands
+
+
+def _known_commands() -> str:
+    return " or ".join(repr(task.command) for task in all_tasks() if task.command is not None)
 
 
 @contextmanager
