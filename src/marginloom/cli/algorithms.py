@@ -17,7 +17,7 @@ from marginloom.parameters import option_name, option_text
 
 
 def algorithms(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show this one in full.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Algorithm to show in full.")] = None,
     engine: Annotated[
         str | None, typer.Option("--engine", metavar="NAME", help="Show it on another engine that its learner has.")
     ] = None,

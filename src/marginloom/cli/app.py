@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
@@ -14,11 +15,21 @@ from marginloom.cli.algorithms import algorithms
 from marginloom.cli.common import note
 from marginloom.cli.ending import interrupted_exit_code
 from marginloom.cli.evaluate import EVALUATE
+from marginloom.cli.help import WIDTH, GroupedCommand
 from marginloom.cli.inspect import inspect
 from marginloom.cli.predict import PREDICT
 from marginloom.cli.train import train
 
+INSPECT_EXAMPLES = """\
+marginloom inspect pos.safetensors
+marginloom inspect pos.safetensors --top 20 --json"""
+ALGORITHMS_EXAMPLES = """\
+marginloom algorithms
+marginloom algorithms dcd-ssvm"""
 _MODEL_COMMANDS = {command.name: command for command in (PREDICT, EVALUATE)}
+
+
+_ORDER = ("train", "predict", "evaluate", "inspect", "algorithms")
 
 
 class _Program(TyperGroup):
@@ -26,6 +37,9 @@ class _Program(TyperGroup):
 
     Commands that use a model get the options of its task, once their arguments are known.
     """
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(_ORDER)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and args[0] in _MODEL_COMMANDS:
@@ -54,16 +68,17 @@ app = typer.Typer(
     name="marginloom",
     cls=_Program,
     help="Train linear structured predictors with large margins, and know how close to the optimum they are.",
-    no_args_is_help=True,
+    context_settings={"terminal_width": min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)},
+    invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 app.add_typer(train, name="train")
 for _name, _command in _MODEL_COMMANDS.items():  # as they are listed
-    app.command(_name, help=_command.help([]))(lambda: None)
-app.command()(inspect)
-app.command()(algorithms)
+    app.command(_name, help=_command.help([]), short_help=_command.short_help)(lambda: None)
+app.command(cls=GroupedCommand, epilog=INSPECT_EXAMPLES)(inspect)
+app.command(cls=GroupedCommand, epilog=ALGORITHMS_EXAMPLES)(algorithms)
 
 
 def _version(wanted: bool) -> None:
@@ -76,11 +91,25 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
+_FIRST_STEPS = """\
+marginloom trains taggers, parsers and classifiers, and certifies how close to the optimum they are.
+
+  marginloom train tag train.conllu --model pos.safetensors    train; the other tasks: parse, classify,
+                                                               multilabel, detect
+  marginloom predict pos.safetensors new.conllu                predict for new examples
+  marginloom evaluate pos.safetensors test.conllu              score predictions
+
+marginloom --help lists all commands, and marginloom train tag --help the options of one."""
+
+
 @app.callback()
 def _options(
+    context: typer.Context,
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Show version and instruction set."),
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version and the instruction set."),
     ] = False,
 ) -> None:
-    pass
+    if context.invoked_subcommand is None:
+        print(_FIRST_STEPS, flush=True)
+        raise typer.Exit(2)  # a command is missing

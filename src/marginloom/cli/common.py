@@ -13,6 +13,7 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from marginloom.cli.ending import say
+from marginloom.cli.help import INPUT, OUTPUT, TRAINING
 from marginloom.errors import InputError
 from marginloom.io.columns import checked_column
 from marginloom.io.formats import LABELLED, KnownFormats, format_of
@@ -84,22 +85,25 @@ ThreadsOption = Annotated[
         "--threads",
         metavar="N",
         callback=usage_check(resolve_threads),
-        help="Threads; -1 for all cores that the process may use. [default: all cores]",
+        help="Number of threads; -1 for all cores that the process may use. [default: all cores]",
+        rich_help_panel=TRAINING,
     ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object as the last line.")]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object as the last line.", rich_help_panel=OUTPUT)
+]
 
 
 def format_option(known: KnownFormats, help: str) -> Any:
     """Return the option by which users say what format a file has, of those that a task knows."""
     check = usage_check(lambda value: format_of("", value, known=known))
-    return typer.Option("--format", metavar="FORMAT", callback=check, help=help)
+    return typer.Option("--format", metavar="FORMAT", callback=check, help=help, rich_help_panel=INPUT)
 
 
 FormatOption = Annotated[
     str | None,
     format_option(
-        LABELLED, "conll, conllu, conlluplus, crfsuite or libsvm (ready features); by default as the file's name says."
+        LABELLED, "File format: conll, conllu, conlluplus, crfsuite or libsvm (ready features). [default: by file name]"
     ),
 ]
 ColumnOption = Annotated[
@@ -109,6 +113,7 @@ ColumnOption = Annotated[
         metavar="N|NAME",
         callback=usage_check(partial(checked_column, "--column")),
         help="Column of the labels, by number from 1 or by name; by default the last, in CoNLL-U the 4th (UPOS).",
+        rich_help_panel=INPUT,
     ),
 ]
 
@@ -120,6 +125,7 @@ def pos_column_option(default: str) -> Any:
         metavar="N|NAME",
         callback=usage_check(partial(checked_column, "--pos-column")),
         help=f"Column of the parts of speech, by number from 1 or by name, such as xpos; {default}.",
+        rich_help_panel=INPUT,
     )
 
 

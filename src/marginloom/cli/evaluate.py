@@ -33,4 +33,9 @@ def _help(tasks: Sequence[AnyCommands]) -> str:
     return "Score a model's predictions; labels in columns are by default in the one that the model was trained on."
 
 
-EVALUATE = ModelCommand("evaluate", "evaluate_options", _run, _help)
+_EXAMPLES = """\
+marginloom evaluate pos.safetensors test.conllu
+marginloom evaluate ner.safetensors test.conll --json"""
+EVALUATE = ModelCommand(
+    "evaluate", "evaluate_options", _run, "Score predictions against gold labels.", _EXAMPLES, _help
+)

@@ -7,9 +7,9 @@ from typing import Any
 
 from typer.core import TyperCommand
 
-INPUT, FEATURES, TRAINING, OUTPUT = "Input", "Features", "Training", "Output"
+INPUT, FEATURES, STRUCTURE, TRAINING, OUTPUT = "Input", "Features", "Structure", "Training", "Output"
 #: The groups of options, in the order in which help shows them; an option without a group is among the last.
-GROUPS = (INPUT, FEATURES, TRAINING, OUTPUT, "Options")
+GROUPS = (INPUT, FEATURES, STRUCTURE, TRAINING, OUTPUT, "Options")
 ADVANCED = "Learners and engines"
 
 WIDTH = 98

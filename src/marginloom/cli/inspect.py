@@ -12,6 +12,7 @@ import numpy as np
 import typer
 
 from marginloom.cli.common import JsonOption, ModelArgument
+from marginloom.cli.help import OUTPUT
 from marginloom.cli.report import certificate_sentence
 from marginloom.cli.tables import WIDEST, plain_table, print_table, printable
 from marginloom.io.model import open_model
@@ -25,7 +26,9 @@ _MOST_LABELS = 30
 
 def inspect(
     model: ModelArgument,
-    top: Annotated[int, typer.Option("--top", metavar="N", help="How many weights to show for each label.")] = 5,
+    top: Annotated[
+        int, typer.Option("--top", metavar="N", help="Number of weights to show per label.", rich_help_panel=OUTPUT)
+    ] = 5,
     as_json: JsonOption = False,
 ) -> None:
     """Show a model: sizes, labels, certificate, settings and strongest weights."""

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_type_hints
 import typer
 
 from marginloom.cli.common import refuse, usage_errors
+from marginloom.cli.help import GroupedCommand
 from marginloom.cli.parameters import with_options
 from marginloom.errors import InputError, MarginloomError
 from marginloom.io.model import OpenedFile, open_model
@@ -28,6 +29,10 @@ class ModelCommand:
         Which options of `TaskCommands` it has.
     run : callable
         Does it, given the task's commands, the model's file and options of the task's own type.
+    short_help : str
+        The same in a few words.
+    examples : str
+        Commands that its help shows, one a line.
     help : callable
         Says what it does, given the commands of the tasks whose options it has.
     """
@@ -35,6 +40,8 @@ class ModelCommand:
     name: str
     kind: Literal["predict_options", "evaluate_options"]
     run: Callable[[AnyCommands, OpenedFile, Any], None]
+    short_help: str
+    examples: str
     help: Callable[[Sequence[AnyCommands]], str]
 
     def for_arguments(self, arguments: Sequence[str]) -> Any:
@@ -69,7 +76,8 @@ class ModelCommand:
             self.run(commands, model, own(**{name: getattr(options, name) for name in names}))
 
         app = typer.Typer(add_completion=False, rich_markup_mode=None)
-        app.command(self.name, help=self.help(tasks))(with_options(command, declaration))
+        layout: dict[str, Any] = {"cls": GroupedCommand, "epilog": self.examples, "help": self.help(tasks)}
+        app.command(self.name, **layout)(with_options(command, declaration))
         return typer.main.get_command(app)
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from marginloom.algorithms import engines_that_lose
+from marginloom.cli.help import ADVANCED, TRAINING
 from marginloom.engines import ENGINES
 from marginloom.learners import LEARNERS, Learner
 from marginloom.parameters import KINDS, Configured, Declared, Parameter, declared, option_name
@@ -79,18 +80,22 @@ def _declared() -> Declared:
 
 def _option(name: str, owners: list[tuple[type[Configured], Parameter]]) -> Any:
     first = owners[0][1]
-    by_help: dict[str, list[str]] = {}
-    for owner, parameter in owners:
-        by_help.setdefault(parameter.help, []).append(_owner_text(owner, name))
-    text = " ".join(f"{said[0].upper()}{said[1:]}. [{', '.join(names)}]" for said, names in by_help.items())
+    said = f"{first.help[0].upper()}{first.help[1:]}."
+    if any(parameter.help != first.help for _, parameter in owners):
+        said += " Algorithms differ, see 'marginloom algorithms NAME'."
+    text = f"{said} [{', '.join(_owner_text(owner, name) for owner, _ in owners)}]"
     convert = KINDS[first.kind].convert
     hidden = name not in COMMON
+    panel = ADVANCED if hidden else TRAINING
     if convert is bool:
         switch = f"{option_name(name)}/--no-{name.replace('_', '-')}"
-        return Annotated[bool | None, typer.Option(switch, help=text, hidden=hidden)]
+        return Annotated[bool | None, typer.Option(switch, help=text, hidden=hidden, rich_help_panel=panel)]
     words = dict.fromkeys(word for _, parameter in owners for word in KINDS[parameter.kind].words)
     metavar = "|".join(words) if words else {float: "X", int: "N"}[convert]
-    return Annotated[convert | None, typer.Option(option_name(name), metavar=metavar, help=text, hidden=hidden)]
+    return Annotated[
+        convert | None,
+        typer.Option(option_name(name), metavar=metavar, help=text, hidden=hidden, rich_help_panel=panel),
+    ]
 
 
 def _show_all(context: typer.Context, wanted: bool) -> None:
@@ -104,7 +109,7 @@ def _show_all(context: typer.Context, wanted: bool) -> None:
 HelpAllOption = Annotated[
     bool,
     typer.Option(
-        "--help-all", is_eager=True, callback=_show_all, help="Show the options of learners and engines too, and exit."
+        "--help-all", is_eager=True, callback=_show_all, help="Also show the options of learners and engines, and exit."
     ),
 ]
 

@@ -18,4 +18,7 @@ def _help(tasks: Sequence[AnyCommands]) -> str:
     return "\n\n".join(["Predict, in the format that the input comes in.", *(task.predict_help for task in tasks)])
 
 
-PREDICT = ModelCommand("predict", "predict_options", _run, _help)
+_EXAMPLES = """\
+marginloom predict pos.safetensors new.conllu -o tagged.conllu
+echo 'The dog barks.' | marginloom predict pos.safetensors - --format text"""
+PREDICT = ModelCommand("predict", "predict_options", _run, "Predict for new examples.", _EXAMPLES, _help)

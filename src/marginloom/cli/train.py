@@ -8,6 +8,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from marginloom.cli.help import GroupedCommand
 from marginloom.errors import InputError
 from marginloom.tasks.registry import Registered, all_tasks, find_command
 
@@ -40,7 +41,9 @@ class _Tasks(TyperGroup):
 def _command(task: Registered) -> Any:
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     try:
-        app.command(task.command, no_args_is_help=True)(task.part("commands").COMMANDS.train)
+        commands = task.part("commands").COMMANDS
+        examples = "\n".join(commands.train_examples)
+        app.command(task.command, cls=GroupedCommand, epilog=examples, no_args_is_help=True)(commands.train)
     except InputError as error:  # of another distribution: the list of tasks must be shown all the same
         failure = error
 

@@ -22,6 +22,7 @@ from marginloom.cli.common import (
     usage_errors,
 )
 from marginloom.cli.ending import interrupted_exit_code
+from marginloom.cli.help import FEATURES, INPUT, OUTPUT, TRAINING
 from marginloom.cli.outputs import Outputs, Saved
 from marginloom.cli.parameters import by_owner, with_options
 from marginloom.cli.report import print_report
@@ -44,7 +45,13 @@ from marginloom.training.spec import RunParameters, RunSpec, training_threads
 from marginloom.training.state import State
 
 MinCountOption = Annotated[
-    int, typer.Option("--min-count", metavar="N", help="Leave out features seen less often in training.")
+    int,
+    typer.Option(
+        "--min-count",
+        metavar="N",
+        help="Ignore features that occur less than N times in training.",
+        rich_help_panel=FEATURES,
+    ),
 ]
 
 
@@ -53,33 +60,68 @@ class TrainingOptions:
     """The options that every task has, as they were given on the command line."""
 
     training: Annotated[
-        list[str], typer.Argument(metavar="TRAIN", help="Training files; plain, .gz or .xz; - is standard input.")
+        list[str], typer.Argument(metavar="TRAIN", help="Training files, plain, .gz or .xz; - is standard input.")
     ]
-    model: Annotated[str, typer.Option("--model", metavar="OUT", help="Where to write the model.")]
-    dev: Annotated[str | None, typer.Option("--dev", metavar="F", help="Scored after every pass.")] = None
-    test: Annotated[str | None, typer.Option("--test", metavar="F", help="Scored at the end.")] = None
+    model: Annotated[str, typer.Option("--model", metavar="OUT", help="Model file to write.", rich_help_panel=OUTPUT)]
+    dev: Annotated[
+        str | None,
+        typer.Option("--dev", metavar="F", help="Development file, scored after every pass.", rich_help_panel=INPUT),
+    ] = None
+    test: Annotated[
+        str | None, typer.Option("--test", metavar="F", help="Test file, scored at the end.", rich_help_panel=INPUT)
+    ] = None
     algorithm: Annotated[
         str,
-        typer.Option("--algorithm", metavar="NAME", help="auto chooses one; 'marginloom algorithms' lists them."),
+        typer.Option(
+            "--algorithm",
+            metavar="NAME",
+            help="Training algorithm; 'marginloom algorithms' lists them.",
+            rich_help_panel=TRAINING,
+        ),
     ] = RunParameters.algorithm
     engine: Annotated[
         str | None,
         typer.Option(
             "--engine",
             metavar="NAME",
-            help="Another engine than the algorithm's own; 'marginloom algorithms NAME' shows which ones it can have.",
+            help="Run the algorithm on another engine; 'marginloom algorithms NAME' lists its engines.",
+            rich_help_panel=TRAINING,
         ),
     ] = None
-    loss: Annotated[str | None, typer.Option("--loss", metavar="hinge|squared_hinge", help="Loss of slack.")] = None
-    C: Annotated[float | None, typer.Option("--C", metavar="C", help="Cost of slack per example. [default 0.1]")] = None
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            "--loss",
+            metavar="hinge|squared_hinge",
+            help="Loss function. [default: squared_hinge where the algorithm has it]",
+            rich_help_panel=TRAINING,
+        ),
+    ] = None
+    C: Annotated[
+        float | None,
+        typer.Option(
+            "--C",
+            metavar="C",
+            help="Weight of errors against small weights, per example. [default: 0.1]",
+            rich_help_panel=TRAINING,
+        ),
+    ] = None
     tol: Annotated[
         float | None,
-        typer.Option("--tol", metavar="GAP", help="Certified relative gap to stop at. [default 0.01]"),
+        typer.Option(
+            "--tol",
+            metavar="GAP",
+            help="Stop at this certified relative gap. [default: 0.01]",
+            rich_help_panel=TRAINING,
+        ),
     ] = None
     max_iter: Annotated[
         int | None,
         typer.Option(
-            "--max-iter", metavar="N", help="Passes at most. [default 100; online learners 10, one-slack and bcfw 500]"
+            "--max-iter",
+            metavar="N",
+            help="Maximum number of passes over the data. [default: 100; online learners 10, one-slack and bcfw 500]",
+            rich_help_panel=TRAINING,
         ),
     ] = None
     threads: Annotated[
@@ -88,8 +130,10 @@ class TrainingOptions:
             "--threads",
             metavar="N",
             callback=usage_check(resolve_threads),
-            help="Threads; -1 for all cores that the process may use. [default: all cores with auto, but one where the "
-            "problem is small; 1 if an algorithm is named]",
+            help="Number of threads; -1 for all cores that the process may use. [default: all cores with "
+            "auto, but one if the "
+            "problem is small; 1 with a named algorithm]",
+            rich_help_panel=TRAINING,
         ),
     ] = None
     memory: Annotated[
@@ -97,47 +141,82 @@ class TrainingOptions:
         typer.Option(
             "--memory",
             metavar="SIZE",
-            help="For the candidates that a learner with a dual keeps, such as 500M or 2G; changes the time and not "
+            help="Limit for the candidates kept in memory, such as 500M or 2G; affects the time, not "
             "the result. [default: half of what is free]",
+            rich_help_panel=TRAINING,
         ),
     ] = None
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="For the order of the examples.")] = 0
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Random seed.", rich_help_panel=TRAINING)] = 0
     reproducible: Annotated[
         bool,
-        typer.Option("--reproducible", help="Train only in ways in which the same seed gives the same bits."),
+        typer.Option(
+            "--reproducible",
+            help="Rule out non-deterministic algorithms.",
+            rich_help_panel=TRAINING,
+        ),
     ] = False
     patience: Annotated[
         int | None,
-        typer.Option("--patience", metavar="N", help="Stop after N passes without a better score on --dev."),
+        typer.Option(
+            "--patience",
+            metavar="N",
+            help="Stop after N passes without a better score on --dev.",
+            rich_help_panel=TRAINING,
+        ),
     ] = None
-    trace: Annotated[str | None, typer.Option("--trace", metavar="FILE", help="Record of the run, JSON lines.")] = None
+    trace: Annotated[
+        str | None,
+        typer.Option(
+            "--trace", metavar="FILE", help="Write a record of every pass, as JSON lines.", rich_help_panel=OUTPUT
+        ),
+    ] = None
     save_state: Annotated[
         bool,
-        typer.Option("--save-state", help="Keep in the model what --warm-start needs, such as the duals."),
+        typer.Option(
+            "--save-state", help="Save the dual variables in the model, for --warm-start.", rich_help_panel=OUTPUT
+        ),
     ] = False
     warm_start: Annotated[
         str | None,
-        typer.Option("--warm-start", metavar="MODEL", help="Go on from a model with a saved state, on the same data."),
+        typer.Option(
+            "--warm-start",
+            metavar="MODEL",
+            help="Continue from a model saved with --save-state, on the same data.",
+            rich_help_panel=TRAINING,
+        ),
     ] = None
     checkpoint: Annotated[
         str | None,
         typer.Option(
-            "--checkpoint", metavar="DIR", help="Save the run in this folder from time to time, for --resume."
+            "--checkpoint",
+            metavar="DIR",
+            help="Save the state of training in this folder, for --resume.",
+            rich_help_panel=TRAINING,
         ),
     ] = None
     checkpoint_interval: Annotated[
         float | None,
         typer.Option(
-            "--checkpoint-interval", metavar="SECONDS", help="How often; 0 for after every pass. [default 60]"
+            "--checkpoint-interval",
+            metavar="SECONDS",
+            help="Time between checkpoints; 0 saves after every pass. [default: 60]",
+            rich_help_panel=TRAINING,
         ),
     ] = None
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the checkpoint in --checkpoint DIR, if there is one.")
+        bool,
+        typer.Option(
+            "--resume",
+            help="Continue from the checkpoint in --checkpoint DIR, if there is one.",
+            rich_help_panel=TRAINING,
+        ),
     ] = False
     quiet: Annotated[
         bool,
         typer.Option(
-            "--quiet", help="Say nothing but errors, options without effect, and files that cannot be written."
+            "--quiet",
+            help="Print only errors and warnings about options and files.",
+            rich_help_panel=OUTPUT,
         ),
     ] = False
     as_json: JsonOption = False

@@ -13,6 +13,7 @@ from typing import Annotated, Any, BinaryIO, ClassVar, Generic, TypeAlias, TypeV
 import typer
 
 from marginloom.cli.common import JsonOption, ModelArgument, ThreadsOption, usage_check, usage_errors
+from marginloom.cli.help import OUTPUT
 from marginloom.errors import ModelFileError
 from marginloom.io.compression import compressing_write
 from marginloom.io.files import StrPath, open_binary
@@ -29,7 +30,8 @@ KBestOption = Annotated[
         "--k-best",
         metavar="K",
         callback=usage_check(lambda value: checked("k_best", value, "positive count")),
-        help="Write the K best, not only one.",
+        help="Write the K best predictions.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 
@@ -39,9 +41,16 @@ class PredictOptions:
     """Options of `marginloom predict` that all tasks have; a task with more of them adds fields."""
 
     model: ModelArgument
-    input: Annotated[str, typer.Argument(metavar="INPUT", help="What to predict for; - is standard input.")]
+    input: Annotated[str, typer.Argument(metavar="INPUT", help="Examples to predict for; - is standard input.")]
     output: Annotated[
-        str, typer.Option("-o", "--output", metavar="OUT", help="- is standard output; .gz and .xz are compressed.")
+        str,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="OUT",
+            help="Output file; - is standard output; .gz and .xz are compressed.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = "-"
     threads: ThreadsOption = None
 
@@ -72,7 +81,7 @@ class EvaluateOptions:
     """Options of `marginloom evaluate` that all tasks have; a task with more of them adds fields."""
 
     model: ModelArgument
-    input: Annotated[str, typer.Argument(metavar="INPUT", help="Examples with their right outputs.")]
+    input: Annotated[str, typer.Argument(metavar="INPUT", help="Examples with gold labels.")]
     threads: ThreadsOption = None
     as_json: JsonOption = False
 
@@ -99,12 +108,14 @@ class ShownModel(ABC, Generic[SomeModel]):
 class TaskCommands(ShownModel[SomeModel], Generic[SomeModel, SomePredict, SomeEvaluate]):
     """How the commands work for one task; an object of it is ``COMMANDS`` of the task's part `commands`.
 
-    `train` is what `marginloom train` does for it: a function made by `marginloom.cli.training.training_command`.
+    `train` is what `marginloom train` does for it: a function made by `marginloom.cli.training.training_command`;
+    `train_examples` are commands that its help shows.
     `predict_options` and `evaluate_options` are the types of the options, and `predict_help` says what is read and
     written, in a paragraph.
     """
 
     train: ClassVar[Callable[..., None]]
+    train_examples: ClassVar[tuple[str, ...]] = ()
     predict_options: type[SomePredict]
     evaluate_options: type[SomeEvaluate]
     predict_help: ClassVar[str]

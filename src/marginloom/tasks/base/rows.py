@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from marginloom.cli.common import note
+from marginloom.cli.help import FEATURES
 from marginloom.errors import InputError
 from marginloom.io.libsvm import LibsvmRows, beyond_text, read_rows, stream_rows
 from marginloom.io.names import shown
@@ -18,7 +19,8 @@ from marginloom.memory import require_memory
 from marginloom.tasks.base.commands import PredictOptions, streams
 
 FitInterceptOption = Annotated[
-    bool, typer.Option("--fit-intercept/--no-fit-intercept", help="Give every label an intercept.")
+    bool,
+    typer.Option("--fit-intercept/--no-fit-intercept", help="Give every label an intercept.", rich_help_panel=FEATURES),
 ]
 InterceptScalingOption = Annotated[
     float,
@@ -26,6 +28,7 @@ InterceptScalingOption = Annotated[
         "--intercept-scaling",
         metavar="X",
         help="Value of the feature that makes the intercept; larger ones hold it down less.",
+        rich_help_panel=FEATURES,
     ),
 ]
 

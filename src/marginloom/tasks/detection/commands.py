@@ -14,6 +14,7 @@ import numpy as np
 import typer
 
 from marginloom.cli.common import usage_error, usage_errors
+from marginloom.cli.help import FEATURES, OUTPUT, STRUCTURE, TRAINING
 from marginloom.cli.training import TrainingData, TrainingOptions, run_training, training_command
 from marginloom.errors import InputError
 from marginloom.io.files import StrPath
@@ -41,17 +42,35 @@ def train(
             "--window-size",
             metavar="HxW",
             help="Height and width of windows in pixels, such as 28x28; may be repeated. [default: those of the boxes]",
+            rich_help_panel=FEATURES,
         ),
     ] = None,
     stride: Annotated[
         int,
-        typer.Option("--stride", metavar="N", min=1, help="Pixels of a cell, where images are maps of features."),
+        typer.Option(
+            "--stride",
+            metavar="N",
+            min=1,
+            help="Pixels of a cell, where images are maps of features.",
+            rich_help_panel=FEATURES,
+        ),
     ] = 1,
     box_loss: Annotated[
-        str, typer.Option("--box-loss", metavar="LOSS", help="What a wrong detection costs: iou or zero_one.")
+        str,
+        typer.Option(
+            "--box-loss",
+            metavar="LOSS",
+            help="What a wrong detection costs: iou or zero_one.",
+            rich_help_panel=TRAINING,
+        ),
     ] = "iou",
     fit_intercept: Annotated[
-        bool, typer.Option("--fit-intercept", help="Give labels and sizes a weight beside those of the pixels.")
+        bool,
+        typer.Option(
+            "--fit-intercept",
+            help="Give labels and sizes a weight beside those of the pixels.",
+            rich_help_panel=FEATURES,
+        ),
     ] = False,
     overlap: Annotated[
         float,
@@ -61,6 +80,7 @@ def train(
             min=0,
             max=1,
             help="With predict --k-best, leave out what overlaps a better detection of its label by more.",
+            rich_help_panel=STRUCTURE,
         ),
     ] = 0.5,
 ) -> None:
@@ -97,7 +117,12 @@ class DetectionPredictOptions(KBestOptions):
 
     draw: Annotated[
         str | None,
-        typer.Option("--draw", metavar="DIR", help="Also write a picture of every image with what was found in it."),
+        typer.Option(
+            "--draw",
+            metavar="DIR",
+            help="Also write a picture of every image with what was found in it.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None
 
     def outputs(self) -> list[tuple[str, StrPath]]:
@@ -113,6 +138,10 @@ class DetectionCommands(TaskCommands[DetectionModel, DetectionPredictOptions, Ev
     """Predict, evaluate and inspect for detectors."""
 
     train = staticmethod(train)
+    train_examples = (
+        "marginloom train detect train.npz --dev dev.npz --model detector.safetensors",
+        "marginloom train detect train.npz --window-size 28x28 --model digits.safetensors",
+    )
     model_type = DetectionModel
     predict_options = DetectionPredictOptions
     evaluate_options = EvaluateOptions

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from marginloom.cli.common import numbers_of_labels, usage_errors
+from marginloom.cli.help import TRAINING
 from marginloom.cli.training import MinCountOption, TrainingData, TrainingOptions, run_training, training_command
 from marginloom.errors import InputError
 from marginloom.io.files import decode_utf8, read_bytes, text_lines
@@ -43,6 +44,7 @@ def train(
             "--class-weight",
             metavar="LABEL=X",
             help="Factor of C for the examples of a class; may be repeated. 'balanced': all classes weigh the same.",
+            rich_help_panel=TRAINING,
         ),
     ] = None,
     cost_matrix: Annotated[
@@ -51,6 +53,7 @@ def train(
             "--cost-matrix",
             metavar="FILE",
             help="Lines of three: the right class, a wrong one, and what predicting it costs; 1 for all others.",
+            rich_help_panel=TRAINING,
         ),
     ] = None,
 ) -> None:
@@ -85,6 +88,10 @@ class MulticlassCommands(TaskCommands[MulticlassModel, KBestOptions, EvaluateOpt
     """Predict, evaluate and inspect for classifiers."""
 
     train = staticmethod(train)
+    train_examples = (
+        "marginloom train classify train.svm --dev dev.svm --model classes.safetensors",
+        "marginloom train classify train.svm --class-weight balanced --C 1 --model balanced.safetensors",
+    )
     model_type = MulticlassModel
     predict_options = KBestOptions
     evaluate_options = EvaluateOptions

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from marginloom.cli.common import numbers_of_labels, usage_error, usage_errors
+from marginloom.cli.help import STRUCTURE, TRAINING
 from marginloom.cli.training import MinCountOption, TrainingData, TrainingOptions, run_training, training_command
 from marginloom.labels.numbered import NumberedSets
 from marginloom.parameters import checked
@@ -33,17 +34,26 @@ def train(
             "--interactions",
             metavar="GRAPH",
             help="Labels whose presence together has a weight: none, tree (learnt from co-occurrence) or full.",
+            rich_help_panel=STRUCTURE,
         ),
     ] = "none",
     pair: Annotated[
         list[str] | None,
         typer.Option(
-            "--pair", metavar="'A B'", help="These labels interact; may be repeated, instead of --interactions."
+            "--pair",
+            metavar="'A B'",
+            help="These labels interact; may be repeated, instead of --interactions.",
+            rich_help_panel=STRUCTURE,
         ),
     ] = None,
     label_cost: Annotated[
         list[str] | None,
-        typer.Option("--label-cost", metavar="LABEL=X", help="What a wrong decision on LABEL costs; may be repeated."),
+        typer.Option(
+            "--label-cost",
+            metavar="LABEL=X",
+            help="What a wrong decision on LABEL costs; may be repeated.",
+            rich_help_panel=TRAINING,
+        ),
     ] = None,
     missing_cost: Annotated[
         float,
@@ -51,6 +61,7 @@ def train(
             "--missing-cost",
             metavar="X",
             help="How many times as dear as a wrong label is a right one that is missing; more make more labels.",
+            rich_help_panel=TRAINING,
         ),
     ] = DEFAULT_COSTS[0],
     labels_per_slack: Annotated[
@@ -61,6 +72,7 @@ def train(
             min=1,
             help="Labels that share a slack, which matters to the squared hinge: 1 is a binary SVM per label. "
             "[default: 1, or all where labels interact]",
+            rich_help_panel=TRAINING,
         ),
     ] = None,
     min_count: MinCountOption = 1,
@@ -105,6 +117,10 @@ class MultilabelCommands(TaskCommands[MultilabelModel, KBestOptions, EvaluateOpt
     """Predict, evaluate and inspect for multilabel classifiers."""
 
     train = staticmethod(train)
+    train_examples = (
+        "marginloom train multilabel train.svm --dev dev.svm --model labels.safetensors",
+        "marginloom train multilabel train.svm --interactions tree --model tree.safetensors",
+    )
     model_type = MultilabelModel
     predict_options = KBestOptions
     evaluate_options = EvaluateOptions

@@ -11,6 +11,7 @@ import numpy as np
 import typer
 
 from marginloom.cli.common import format_option, gazetteer_files, pos_column_option, usage_error, usage_errors
+from marginloom.cli.help import FEATURES, INPUT, STRUCTURE
 from marginloom.cli.training import MinCountOption, TrainingData, TrainingOptions, run_training, training_command
 from marginloom.features import Lists
 from marginloom.io.columns import checked_column
@@ -37,24 +38,59 @@ def train(
     *,
     options: TrainingOptions,
     order: Annotated[
-        int, typer.Option("--order", metavar="N", min=1, max=2, help="2: arcs score together with siblings too.")
+        int,
+        typer.Option(
+            "--order",
+            metavar="N",
+            min=1,
+            max=2,
+            help="1: score each arc alone; 2: also with the adjacent sibling.",
+            rich_help_panel=STRUCTURE,
+        ),
     ] = 1,
     projective: Annotated[
-        bool, typer.Option("--projective/--non-projective", help="Whether arcs must not cross.")
+        bool,
+        typer.Option("--projective/--non-projective", help="Whether arcs may cross.", rich_help_panel=STRUCTURE),
     ] = True,
-    labelled: Annotated[bool, typer.Option("--labelled", help="Learn the labels of arcs too.")] = False,
+    labelled: Annotated[
+        bool, typer.Option("--labelled", help="Also predict relation labels.", rich_help_panel=STRUCTURE)
+    ] = False,
     roots: Annotated[
-        str, typer.Option("--roots", metavar="one|many", help="How many words of a sentence may have no head.")
+        str,
+        typer.Option(
+            "--roots",
+            metavar="one|many",
+            help="Number of roots per sentence.",
+            rich_help_panel=STRUCTURE,
+        ),
     ] = "one",
-    features: Annotated[str, typer.Option("--features", metavar="SET", help="arcs, or a file of templates.")] = "arcs",
+    features: Annotated[
+        str,
+        typer.Option(
+            "--features", metavar="SET", help="Feature set: arcs, or a file of templates.", rich_help_panel=FEATURES
+        ),
+    ] = "arcs",
     pos_column: Annotated[str | None, pos_column_option("by default upos")] = None,
-    xpos: Annotated[bool, typer.Option("--xpos", help="Use the parts of speech in XPOS too.")] = False,
+    xpos: Annotated[
+        bool, typer.Option("--xpos", help="Also use the parts of speech in XPOS.", rich_help_panel=FEATURES)
+    ] = False,
     gazetteer: Annotated[
         list[str] | None,
-        typer.Option("--gazetteer", metavar="NAME=FILE", help="A list of names, for templates; may be repeated."),
+        typer.Option(
+            "--gazetteer",
+            metavar="NAME=FILE",
+            help="A list of names, for templates; may be repeated.",
+            rich_help_panel=FEATURES,
+        ),
     ] = None,
     clusters: Annotated[
-        str | None, typer.Option("--clusters", metavar="FILE", help="Brown clusters: path, word and count a line.")
+        str | None,
+        typer.Option(
+            "--clusters",
+            metavar="FILE",
+            help="Brown clusters; each line has a path, a word and a count.",
+            rich_help_panel=FEATURES,
+        ),
     ] = None,
     hash_bits: Annotated[
         int | None,
@@ -64,6 +100,7 @@ def train(
             min=0,
             max=31,
             help="Bits of hashed features; 0 keeps a vocabulary. By default 14 to 22, or 0 with --min-count.",
+            rich_help_panel=FEATURES,
         ),
     ] = None,
     min_count: MinCountOption = 1,
@@ -73,11 +110,17 @@ def train(
             "--invalid-gold",
             metavar="WHAT",
             help="What to do with trees whose arcs cross where they must not: repair, skip the sentence, or error.",
+            rich_help_panel=INPUT,
         ),
     ] = "repair",
     feature_cache: Annotated[
         str | None,
-        typer.Option("--feature-cache", metavar="SIZE", help="Memory to keep features of arcs in, such as 1G."),
+        typer.Option(
+            "--feature-cache",
+            metavar="SIZE",
+            help="Memory to keep features of arcs in, such as 1G.",
+            rich_help_panel=FEATURES,
+        ),
     ] = None,
     format: TreebankFormat = None,
 ) -> None:
@@ -149,6 +192,10 @@ class ParseCommands(TaskCommands[ParseModel, ParsePredictOptions, ParseEvaluateO
     """Predict, evaluate and inspect for parsers."""
 
     train = staticmethod(train)
+    train_examples = (
+        "marginloom train parse train.conllu --labelled --dev dev.conllu --model parser.safetensors",
+        "marginloom train parse train.conllu --labelled --order 2 --non-projective --model second.safetensors",
+    )
     model_type = ParseModel
     predict_options = ParsePredictOptions
     evaluate_options = ParseEvaluateOptions

@@ -21,6 +21,7 @@ from marginloom.cli.common import (
     usage_error,
     usage_errors,
 )
+from marginloom.cli.help import FEATURES, INPUT, STRUCTURE, TRAINING
 from marginloom.cli.training import MinCountOption, TrainingData, TrainingOptions, run_training, training_command
 from marginloom.errors import InputError
 from marginloom.features import ExtractedFeatures, FeatureSet, check_feature_set
@@ -54,41 +55,73 @@ def train(
     column: ColumnOption = None,
     features: Annotated[
         str,
-        typer.Option("--features", metavar="SET", help="words, tagging, chunking, ner, or a file of templates."),
+        typer.Option(
+            "--features",
+            metavar="SET",
+            help="Feature set: words, tagging, chunking, ner, or a file of templates.",
+            rich_help_panel=FEATURES,
+        ),
     ] = "tagging",
     pos_column: Annotated[str | None, pos_column_option("for features that use it")] = None,
     gazetteer: Annotated[
         list[str] | None,
-        typer.Option("--gazetteer", metavar="NAME=FILE", help="A list of names, an entry a line; may be repeated."),
+        typer.Option(
+            "--gazetteer",
+            metavar="NAME=FILE",
+            help="List of names, one per line; may be repeated.",
+            rich_help_panel=FEATURES,
+        ),
     ] = None,
     clusters: Annotated[
-        str | None, typer.Option("--clusters", metavar="FILE", help="Brown clusters: path, word and count a line.")
+        str | None,
+        typer.Option(
+            "--clusters",
+            metavar="FILE",
+            help="Brown clusters; each line has a path, a word and a count.",
+            rich_help_panel=FEATURES,
+        ),
     ] = None,
     hash_bits: Annotated[
         int | None,
-        typer.Option("--hash-bits", metavar="N", min=1, max=31, help="Hash features instead of keeping a vocabulary."),
+        typer.Option(
+            "--hash-bits",
+            metavar="N",
+            min=1,
+            max=31,
+            help="Hash features into 2^N buckets instead of storing a vocabulary.",
+            rich_help_panel=FEATURES,
+        ),
     ] = None,
     min_count: MinCountOption = 1,
     start_end: Annotated[
-        bool, typer.Option("--start-end", help="Give the first and the last label weights of their own.")
+        bool,
+        typer.Option("--start-end", help="Learn weights for the first and the last label.", rich_help_panel=STRUCTURE),
     ] = False,
     label_cost: Annotated[
         list[str] | None,
         typer.Option(
             "--label-cost",
             metavar="LABEL=X",
-            help="What a wrong label costs where LABEL is right; may be repeated.",
+            help="Cost of an error where the gold label is LABEL; may be repeated.",
+            rich_help_panel=TRAINING,
         ),
     ] = None,
     constraints: Annotated[
-        str, typer.Option("--constraints", metavar="SCHEME", help="Keep labels well formed: none, bio, bioes or bilou.")
+        str,
+        typer.Option(
+            "--constraints",
+            metavar="SCHEME",
+            help="Predict only well-formed spans: none, bio, bioes or bilou.",
+            rich_help_panel=STRUCTURE,
+        ),
     ] = "none",
     invalid_gold: Annotated[
         str,
         typer.Option(
             "--invalid-gold",
             metavar="WHAT",
-            help="What to do with right labels that break the constraints: error, repair or skip the sentence.",
+            help="What to do with gold labels that violate the constraints: error, repair, or skip the sentence.",
+            rich_help_panel=INPUT,
         ),
     ] = "error",
     forbid: Annotated[
@@ -96,7 +129,8 @@ def train(
         typer.Option(
             "--forbid",
             metavar="'A B'",
-            help="Label B never follows A; <s> and </s> are a sentence's start and end; may be repeated.",
+            help="Never predict B after A; <s> and </s> mark the start and end of a sentence; may be repeated.",
+            rich_help_panel=STRUCTURE,
         ),
     ] = None,
     format: FormatOption = None,
@@ -164,8 +198,9 @@ class SequencePredictOptions(KBestOptions):
         str | None,
         format_option(
             dataclasses.replace(LABELLED, names=(TEXT, *LABELLED.names)),
-            "text (plain text, one sentence a line), conll, conllu, conlluplus, crfsuite or libsvm (ready features); "
-            "by default as the file's name says.",
+            "File format: text (plain, one sentence per line), conll, conllu, conlluplus, crfsuite or "
+            "libsvm (ready features). "
+            "[default: by file name]",
         ),
     ] = None
 
@@ -182,6 +217,7 @@ class SequenceEvaluateOptions(EvaluateOptions):
             "--strict",
             metavar="SCHEME",
             help="Count only spans that are well formed in a scheme: bio, bioes, bilou or ioe.",
+            rich_help_panel=INPUT,
         ),
     ] = None
 
@@ -190,6 +226,10 @@ class SequenceCommands(TaskCommands[SequenceModel, SequencePredictOptions, Seque
     """Predict, evaluate and inspect for taggers."""
 
     train = staticmethod(train)
+    train_examples = (
+        "marginloom train tag train.conllu --dev dev.conllu --model pos.safetensors",
+        "marginloom train tag ner.conll --features ner --constraints bio --model ner.safetensors",
+    )
     model_type = SequenceModel
     predict_options = SequencePredictOptions
     evaluate_options = SequenceEvaluateOptions

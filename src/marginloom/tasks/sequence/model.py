@@ -182,7 +182,7 @@ class SequenceProblem(Problem[SequenceModel]):
     features : FeatureSet
         A new one; it learns its vocabulary here.
     start_end : bool
-        Give the first and the last label weights of their own.
+        Learn weights for the first and the last label.
     label_costs : mapping, optional
         From a label to what a wrong prediction costs where it is right; 1 for labels that are not named.
     constraints : {"none", "bio", "bioes", "bilou"} or iterable of pairs, optional
