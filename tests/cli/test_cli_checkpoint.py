@@ -72,7 +72,7 @@ def test_killed_program_resumes_to_the_same_bits(corpus, tmp_path, algorithm, pa
 @pytest.mark.parametrize("algorithm", ["dcd-ssvm", "averaged-perceptron"])
 def test_interrupted_program_resumes_to_the_same_bits(corpus, tmp_path, algorithm):
     folder, options = tmp_path / "run", ["--algorithm", algorithm, *tolerance(algorithm, 1e-300)]
-    said = stopped_in_the_middle(command(corpus, tmp_path / "m", *FOREVER, *options), folder, by=signal.SIGINT)
+    said = stopped_in_the_middle(command(corpus, tmp_path / "m", *ENDLESS, *options), folder, by=signal.SIGINT)
     assert f"--resume goes on after pass {Snapshot.load(folder / FILE_NAME).progress['iteration']}\n" in said
     assert (tmp_path / "m").exists()
     finish(corpus, tmp_path / "m", folder, *options)

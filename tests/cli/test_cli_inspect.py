@@ -49,7 +49,7 @@ def test_a_model_of_every_task_is_shown_with_as_many_examples_as_it_was_given(ta
     assert shown["certificate"]["gap"] == estimator.certificate_.gap
     assert shown["weights"] == estimator.model_.weights.size
     text = run("inspect", tmp_path / "m", "--top", "3").stdout
-    assert f"  examples       {len(X)}\n" in text
+    assert ["examples", str(len(X))] in [line.split() for line in text.splitlines()]
     assert text.splitlines()[0].split() == ["task", task]
 
 
@@ -59,7 +59,7 @@ def test_a_structure_of_the_users_own_is_shown_without_its_class(tmp_path):
     text = run("inspect", tmp_path / "m").stdout
     assert "parameters dimension=3" in text
     largest = int(np.argmax(np.abs(estimator.model_.weights)))
-    assert text.splitlines()[-3].split() == [f"{estimator.model_.weights[largest]:+.4f}", str(largest)]
+    assert text.splitlines()[-1].split()[:2] == [f"{estimator.model_.weights[largest]:+.3f}", str(largest)]
     assert json.loads(run("inspect", tmp_path / "m", "--json").stdout)["parameters"] == {"dimension": 3}
 
 
@@ -77,7 +77,8 @@ SLACKS = [
 
 @pytest.mark.parametrize(("algorithm", "loss", "labels_per_slack"), SLACKS)
 def test_rows_of_labels_are_examples_however_many_slacks_they_have(algorithm, loss, labels_per_slack):
-    options = {"loss": loss, "labels_per_slack": labels_per_slack, "max_iter": 2, "tol": 1e-9}
+    options = {"loss": loss, "labels_per_slack": labels_per_slack, "max_iter": 2}
+    options |= {"tol": 1e-9} if loss else {}
     fitted = MultilabelClassifier(algorithm, **options).fit(ROWS, SETS, sample_weight=[0] * 2 + [1] * 10)
     assert fitted.model_.settings["examples"] == 10
     assert [row["inferences"] for row in fitted.history_] == [10, 20]

@@ -18,7 +18,11 @@ def train(corpus, model, *options):
 
 
 def test_the_need_is_said_before_training_unless_quiet(corpus, tmp_path):
-    assert re.search(rf"^{NOTE}, working sets up to \d+\.\d MB$", train(corpus, tmp_path / "m").stderr, re.MULTILINE)
+    assert re.search(
+        rf"^{NOTE}; limit for candidates \d+\.\d MB, mostly less is used$",
+        train(corpus, tmp_path / "m").stderr,
+        re.MULTILINE,
+    )
     done = train(corpus, tmp_path / "m", "--algorithm", "perceptron")
     assert re.search(rf"^{NOTE}$", done.stderr, re.MULTILINE)
     assert "memory" not in train(corpus, tmp_path / "m", "--quiet").stderr
@@ -27,7 +31,7 @@ def test_the_need_is_said_before_training_unless_quiet(corpus, tmp_path):
 def test_an_absurdly_small_budget_changes_nothing_but_says_that_it_was_exceeded(corpus, tmp_path):
     free = train(corpus, tmp_path / "free", "--memory", "1G")
     tight = train(corpus, tmp_path / "tight", "--memory", "1")
-    assert "working sets up to 1024.0 MB" in free.stderr
+    assert "limit for candidates 1024.0 MB" in free.stderr
     assert "more than the memory that they were given" not in free.stdout
     assert "more than the memory that they were given" in tight.stdout
     weights = [SequenceModel.load(tmp_path / name).weights.tobytes() for name in ("free", "tight")]
@@ -95,7 +99,9 @@ def test_a_far_index_is_refused_within_the_limit_of_the_process(rows, tmp_path):
 
 
 def test_many_labels_are_refused(many_labels, tmp_path):
-    done = run_with_room(2 * 1024**3, "train", "tag", many_labels, "--model", tmp_path / "m", "--features", "words")
+    done = run_with_room(
+        2 * 1024**3, "train", "tag", many_labels, "--model", tmp_path / "m", "--features", "words", "--threads", "1"
+    )
     assert done.returncode == 1
     warning, error = done.stderr.splitlines()
     assert "20,000 different labels" in warning

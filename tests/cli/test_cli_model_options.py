@@ -6,6 +6,7 @@ from support.program import last_json, refuses, run
 
 from marginloom.cli.evaluate import EVALUATE
 from marginloom.cli.predict import PREDICT
+from marginloom.io.model import open_model
 from marginloom.tasks.base.commands import commands_of
 
 TASKS = {"tag": "conllu", "classify": "classify", "multilabel": "multilabel", "detect": "detect", "parse": "conllx"}
@@ -37,7 +38,7 @@ def options_of(command):
 @pytest.mark.parametrize("command", [PREDICT, EVALUATE], ids=lambda command: command.name)
 @pytest.mark.parametrize("task", TASKS)
 def test_every_option_of_a_task_leaves_the_command_that_of_the_task(samples, task, command):
-    own = options_of(command._command([commands_of(str(samples / task))]))
+    own = options_of(command._command([commands_of(open_model(str(samples / task)))], None))
     names = {name for option in own for name in (*option.opts, *option.secondary_opts)}
     assert "--threads" in names
     for option in own:

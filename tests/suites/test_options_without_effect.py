@@ -96,11 +96,6 @@ def test_several_are_named_together():
     )
 
 
-def test_an_engine_can_be_what_lacks_it(tmp_path):
-    with pytest.raises(InputError, match=r"^dcd-ssvm on the engine columns has no memory \(--memory\): leave it out$"):
-        train(MulticlassTask(*classes(), 3), algorithm="dcd-ssvm", engine="columns", memory="1G")
-
-
 def test_an_estimator_shows_what_it_was_given_and_is_cloned_with_it():
     estimator = SequenceTagger("perceptron", tol=DEFAULT_TOL)
     assert repr(estimator) == "SequenceTagger(algorithm='perceptron', tol=0.01)"
