@@ -67,6 +67,20 @@ def require_indicators(examples: int, labels: int, bytes_each: int = 1) -> None:
     )
 
 
+def require_sets(examples: int, labels: int) -> None:
+    """Compare sets of labels, a bit for each label of an example, with what there is.
+
+    Examples
+    --------
+    >>> require_sets(3, 4)
+    """
+    require_memory(
+        f"a bit for each of {labels:,} labels of {examples:,} examples",
+        {"sets": examples * ((labels + 7) // 8)},
+        "give fewer examples at a time, or take fewer labels",
+    )
+
+
 def require_costs(labels: int) -> None:
     """Compare a matrix of costs, as given and as native code takes it, with what there is.
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from marginloom.errors import InputError
 from marginloom.sparse_matrices import checked_csr
-from marginloom.tasks.base.dense import require_indicators, row_batches
+from marginloom.tasks.base.dense import require_indicators, require_sets, row_batches
 
 
 def bytes_of(n_labels: int) -> int:
@@ -54,6 +54,7 @@ def pack_indicators(indicators: Any) -> NDArray[np.uint8]:
         raise InputError("y must be a 0/1 matrix with a row per example, and its rows differ in length") from error
     if matrix.ndim != 2:
         raise InputError(f"y must be a 0/1 matrix with a row per example, not an array of {matrix.ndim} dimension(s)")
+    require_sets(*matrix.shape)
     packed = np.empty((matrix.shape[0], bytes_of(matrix.shape[1])), dtype=np.uint8)
     for rows in row_batches(*matrix.shape):
         _check_binary(matrix[rows])
@@ -157,6 +158,7 @@ def unpack(packed: NDArray[np.uint8], n_labels: int) -> NDArray[np.uint8]:
 
 
 def _packed(rows: Any, columns: Any, shape: tuple[int, int]) -> NDArray[np.uint8]:
+    require_sets(*shape)
     packed = np.zeros((shape[0], bytes_of(shape[1])), dtype=np.uint8)
     np.bitwise_or.at(packed, (rows, columns // 8), np.left_shift(1, columns % 8).astype(np.uint8))
     return packed

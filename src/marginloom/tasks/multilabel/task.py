@@ -15,7 +15,7 @@ from marginloom.parameters import checked
 from marginloom.tasks.base.choice import Choice, Circumstances
 from marginloom.tasks.base.inputs import RowTask
 from marginloom.tasks.multilabel.label_pairs import resolve_pairs
-from marginloom.tasks.multilabel.label_sets import PackedSets, bytes_of, pack_indicators, pack_lists, unpack
+from marginloom.tasks.multilabel.label_sets import PackedSets, bytes_of, pack_indicators, pack_lists
 
 NO_K_BEST = (
     "there are no k best sets where the pairs of more than 16 labels that interact have cycles; give k=1, or train "
@@ -202,10 +202,10 @@ class MultilabelTask(RowTask):
         """Return a view of the weights of the pairs."""
         return weights[: len(self.pairs)]
 
-    def _indicators(self) -> NDArray[np.uint8]:
+    def _indicators(self) -> Any:
         if self._gold is None:
             raise InputError("pairs='tree' learns from right labels, and there are none: give the pairs")
-        return unpack(self._gold, self.n_labels)
+        return PackedSets(self._gold, self.n_labels).sparse()
 
 
 def _packed(gold: Any, row_count: int, n_labels: int) -> NDArray[np.uint8]:
