@@ -127,7 +127,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm("fsmo", "sequential minimal optimization (SMO) in batches", FSMO(), Serial()),
         Algorithm(
             "fastssvm",
-            "SMO with adaptive stopping; all threads share the weights",
+            "SMO with adaptive stopping on shared weights; for classes, many candidates at once",
             FSMO(k_best=0, inner_stop=True),
             Shared(),
         ),

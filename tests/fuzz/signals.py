@@ -6,6 +6,7 @@ import signal
 import subprocess
 from contextlib import suppress
 
+from support.pairs import tolerance
 from support.program import PROGRAM, environment, names_in
 
 from fuzz.contract import ACCEPTED
@@ -23,11 +24,13 @@ def signal_in_a_search(random, lab):
     model, treebank = folder / "m", lab.scratch / "long.conllu"
     _write_long_sentence(random, treebank, random.choice([50, 400, 800]))
     numbers = [random.choice(SIGNALS) for _ in range(random.choice([1, 1, 2, 3]))]
+    algorithm = random.choice(["dcd-ssvm", "averaged-perceptron", "minibatch-perceptron", "shared-dcd"])
     process = subprocess.Popen(
         [PROGRAM, "train", "parse", treebank, "--model", model, "--order", "2",
-         *random.choice([[], ["--non-projective"]]), "--hash-bits", "10", "--max-iter", "1000000", "--tol", "1e-300",
+         *random.choice([[], [""
+         "--non-projective"]]), "--hash-bits", "10", "--max-iter", "1000000", *tolerance(algorithm, 1e-300),
          "--threads", str(random.choice([1, 2])),
-         "--algorithm", random.choice(["dcd-ssvm", "averaged-perceptron", "minibatch-perceptron", "shared-dcd"])],
+         "--algorithm", algorithm],
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment(),
     )  # fmt: skip
     said = b""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from marginloom import ModelFileError, MulticlassClassifier
-from marginloom.io.model import CHECKPOINT, load_model, save_model, task_of
+from marginloom.io.model import CHECKPOINT, load_model, open_model, save_model
 from marginloom.tasks.multiclass.model import MulticlassModel
 
 
@@ -22,7 +22,7 @@ def test_whole_file_is_accepted(tmp_path, parts):
     classifier = MulticlassModel.load(tmp_path / "m")
     assert classifier.labels.names == [1, 2, 3]
     assert classifier.state is not None
-    assert task_of(tmp_path / "m") == "classify"
+    assert open_model(tmp_path / "m").task == "classify"
 
 
 @pytest.mark.parametrize(
@@ -49,9 +49,9 @@ def test_parts_that_do_not_fit_together_are_refused(tmp_path, parts, change, sai
         MulticlassModel.load(tmp_path / "m")
 
 
-def test_task_of_a_file_that_is_no_model(tmp_path):
+def test_a_file_that_is_no_model_has_no_task(tmp_path):
     (tmp_path / "text").write_text("1 1:1\n")
     save_model(tmp_path / "checkpoint", CHECKPOINT, {}, {"weights": np.zeros(1)})
     for name, said in {"text": "not a model file", "gone": "no such file", "checkpoint": "is a checkpoint"}.items():
         with pytest.raises(ModelFileError, match=said):
-            task_of(tmp_path / name)
+            open_model(tmp_path / name)

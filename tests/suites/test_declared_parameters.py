@@ -92,6 +92,7 @@ class Recorder:
             self.calls.append((name, plain))  # what memory is free changes from run to run
             return native(*arguments, **options)
 
+        call.__dict__.update({name: getattr(native, name) for name in dir(native) if not name.startswith("_")})
         return call
 
 

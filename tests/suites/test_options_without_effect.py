@@ -11,10 +11,11 @@ from support.estimators import ESTIMATORS
 from support.program import refuses, run
 from typer.testing import CliRunner
 
-from marginloom import DCD, InputError, MulticlassClassifier, OptionWarning, SequenceTagger, train
+from marginloom import InputError, MulticlassClassifier, OptionWarning, SequenceTagger, train
 from marginloom.algorithms import ALGORITHMS
 from marginloom.cli.app import app
 from marginloom.engines import Mixing
+from marginloom.learners import Newton
 from marginloom.parameters import option_name
 from marginloom.tasks.base.choice import Choice
 from marginloom.tasks.multiclass.task import MulticlassTask
@@ -126,11 +127,12 @@ def test_auto_warns_of_it_and_trains_the_same(option):
 def test_auto_warns_of_parameters_that_its_choice_does_not_have():
     X, y = classes()
     plain = MulticlassClassifier().fit(X, y)
-    assert plain.algorithm_ == "newton"
+    assert plain.algorithm_ == "shrinking-dcd"
     with pytest.warns(OptionWarning) as caught:
-        given = MulticlassClassifier(learner={"eta0": 0.5, "delta": 0.01}, engine={"shards": 3}).fit(X, y)
+        given = MulticlassClassifier(learner={"eta0": 0.5, "sweeps": 3}, engine={"shards": 3}).fit(X, y)
     assert [str(warning.message) for warning in caught] == [
-        f"{name} (--{name}) has no effect: auto has chosen newton, which has no {name}" for name in ("eta0", "shards")
+        f"{name} (--{name}) has no effect: auto has chosen shrinking-dcd, which has no {name}"
+        for name in ("eta0", "shards")
     ]
     assert np.array_equal(given.coef_, plain.coef_)
 
@@ -140,9 +142,9 @@ def test_auto_warns_of_parameters_that_the_engine_of_its_choice_loses():
     plain = case.fit()
     assert plain.algorithm_ == "label-dcd"
     with pytest.warns(OptionWarning) as caught:
-        given = case.fit(learner={"delta": 0.5, "rest": 3, "inner_passes": 10}, memory=1)
+        given = case.fit(learner={"delta": 0.5, "rest": 3, "inner_passes": 10})
     lost = [str(warning.message).partition(" ")[0] for warning in caught]
-    assert sorted(lost) == ["delta", "memory", "rest"]
+    assert sorted(lost) == ["delta", "rest"]
     assert np.array_equal(given.coef_, plain.coef_)
     with warnings.catch_warnings():  # what asks for nothing is fine
         warnings.simplefilter("error")
@@ -151,10 +153,11 @@ def test_auto_warns_of_parameters_that_the_engine_of_its_choice_loses():
 
 def test_the_command_line_warns_in_a_line_that_quiet_does_not_hide(tmp_path):
     (tmp_path / "few.svm").write_text("1 1:1 2:2\n2 1:2 2:1\n1 1:0.5 2:2\n2 1:3 2:1\n")
-    arguments = ("train", "classify", tmp_path / "few.svm", "--model", tmp_path / "m", "--k-best", "2", "--eta0", "0.5")
+    arguments = ("train", "classify", tmp_path / "few.svm", "--model", tmp_path / "m", "--shards", "2", "--eta0", "0.5")
     lines = [
-        f"marginloom: warning: {name} ({option_name(name)}) has no effect: auto has chosen newton, which has no {name}"
-        for name in ("k_best", "eta0")
+        f"marginloom: warning: {name} ({option_name(name)}) has no effect: auto has chosen "
+        f"dcd-ssvm, which has no {name}"
+        for name in ("eta0", "shards")
     ]
     assert run(*arguments, "--quiet").stderr.splitlines() == lines
     said = run(*arguments).stderr.splitlines()
@@ -200,8 +203,6 @@ def test_a_loaded_estimator_can_be_fitted_again(algorithm, tmp_path):
 ENGINES_WITH_AUTO = [
     ("minibatch", "name an algorithm that has it .*: minibatch-perceptron or minibatch-mira$"),
     ("mixing", "name an algorithm that has it .*: parameter-mixing, ipm or ipm-mira$"),
-    ("shared", "name an algorithm that has it .*: shared-dcd or fastssvm$"),
-    ("pipelined", "name an algorithm that has it .*: dcd-ssvm, dcd-light, .* or label-dcd$"),
     ("columns", "^the engine columns needs outputs .*, and the task multiclass has none$"),
 ]
 
@@ -211,14 +212,14 @@ def test_an_engine_that_auto_cannot_take_is_refused_without_naming_what_nobody_c
     for given in (engine, {"name": engine}):
         with pytest.raises(InputError, match=said) as caught:
             train(MulticlassTask(*classes(), 3), engine=given, n_threads=3)
-        assert "newton" not in str(caught.value)
+        assert "shrinking-dcd" not in str(caught.value)
         assert "learner" not in str(caught.value)
 
 
 def test_ready_learners_and_engines_that_auto_cannot_take_are_refused_by_their_names():
     task = MulticlassTask(*classes(), 3)
-    with pytest.raises(InputError, match=r"^auto does not train this task with the learner dcd; name .*: dcd-ssvm, "):
-        train(task, learner=DCD())
+    with pytest.raises(InputError, match=r"^auto does not train this task with the learner newton; name .*: newton$"):
+        train(task, learner=Newton())
     with pytest.raises(InputError, match=r"^auto does not train this task with the engine mixing; name .*: param"):
         train(task, engine=Mixing())
 

@@ -89,11 +89,6 @@ def test_sets_of_labels_take_a_binary_svm_for_every_label_where_there_is_one(lab
     assert label_sets(**labels).choose(circumstances).algorithm == expected
 
 
-def test_more_decisions_than_are_kept_are_left_to_the_usual_rule(monkeypatch):
-    monkeypatch.setattr("marginloom.tasks.multilabel.task.MOST_DECISIONS", 8)
-    assert label_sets().choose(Circumstances("hinge", 7)).algorithm == "shared-dcd"
-
-
 @pytest.mark.parametrize(("threads", "reason"), [(1, "images, one thread"), (3, "images, 3 threads are no help")])
 def test_images_say_how_many_threads_train(threads, reason):
     made = make_digit_detection(6, seed=0)

@@ -172,7 +172,7 @@ def test_going_back_to_a_state_before_the_turn_certifies_its_weights(task):
 
 
 @pytest.mark.parametrize(
-    "options", [{"learner": {"inner_passes": 3}}, {"engine": "serial"}, {"common": {"k_best": 2}}], ids=str
+    "options", [{"learner": {"inner_passes": 3}}, {"engine": "serial"}, {"learner": {"k_best": 2}}], ids=str
 )
 def test_parameters_that_were_given_are_not_lost_by_a_turn(task, options):
     result = train(task, C=1.0, max_iter=40, **options)

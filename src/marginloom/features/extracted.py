@@ -118,7 +118,7 @@ class ExtractedFeatures:
         self.name = shown(name)
         self.min_count = min_count
         self.hash_bits = hash_bits
-        self.pos_column = _checked_or_none("pos_column", pos_column, "positive count")
+        self.pos_column = checked_column("pos_column", pos_column)
         self.n_threads = n_threads
         self._lists = lists or Lists()
         self._templates = self._find_templates(name)

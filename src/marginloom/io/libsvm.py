@@ -241,8 +241,8 @@ def read_libsvm(
     >>> X.toarray().tolist(), y.tolist()
     ([[0.5, 0.0, 1.0], [0.0, 4.0, 0.0]], [2, 1])
     """
-    if not isinstance(multilabel, (bool, np.bool_)) and multilabel != "indicator":
-        raise InputError(f"multilabel must be True, False or 'indicator', not {multilabel!r}")
+    if not isinstance(multilabel, (bool, np.bool_)) and not (isinstance(multilabel, str) and multilabel == "indicator"):
+        raise InputError(f"multilabel must be true or false, not {multilabel!r}; or 'indicator', for a 0/1 matrix")
     if classes is not None and multilabel != "indicator":
         raise InputError("classes names the columns of an indicator matrix; give it with multilabel='indicator'")
     rows = read_rows(path)

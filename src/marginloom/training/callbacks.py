@@ -6,7 +6,7 @@ import math
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -20,6 +20,17 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from marginloom.training.run import Run
+
+
+def main_metric(scores: Mapping[str, Any]) -> str:
+    """Return the name of the score that counts most: ``f1`` where there is one, else the first; empty without scores.
+
+    Examples
+    --------
+    >>> main_metric({"accuracy": 0.9, "f1": 0.8}), main_metric({"uas": 0.9, "las": 0.8})
+    ('f1', 'uas')
+    """
+    return "f1" if "f1" in scores else next(iter(scores), "")
 
 
 class Callback:
@@ -156,7 +167,7 @@ class EarlyStopping(Callback):
         self._best, self._best_iteration, self._best_state = best, iteration, best_state
 
     def _score(self, scores: dict[str, Any]) -> float:
-        metric = self.metric or ("f1" if "f1" in scores else next(iter(scores), ""))
+        metric = self.metric or main_metric(scores)
         if not isinstance(scores.get(metric), float):
             raise InputError(f"there is no score {metric!r}; there are: {', '.join(scores)}")
         return float(scores[metric])
@@ -260,6 +271,9 @@ class ProgressBar(Callback):
             text += f"  gap {100 * row['gap']:.2f} %"
         else:
             text += f"  training loss {row['training_loss']:.4g}"
+        for name, scores in row["scores"].items():
+            metric = main_metric(scores)
+            text += f"  {name} {metric} {scores[metric]:.4f}" if metric in scores else ""
         fraction = self._fraction(run, row)
         assert self._bar is not None
         bar, task = self._bar

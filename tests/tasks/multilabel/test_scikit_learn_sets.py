@@ -24,6 +24,7 @@ EXPECTED = {
     "check_fit2d_1feature": ONE_AND_TWO,
     "check_sample_weights_not_an_array": ONE_AND_TWO,
     "check_sample_weights_not_overwritten": ONE_AND_TWO,
+    "check_sample_weights_pandas_series": ONE_AND_TWO,
     "check_sample_weights_shape": ONE_AND_TWO,
 }
 
