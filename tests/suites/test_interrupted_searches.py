@@ -78,10 +78,10 @@ def long(request):
 def is_interrupted(work):
     """Tell whether Ctrl-C, which comes just before native work begins, ends it before its own end."""
     ended = []
-    gc.disable()  # nothing of Python's may run between the two calls
+    gc.disable()  # nothing of Python's may run between the calls
     try:
         with pytest.raises(KeyboardInterrupt):
-            list(map(operator.call, [_thread.interrupt_main, work, lambda: ended.append(True)]))
+            list(map(operator.call, [_thread.interrupt_main, work, partial(ended.append, True)]))
     finally:
         gc.enable()
     return not ended
@@ -108,3 +108,4 @@ def test_certificate_ends_within_a_search(long):
     except KeyboardInterrupt:
         pytest.fail("nothing of the work has heard it")
     assert not found[1].complete
+    assert found[1].value == found[1].squared_norm / 2  # no example has been searched to its end

@@ -67,7 +67,7 @@ void ArcScorer::visit_plain(std::size_t line, std::size_t length, Visit visit) c
   const FeatureKey* const middle = shapes_.data() + line * (2 * farthest_ + 1) + farthest_;
   const bool all = std::find(modifiers + 1, modifiers + length + 1, FeatureKey{0}) == modifiers + length + 1;
   for (std::size_t h = 0; h <= length; ++h) {
-    count_steps(length);
+    if (h % 64 == 0) count_steps(64 * length);
     const FeatureKey first = heads[h];
     if (first == 0) continue;
     const FeatureKey* const shape = middle - h;
@@ -90,8 +90,8 @@ void ArcScorer::visit_between(std::size_t line, std::size_t length, Visit visit)
   const FeatureKey* const middle = shapes_.data() + line * (2 * farthest_ + 1) + farthest_;
   for (std::size_t h = 0; h <= length; ++h) {
     if (heads[h] == 0) continue;
+    count_steps(8 * length);
     const auto look = [&](std::size_t m) {
-      count_steps(1 + 2 * seen_.size());
       if (modifiers[m] != 0) {
         const FeatureKey sum = heads[h] + modifiers[m] + middle[static_cast<std::ptrdiff_t>(m - h)];
         for (const FeatureKey other : seen_) visit(h, m, sum + other);
