@@ -108,11 +108,11 @@ def test_the_plan_is_known_before_training():
     assert seen[0].weights == 8 * task.core.dimension
     assert seen[0].buffers > 8 * task.core.dimension  # dense features: a difference has a number per weight
     assert seen[0].examples == task.memory > 0
-    assert seen[0].describe().endswith("working sets up to 3.0 MB")
+    assert seen[0].describe().endswith("limit for candidates 3.0 MB, mostly less is used")
     online = train(task, algorithm="perceptron")
     assert online.memory.working_sets == 0
     assert online.working_set_mb == 0
-    assert "working sets" not in online.memory.describe()
+    assert "candidates" not in online.memory.describe()
 
 
 def test_the_default_is_half_of_what_is_free():
