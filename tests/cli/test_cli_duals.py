@@ -7,6 +7,7 @@ from support.pairs import GENERAL
 from support.program import json_lines, last_json, refuses, run
 
 from marginloom.algorithms import ALGORITHMS
+from marginloom.parameters import option_name
 from marginloom.tasks.sequence.datasets import make_tagging, write_conll
 from marginloom.tasks.sequence.model import SequenceModel
 
@@ -119,8 +120,14 @@ def test_wrong_options_are_refused_before_any_work(tmp_path, arguments, message)
     assert message in said
 
 
-def test_help_has_the_words_of_every_learner_that_has_the_option():
+def test_help_has_every_option_of_learners_with_words_of_one_and_where_to_find_those_of_others():
     said = " ".join(run("train", "tag", "--help-all").stdout.split())
+    plain = said.replace("- ", "").replace("-", "")
+    helps = {}
     for algorithm in ALGORITHMS.values():
         for parameter in algorithm.learner.parameters():
-            assert parameter.help[1:].replace("-", "") in said.replace("- ", "").replace("-", ""), parameter.name
+            helps.setdefault(parameter.name, set()).add(parameter.help)
+    for name, texts in helps.items():
+        assert option_name(name) in said
+        assert sum(text[1:].replace("-", "") in plain for text in texts) == 1, name
+    assert said.count("Algorithms differ, see") >= sum(len(texts) > 1 for texts in helps.values()) > 0

@@ -5,10 +5,11 @@ import unicodedata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.program import TRAINING_SENTENCES, conllu, fails, run
+from support.program import TRAINING_SENTENCES, conllu, fails, refuses, run
 
-from marginloom import SequenceTagger, load
+from marginloom import SequenceTagger, load, write_conllu
 from marginloom.io.plain_text import sentence_as_conllu, tokens_of
+from marginloom.tasks.parse.datasets import make_treebank
 from marginloom.tasks.sequence.datasets import make_tagging
 
 
@@ -95,3 +96,34 @@ def test_a_line_that_is_not_utf8_is_named(models):
         "line 2: found a sentence of 65,535 words"
         in run("predict", models / "upos", path, "--format", "text", code=1).stderr
     )
+
+
+@pytest.fixture(scope="module")
+def parsers(models):
+    X, y = make_treebank(30, seed=0)
+    write_conllu(models / "trees.conllu", X, y)
+    (models / "words.txt").write_text("word[h] word[m]\ndirection distance\nword[h] direction\nword[m] label\n")
+    for name, options in (("parser", []), ("words", ["--features", models / "words.txt"])):
+        run("train", "parse", models / "trees.conllu", "--labelled", "--model", models / name, *options)
+    return models
+
+
+def test_parsers_of_words_parse_text(parsers):
+    done = run("predict", parsers / "words", "-", "--format", "text", stdin=b"the dog barks.\n")
+    heads = [line.split("\t")[6:8] for line in done.stdout.splitlines()[1:5]]
+    assert [(int(head), label) for head, label in heads] == load(parsers / "words").predict_single(
+        [(word, "_") for word in ("the", "dog", "barks", ".")]
+    )
+
+
+def test_parsers_that_read_parts_of_speech_take_text_that_is_tagged_first(parsers):
+    said = fails("predict", parsers / "parser", "-", "--format", "text", stdin=b"the dog\n")
+    assert "found the columns ID FORM, expected UPOS" in said
+    tagged = run("predict", parsers / "upos", "-", "--format", "text", stdin=b"the dog barks.\n").stdout
+    parsed = run("predict", parsers / "parser", "-", stdin=tagged.encode()).stdout
+    assert parsed.startswith("# text = the dog barks.\n1\tthe\t_\t")
+    assert all(line.split("\t")[6].isdecimal() for line in parsed.splitlines()[1:5])
+
+
+def test_several_trees_of_text_are_refused(parsers):
+    assert "--k-best" in refuses("predict", parsers / "words", "-", "--format", "text", "--k-best", "2")

@@ -46,11 +46,9 @@ def _list() -> None:
 
 
 _ABOUT_AUTO = """\
-auto: chooses by the task, its size, the loss and the threads, by a fixed rule that measurements have made, so that
-the same call gives the same choice. Training says in a line what it has chosen, and the model remembers it. It uses all
-cores unless --threads says otherwise, and one thread for a small problem. With several threads it may pick a
-non-deterministic algorithm; --reproducible rules those out. Where few weights are learnt and passes stall, it turns to
-newton. docs/learners.md has the rule."""
+auto: chooses an algorithm by task, size, loss and threads. The rule is fixed, so the same call makes the same
+choice; training prints it and the model stores it. With several threads, auto may pick a non-deterministic
+algorithm; --reproducible rules those out."""
 
 
 def _show(algorithm: Algorithm) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from marginloom.cli.training import MinCountOption, TrainingData, TrainingOption
 from marginloom.features import Lists
 from marginloom.io.columns import checked_column
 from marginloom.io.conll import ColumnCorpus, read_corpus, stream_corpora, stream_sentences
-from marginloom.io.formats import CONLLU_PLUS, CONLLX, TREEBANKS, format_of
+from marginloom.io.formats import CONLLU_PLUS, CONLLX, TEXT, TREEBANKS, format_of
+from marginloom.io.plain_text import stream_text
 from marginloom.memory import parse_size
 from marginloom.parameters import checked
 from marginloom.tasks.base.commands import EvaluateOptions, KBestOptions, TaskCommands, streams
@@ -29,7 +31,7 @@ from marginloom.threads import resolve_threads
 
 _BLANK_LINE = re.compile(rb"\n[ \t]*\r?\n\Z")
 TreebankFormat = Annotated[
-    str | None, format_option(TREEBANKS, "conllu, conlluplus or conllx; by default as the file's name says.")
+    str | None, format_option(TREEBANKS, "File format: conllu, conlluplus or conllx. [default: by file name]")
 ]
 
 
@@ -178,7 +180,14 @@ def _trees_to_score_on(corpus: ColumnCorpus, labelled: bool) -> Treebank:
 class ParsePredictOptions(KBestOptions):
     """Options of `marginloom predict` for trees."""
 
-    format: TreebankFormat = None
+    format: Annotated[
+        str | None,
+        format_option(
+            dataclasses.replace(TREEBANKS, names=(TEXT, *TREEBANKS.names)),
+            "File format: text (plain, one sentence per line, for parsers that read words only), conllu, conlluplus or "
+            "conllx. [default: by file name]",
+        ),
+    ] = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -207,9 +216,13 @@ class ParseCommands(TaskCommands[ParseModel, ParsePredictOptions, ParseEvaluateO
 
     def predict(self, model: ParseModel, options: ParsePredictOptions) -> None:
         """Write the sentences with their trees, in the format they come in."""
-        chosen = format_of(options.input, options.format, model.settings.get("format"), TREEBANKS)
+        chosen = options.format
+        if chosen != TEXT:
+            chosen = format_of(options.input, chosen, model.settings.get("format"), TREEBANKS)
         if options.k_best > 1 and chosen == CONLLX:
             raise usage_error("--k-best says in comments which trees are which, and CoNLL-X has no comments")
+        if options.k_best > 1 and chosen == TEXT:
+            raise usage_error("--k-best is for sentences in columns; give CoNLL-U")
         with streams(options) as (stream, out, advance):
             if options.k_best > 1:
                 for number, corpus in enumerate(stream_sentences(stream, chosen, options.input)):
@@ -218,7 +231,8 @@ class ParseCommands(TaskCommands[ParseModel, ParsePredictOptions, ParseEvaluateO
                     out.flush()
                     advance(corpus.byte_count)
                 return
-            for corpus in stream_corpora(stream, chosen, options.input):
+            read = stream_text if chosen == TEXT else partial(stream_corpora, format=chosen)
+            for corpus in read(stream, name=options.input):
                 check_numbering(corpus)
                 _, trees = model.predict(corpus, options.threads)
                 names = None if model.labels is None else model.labels.vocabulary
