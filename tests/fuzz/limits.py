@@ -10,6 +10,7 @@ from support.program import PROGRAM, environment
 
 from fuzz.contract import ACCEPTED, REFUSED, check_message
 from fuzz.samples import PROGRAMS, train_arguments
+from marginloom.io.model import open_model
 from marginloom.tasks.base.commands import commands_of
 
 PATIENCE = 60.0
@@ -32,7 +33,7 @@ def little_memory(random, lab):
     assert not left, f"left behind: {left}"
     if code == 0:
         assert not messages, messages
-        assert commands_of(str(model)).model_type.load(model).weights.size > 0
+        assert commands_of(open_model(model)).model_type.load(model).weights.size > 0
         return ACCEPTED
     assert code == 1, f"exit code {code}: {messages}"
     assert model.read_bytes() == old, "the model that was there is gone"

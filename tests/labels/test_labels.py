@@ -2,6 +2,7 @@
 
 import enum
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -19,7 +20,9 @@ from marginloom import (
     read_detections,
     write_detections,
 )
+from marginloom.labels.arrays import label_array, plain_labels
 from marginloom.labels.label_set import UNSEEN, LabelSet
+from marginloom.labels.numbered import NumberedLabels
 
 LARGE = 2**63 + 5
 LABELS = {
@@ -236,3 +239,11 @@ def test_labels_that_an_archive_of_images_cannot_hold_are_refused(tmp_path):
     for labels in ([-1, LARGE], ["a", "a\0"]):
         with pytest.raises(InputError, match="archive cannot hold"):
             write_detections(tmp_path / "g", np.ones((2, 2, 2)), labels, boxes)
+
+
+@pytest.mark.parametrize("of", [label_array, plain_labels, NumberedLabels.of])
+def test_characters_that_there_are_not_are_an_error(of):
+    damaged = np.array([0x61, 0x180000], dtype="<u4").view("<U2")
+    with pytest.raises(InputError, match="character number 1,572,864"):
+        of(damaged)
+    of(np.array([0x61, sys.maxunicode], dtype="<u4").view("<U2"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -38,6 +39,7 @@ def label_array(labels: Iterable[Any]) -> NDArray[Any]:
     (array(['a', 'b'], dtype='<U1'), array(['a', 'a\x00'], dtype=object))
     """
     if isinstance(labels, np.ndarray) and labels.dtype.kind in "biufU":
+        _check_characters(labels)
         return labels
     given = _as_list(labels)
     kind = _kind_of(given)
@@ -88,6 +90,8 @@ def whole_floats(labels: Sequence[Any]) -> list[int]:
 
 
 def _as_list(labels: Iterable[Any]) -> list[Any]:
+    if isinstance(labels, np.ndarray):
+        _check_characters(labels)
     if not isinstance(labels, np.ndarray):
         return list(labels)
     if labels.ndim != 1:
@@ -126,3 +130,15 @@ def _whole_numbers(labels: list[Any]) -> NDArray[Any]:
     if most < 2**63:
         return np.array(numbers, dtype=np.int64)
     return np.array(numbers, dtype=np.uint64 if least >= 0 else object)
+
+
+def _check_characters(labels: NDArray[Any]) -> None:
+    """Raise `InputError` if strings have characters that there are not, as only a damaged array does."""
+    if labels.dtype.kind != "U" or not labels.size:
+        return
+    codes = np.ascontiguousarray(labels).astype(labels.dtype.newbyteorder("=")).view(np.uint32)
+    if codes.max() > sys.maxunicode:
+        raise InputError(
+            f"labels have the character number {int(codes.max()):,}, and the last one is {sys.maxunicode:,}; the array "
+            "is damaged, make it again"
+        )
