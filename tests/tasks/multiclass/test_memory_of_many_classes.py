@@ -37,7 +37,9 @@ def measure(name, planned, work):
     print(name, (status("VmHWM:") - before - planned) / ({EXAMPLES} * {CLASSES}))
     return result
 
-options = dict(algorithm=algorithm, engine=engine, n_threads=threads, max_iter=2, tol=1e-9)
+options = dict(algorithm=algorithm, engine=engine, n_threads=threads, max_iter=2)
+if "tol" in find_algorithm(algorithm).common:
+    options["tol"] = 1e-9
 train(task(5), **options)  # what is loaded on first use
 whole = task({EXAMPLES})
 planned = sum(plan_memory(whole, find_algorithm(algorithm, engine=engine), threads, None).needs.values())
