@@ -17,6 +17,7 @@ from support.full_disk import FULL, needs_full_device
 from support.pairs import tolerance
 from support.program import PROGRAM, TIMEOUT, environment, json_lines, last_json, names_in, run, start
 
+from marginloom.cli import _exit_code
 from marginloom.tasks.parse.datasets import write_conllu
 from marginloom.tasks.parse.model import ParseModel
 from marginloom.tasks.sequence.datasets import make_tagging, write_conll
@@ -388,14 +389,16 @@ def parse(treebank, model, *options):
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("algorithm", ["dcd-ssvm", "averaged-perceptron"])
 def test_one_long_search_hears_a_signal(long_sentence, tmp_path, algorithm, threads):
-    options = ("--algorithm", algorithm, "--threads", threads, "--non-projective", *tolerance(algorithm, 1e-12))
+    options = ("--algorithm", algorithm, "--threads", threads, "--non-projective", "--json")
+    options += tuple(tolerance(algorithm, 1e-12))
     done = pressed_in(".training:run:Run._iterate", *parse(long_sentence, tmp_path / "m", *options), by=SIGNALS[1])
     assert f"interrupted after 0 passes; the model in {tmp_path / 'm'} is usable, but not certified" in done.stderr
+    assert last_json(done)["inferences"] < 2  # of the long sentence none
     assert ParseModel.load(tmp_path / "m").settings["stopped"] == "interrupted"
     assert names_in(tmp_path) == ["m"]
 
 
-def test_one_long_search_for_a_certificate_hears_a_signal(tmp_path):
+def test_certificate_that_is_interrupted_within_a_search_costs_nothing_and_proves_nothing(tmp_path):
     treebank = tmp_path / "train.conllu"
     words = [(f"w{k % 40}", f"T{k % 6}") for k in range(700)]
     write_conllu(treebank, [words[:3], words], [[0, 1, 2], list(range(700))])
@@ -430,3 +433,23 @@ def test_checkpoint_of_an_interrupted_certificate_is_that_of_the_pass_before(cor
     assert f"--resume goes on after pass {passes - 1}\n" in done.stderr
     run(*files, "--model", tmp_path / "again", "--resume")
     assert (tmp_path / "again").read_bytes() == expected.read_bytes()
+
+
+def test_interruption_of_an_import_is_told_as_one(capsys):
+    """Python reports it as the error of a class that was being made."""
+
+    def import_something():
+        raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
+
+    assert _exit_code(import_something) == 130
+    assert capsys.readouterr().err == "marginloom: interrupted\n"
+
+
+def test_library_that_does_not_fit_into_memory_is_no_bug(capsys):
+    def import_something():
+        raise ImportError("libdense.so: failed to map segment from shared object")
+
+    assert _exit_code(import_something) == 1
+    assert capsys.readouterr().err == (
+        "marginloom: there is not enough memory to start the program; allow more, see ulimit -v\n"
+    )
