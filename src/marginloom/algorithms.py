@@ -162,7 +162,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         ),
         Algorithm(
             "ipm",
-            "the same, averaged after every pass (iterative mixing)",
+            "parameter-mixing, averaged after every pass",
             Perceptron(),
             Mixing(),
         ),

@@ -38,11 +38,11 @@ def algorithms(
 
 
 def _list() -> None:
-    rows = [(AUTO, "", "", "chooses one of these by task, size, loss and threads (the default)")]
+    rows = [(AUTO, "", "", "the default: chooses one of the following by task, size, loss and threads")]
     for item in ALGORITHMS.values():
         rows.append((item.name, item.engine.name, "yes" if item.learner.kind == "dual" else "no", item.summary))
     print_table(plain_table(["algorithm", "engine", "certified", "what it does"], rows))
-    print("marginloom algorithms NAME shows one with its learner, objective, update, parameters and paper.")
+    print("auto chooses for you. marginloom algorithms NAME shows one; docs/learners.md explains the terms.")
 
 
 _ABOUT_AUTO = """\

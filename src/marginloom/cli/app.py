@@ -67,7 +67,7 @@ def _interruption_told() -> Iterator[None]:
 app = typer.Typer(
     name="marginloom",
     cls=_Program,
-    help="Train linear structured predictors with large margins, and know how close to the optimum they are.",
+    help="Train taggers, parsers and classifiers, and know how close training came to the best weights.",
     context_settings={"terminal_width": min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)},
     invoke_without_command=True,
     add_completion=False,
@@ -92,7 +92,7 @@ def _version(wanted: bool) -> None:
 
 
 _FIRST_STEPS = """\
-marginloom trains taggers, parsers and classifiers, and certifies how close to the optimum they are.
+marginloom trains taggers, parsers and classifiers, and proves how close training came to the best weights.
 
   marginloom train tag train.conllu --model pos.safetensors    train; the other tasks: parse, classify,
                                                                multilabel, detect
@@ -107,7 +107,9 @@ def _options(
     context: typer.Context,
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Show the version and the instruction set."),
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Show the version and the CPU instructions in use."
+        ),
     ] = False,
 ) -> None:
     if context.invoked_subcommand is None:

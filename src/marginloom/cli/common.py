@@ -20,7 +20,7 @@ from marginloom.io.formats import LABELLED, KnownFormats, format_of
 from marginloom.parameters import checked
 from marginloom.threads import resolve_threads
 
-ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="A model that 'marginloom train' has written.")]
+ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="Model file written by 'marginloom train'.")]
 
 
 def usage_error(message: str) -> typer.BadParameter:
@@ -112,7 +112,8 @@ ColumnOption = Annotated[
         "--column",
         metavar="N|NAME",
         callback=usage_check(partial(checked_column, "--column")),
-        help="Column of the labels, by number from 1 or by name; by default the last, in CoNLL-U the 4th (UPOS).",
+        help="Column of the labels, by number from 1 or by name. [default: the last, in CoNLL-U UPOS; "
+        "for a model that of training]",
         rich_help_panel=INPUT,
     ),
 ]

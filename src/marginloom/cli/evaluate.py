@@ -30,12 +30,12 @@ def _run(commands: AnyCommands, opened: OpenedFile, options: EvaluateOptions) ->
 
 
 def _help(tasks: Sequence[AnyCommands]) -> str:
-    return "Score a model's predictions; labels in columns are by default in the one that the model was trained on."
+    return "Score a model on a file with gold labels, by default in the column that the model was trained on."
 
 
 _EXAMPLES = """\
 marginloom evaluate pos.safetensors test.conllu
 marginloom evaluate ner.safetensors test.conll --json"""
 EVALUATE = ModelCommand(
-    "evaluate", "evaluate_options", _run, "Score predictions against gold labels.", _EXAMPLES, _help
+    "evaluate", "evaluate_options", _run, "Compare a model's predictions with gold labels.", _EXAMPLES, _help
 )

@@ -31,7 +31,7 @@ def inspect(
     ] = 5,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a model: sizes, labels, certificate, settings and strongest weights."""
+    """Show a model: labels, sizes, certificate, settings and the strongest weights of each label."""
     opened = open_model(model)
     commands = shown_model_of(opened)
     loaded: Model = commands.model_type.load(opened)
@@ -48,9 +48,9 @@ def inspect(
 def _facts(model: Model, summary: dict[str, Any]) -> list[tuple[str, str]]:
     nothing = "No certificate: the algorithm computes none, or training was interrupted before it."
     return [
-        ("weights", f"{summary['weights']:,}, {summary['nonzero']:,} not zero"),
+        ("weights", f"{summary['weights']:,}, of which {summary['nonzero']:,} are not zero"),
         ("optimum", certificate_sentence(model.certificate) if model.certificate else nothing),
-        ("state", "saved, for --warm-start" if model.state else "not saved"),
+        ("state", "saved, for --warm-start" if model.state else "not saved (--save-state; --warm-start needs it)"),
     ]
 
 

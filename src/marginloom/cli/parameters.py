@@ -109,7 +109,7 @@ def _show_all(context: typer.Context, wanted: bool) -> None:
 HelpAllOption = Annotated[
     bool,
     typer.Option(
-        "--help-all", is_eager=True, callback=_show_all, help="Also show the options of learners and engines, and exit."
+        "--help-all", is_eager=True, callback=_show_all, help="Show all options, also those of single algorithms."
     ),
 ]
 

@@ -15,7 +15,9 @@ def _run(commands: AnyCommands, model: OpenedFile, options: PredictOptions) -> N
 
 
 def _help(tasks: Sequence[AnyCommands]) -> str:
-    return "\n\n".join(["Predict, in the format that the input comes in.", *(task.predict_help for task in tasks)])
+    return "\n\n".join(
+        ["Predict for new examples; the output has the format of the input.", *(task.predict_help for task in tasks)]
+    )
 
 
 _EXAMPLES = """\

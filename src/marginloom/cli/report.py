@@ -17,7 +17,7 @@ MOST_LABELS = 10
 _WIDTH = 80
 
 _ENDS = {
-    "tolerance": "reached the tolerance",
+    "tolerance": "reached the tolerance (--tol)",
     "estimate": "the estimated gap reached the tolerance",
     "iterations": "used all its passes",
     "early": "stopped early",

@@ -49,7 +49,7 @@ MinCountOption = Annotated[
     typer.Option(
         "--min-count",
         metavar="N",
-        help="Ignore features that occur less than N times in training.",
+        help="Ignore features that occur fewer than N times in training.",
         rich_help_panel=FEATURES,
     ),
 ]
@@ -93,7 +93,7 @@ class TrainingOptions:
         typer.Option(
             "--loss",
             metavar="hinge|squared_hinge",
-            help="Loss function. [default: squared_hinge where the algorithm has it]",
+            help="Loss function. [default: squared_hinge, or hinge if the algorithm has only that]",
             rich_help_panel=TRAINING,
         ),
     ] = None
@@ -102,7 +102,7 @@ class TrainingOptions:
         typer.Option(
             "--C",
             metavar="C",
-            help="Weight of errors against small weights, per example. [default: 0.1]",
+            help="Regularization: larger fits the training data more closely. [default: 0.1]",
             rich_help_panel=TRAINING,
         ),
     ] = None
@@ -111,7 +111,7 @@ class TrainingOptions:
         typer.Option(
             "--tol",
             metavar="GAP",
-            help="Stop at this certified relative gap. [default: 0.01]",
+            help="Stop when proven to be within this fraction of the optimum. [default: 0.01]",
             rich_help_panel=TRAINING,
         ),
     ] = None
@@ -151,7 +151,7 @@ class TrainingOptions:
         bool,
         typer.Option(
             "--reproducible",
-            help="Rule out non-deterministic algorithms.",
+            help="Use only algorithms that give the same model in every run.",
             rich_help_panel=TRAINING,
         ),
     ] = False
@@ -160,7 +160,7 @@ class TrainingOptions:
         typer.Option(
             "--patience",
             metavar="N",
-            help="Stop after N passes without a better score on --dev.",
+            help="Stop after N passes without a better --dev score; keep the best weights.",
             rich_help_panel=TRAINING,
         ),
     ] = None
@@ -173,7 +173,9 @@ class TrainingOptions:
     save_state: Annotated[
         bool,
         typer.Option(
-            "--save-state", help="Save the dual variables in the model, for --warm-start.", rich_help_panel=OUTPUT
+            "--save-state",
+            help="Save in the model what --warm-start needs.",
+            rich_help_panel=OUTPUT,
         ),
     ] = False
     warm_start: Annotated[
@@ -215,7 +217,7 @@ class TrainingOptions:
         bool,
         typer.Option(
             "--quiet",
-            help="Print only errors and warnings about options and files.",
+            help="Print only errors, and warnings about options and files.",
             rich_help_panel=OUTPUT,
         ),
     ] = False

@@ -48,7 +48,7 @@ memory : int or str, optional
 random_state : int, numpy.random.RandomState or numpy.random.Generator, optional
     Seed. A random state draws one, another in every run; so does None.
 reproducible : bool
-    Rule out non-deterministic algorithms. With one thread all do, with several not the fastest.
+    Choose only algorithms that give the same model in every run. With one thread all do, with several not the fastest.
 learner, engine : mapping or ready object, optional
     Parameters of the learner and of the engine; or the name of another engine that the learner has, such as
     ``"master-worker"``, alone or as ``"name"`` among the parameters.

@@ -68,7 +68,7 @@ def train(
         typer.Option(
             "--gazetteer",
             metavar="NAME=FILE",
-            help="List of names, one per line; may be repeated.",
+            help="Word list, such as city names, one entry per line; may be repeated.",
             rich_help_panel=FEATURES,
         ),
     ] = None,
@@ -77,7 +77,7 @@ def train(
         typer.Option(
             "--clusters",
             metavar="FILE",
-            help="Brown clusters; each line has a path, a word and a count.",
+            help="Brown word clusters; each line has a bit string, a word and a count.",
             rich_help_panel=FEATURES,
         ),
     ] = None,
@@ -95,7 +95,7 @@ def train(
     min_count: MinCountOption = 1,
     start_end: Annotated[
         bool,
-        typer.Option("--start-end", help="Learn weights for the first and the last label.", rich_help_panel=STRUCTURE),
+        typer.Option("--start-end", help="Learn which labels begin and end a sentence.", rich_help_panel=STRUCTURE),
     ] = False,
     label_cost: Annotated[
         list[str] | None,
@@ -111,7 +111,7 @@ def train(
         typer.Option(
             "--constraints",
             metavar="SCHEME",
-            help="Predict only well-formed spans: none, bio, bioes or bilou.",
+            help="Allow only valid label sequences of a span scheme: bio, bioes or bilou; none allows all.",
             rich_help_panel=STRUCTURE,
         ),
     ] = "none",
@@ -120,7 +120,8 @@ def train(
         typer.Option(
             "--invalid-gold",
             metavar="WHAT",
-            help="What to do with gold labels that violate the constraints: error, repair, or skip the sentence.",
+            help="What to do with a sentence whose gold labels break --constraints: error, repair, or skip "
+            "the sentence.",
             rich_help_panel=INPUT,
         ),
     ] = "error",

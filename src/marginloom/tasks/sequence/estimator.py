@@ -62,7 +62,7 @@ class SequenceTagger(Estimator):
     gazetteers : mapping, optional
         From a name to a file with an entry a line, for the feature set ``ner`` and templates.
     start_end : bool
-        Learn weights for the first and the last label.
+        Learn which labels begin and end a sentence.
     label_costs : mapping, optional
         From a label to what a wrong prediction costs where it is right (Hamming loss: 1 for all).
     constraints : {"none", "bio", "bioes", "bilou"} or list of pairs, optional

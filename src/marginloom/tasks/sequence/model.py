@@ -182,7 +182,7 @@ class SequenceProblem(Problem[SequenceModel]):
     features : FeatureSet
         A new one; it learns its vocabulary here.
     start_end : bool
-        Learn weights for the first and the last label.
+        Learn which labels begin and end a sentence.
     label_costs : mapping, optional
         From a label to what a wrong prediction costs where it is right; 1 for labels that are not named.
     constraints : {"none", "bio", "bioes", "bilou"} or iterable of pairs, optional
