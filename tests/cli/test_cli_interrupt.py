@@ -388,14 +388,16 @@ def parse(treebank, model, *options):
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("algorithm", ["dcd-ssvm", "averaged-perceptron"])
 def test_one_long_search_hears_a_signal(long_sentence, tmp_path, algorithm, threads):
-    options = ("--algorithm", algorithm, "--threads", threads, "--non-projective", *tolerance(algorithm, 1e-12))
+    options = ("--algorithm", algorithm, "--threads", threads, "--non-projective", "--json")
+    options += tuple(tolerance(algorithm, 1e-12))
     done = pressed_in(".training:run:Run._iterate", *parse(long_sentence, tmp_path / "m", *options), by=SIGNALS[1])
     assert f"interrupted after 0 passes; the model in {tmp_path / 'm'} is usable, but not certified" in done.stderr
+    assert last_json(done)["inferences"] < 2  # of the long sentence none
     assert ParseModel.load(tmp_path / "m").settings["stopped"] == "interrupted"
     assert names_in(tmp_path) == ["m"]
 
 
-def test_one_long_search_for_a_certificate_hears_a_signal(tmp_path):
+def test_certificate_that_is_interrupted_within_a_search_costs_nothing_and_proves_nothing(tmp_path):
     treebank = tmp_path / "train.conllu"
     words = [(f"w{k % 40}", f"T{k % 6}") for k in range(700)]
     write_conllu(treebank, [words[:3], words], [[0, 1, 2], list(range(700))])
