@@ -17,6 +17,7 @@ from support.full_disk import FULL, needs_full_device
 from support.pairs import tolerance
 from support.program import PROGRAM, TIMEOUT, environment, json_lines, last_json, names_in, run, start
 
+from marginloom.cli import _exit_code
 from marginloom.tasks.parse.datasets import write_conllu
 from marginloom.tasks.parse.model import ParseModel
 from marginloom.tasks.sequence.datasets import make_tagging, write_conll
@@ -432,3 +433,23 @@ def test_checkpoint_of_an_interrupted_certificate_is_that_of_the_pass_before(cor
     assert f"--resume goes on after pass {passes - 1}\n" in done.stderr
     run(*files, "--model", tmp_path / "again", "--resume")
     assert (tmp_path / "again").read_bytes() == expected.read_bytes()
+
+
+def test_interruption_of_an_import_is_told_as_one(capsys):
+    """Python reports it as the error of a class that was being made."""
+
+    def import_something():
+        raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
+
+    assert _exit_code(import_something) == 130
+    assert capsys.readouterr().err == "marginloom: interrupted\n"
+
+
+def test_library_that_does_not_fit_into_memory_is_no_bug(capsys):
+    def import_something():
+        raise ImportError("libdense.so: failed to map segment from shared object")
+
+    assert _exit_code(import_something) == 1
+    assert capsys.readouterr().err == (
+        "marginloom: there is not enough memory to start the program; allow more, see ulimit -v\n"
+    )
