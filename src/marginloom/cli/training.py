@@ -141,7 +141,7 @@ class TrainingOptions:
         typer.Option(
             "--memory",
             metavar="SIZE",
-            help="Limit for the candidates kept in memory, such as 500M or 2G; affects the time, not "
+            help="Limit for candidates kept in memory, such as 500M; affects time, not "
             "the result. [default: half of what is free]",
             rich_help_panel=TRAINING,
         ),
@@ -209,7 +209,7 @@ class TrainingOptions:
         bool,
         typer.Option(
             "--resume",
-            help="Continue from the checkpoint in --checkpoint DIR, if there is one.",
+            help="Continue from the checkpoint in --checkpoint DIR, if any.",
             rich_help_panel=TRAINING,
         ),
     ] = False
