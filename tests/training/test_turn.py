@@ -141,6 +141,7 @@ def test_a_run_that_is_killed_before_or_after_its_turn_ends_with_the_same_bits(t
         assert np.array_equal(resumed.weights, whole.weights)
         assert [row["algorithm"] for row in resumed.trace.rows] == [row["algorithm"] for row in whole.trace.rows]
         assert resumed.algorithm.name == "newton"
+        assert resumed.trace.settings == whole.trace.settings  # also why, and after how many passes
 
 
 def test_a_state_after_the_turn_is_a_warm_start(task):

@@ -89,7 +89,8 @@ class Run:
     def _turn_to(self, algorithm: Algorithm) -> None:
         """Go on with another algorithm, and tell models of it; the trace's rows say which one has made them."""
         self._turn = None
-        before = f"after {self.iteration} passes of {self.algorithm.name}, which stalled" if self.iteration else ""
+        made = sum(row.get("algorithm") == self.algorithm.name for row in self.trace.rows)
+        before = f"after {made} passes of {self.algorithm.name}, which stalled" if made else ""
         self._take(algorithm)
         self.reason_of_choice = "; ".join(filter(None, (self.reason_of_choice, before)))
         self.trace.settings |= {**algorithm_settings(algorithm), "auto": self.reason_of_choice}
@@ -178,6 +179,7 @@ class Run:
         """Go on where a checkpoint was made."""
         self._resumed = True
         # Whether it is the same problem was found out before; checkpoints of earlier versions do not say it themselves.
+        self.trace.rows = list(snapshot.rows)
         self.restore(dataclasses.replace(snapshot.state, problem=self._problem))
         self.iteration = snapshot.progress["iteration"]
         self.inferences = snapshot.progress["inferences"]
@@ -185,7 +187,6 @@ class Run:
         self.active = snapshot.progress["active"]
         self.seconds["train"] = snapshot.progress["seconds"]
         self._expected_ratio = snapshot.progress["expected_ratio"]
-        self.trace.rows = list(snapshot.rows)
         self.weights_iteration = self.iteration
 
     def train(self, saver: Saver | None = None) -> str:
