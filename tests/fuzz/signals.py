@@ -51,7 +51,10 @@ def signal_in_a_search(random, lab):
     assert "Traceback" not in messages, messages
     assert "this is a bug" not in messages, messages
     ended = process.returncode == 0  # the tree was learnt before a signal came
-    assert ended or process.returncode == 128 + numbers[0], f"exit code {process.returncode}: {messages}"
+    # Of signals that come together, Python hears the one with the lowest number first.
+    assert ended or process.returncode in {128 + number for number in numbers}, (
+        f"exit code {process.returncode}: {messages}"
+    )
     left = names_in(folder)
     assert left == ["m"] or (left == [] and len(numbers) > 1 and not ended), f"left behind: {left}"
     if left and not ended:

@@ -69,7 +69,13 @@ class NumberedLabels:
     @classmethod
     def of_vocabulary(cls, seen: _core.Vocabulary, numbers: NDArray[np.uint32]) -> NumberedLabels:
         """Take over strings that were numbered while they were read."""
-        return cls(np.array([seen.name(number) for number in range(len(seen))], dtype=object), numbers)
+        try:
+            names = [seen.name(number) for number in range(len(seen))]
+        except UnicodeDecodeError as error:  # of an array of strings that is damaged
+            raise InputError(
+                f"labels have a character that there is not ({error.reason}); the data are damaged, make them again"
+            ) from error
+        return cls(np.array(names, dtype=object), numbers)
 
     @classmethod
     def join(cls, parts: Sequence[NumberedLabels]) -> NumberedLabels:
