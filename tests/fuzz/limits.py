@@ -36,9 +36,12 @@ def little_memory(random, lab):
         assert not messages, messages
         assert commands_of(open_model(model)).model_type.load(model).weights.size > 0
         return ACCEPTED
-    assert code == 1, f"exit code {code}: {messages}"
+    loader = (
+        code == 127 and "cannot allocate memory for thread-local data" in messages
+    )  # the system's, which ends there
+    assert code == 1 or loader, f"exit code {code}: {messages}"
     assert model.read_bytes() == old, "the model that was there is gone"
-    if not any(words in messages for words in NOT_OURS):
+    if not loader and not any(words in messages for words in NOT_OURS):
         assert "this is a bug" not in messages, messages
         assert messages.startswith("marginloom: "), messages
         assert messages.count("\n") == 1, messages
