@@ -112,8 +112,7 @@ ColumnOption = Annotated[
         "--column",
         metavar="N|NAME",
         callback=usage_check(partial(checked_column, "--column")),
-        help="Column of the labels, by number from 1 or by name. [default: the last, in CoNLL-U UPOS; "
-        "for a model that of training]",
+        help="Column of the labels, by number or name. [default: last, in CoNLL-U UPOS; else as trained]",
         rich_help_panel=INPUT,
     ),
 ]

@@ -160,7 +160,7 @@ class TrainingOptions:
         typer.Option(
             "--patience",
             metavar="N",
-            help="Stop after N passes without a better --dev score; keep the best weights.",
+            help="Stop after N passes without a better --dev score.",
             rich_help_panel=TRAINING,
         ),
     ] = None

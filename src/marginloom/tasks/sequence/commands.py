@@ -120,8 +120,7 @@ def train(
         typer.Option(
             "--invalid-gold",
             metavar="WHAT",
-            help="What to do with a sentence whose gold labels break --constraints: error, repair, or skip "
-            "the sentence.",
+            help="What to do where gold labels break --constraints: error, repair or skip.",
             rich_help_panel=INPUT,
         ),
     ] = "error",
