@@ -18,7 +18,7 @@ from marginloom.io.overwriting import refuse_same_outputs
 from marginloom.training.checkpoint import Checkpoint, Identity, Saver, Snapshot, as_checkpoint
 from marginloom.training.convergence import shortfall
 from marginloom.training.interrupts import Interrupts, watch_ctrl_c
-from marginloom.training.options import check_spec
+from marginloom.training.options import checked_spec
 from marginloom.training.plan import Plan, make_plan
 from marginloom.training.result import Result
 from marginloom.training.run import Run
@@ -111,7 +111,7 @@ def train(task: Task, spec: RunSpec) -> Result:
 
 def train_as(task: Task, spec: RunSpec) -> Result:
     """Train on a task as a spec says, see `train`; who holds the result warns of its `shortfall`."""
-    check_spec(spec)
+    spec = checked_spec(spec)
     place = _place(spec)
     folder_in_use = nullcontext() if place is None else place.in_use()
     with watch_ctrl_c() as interrupts, folder_in_use:
