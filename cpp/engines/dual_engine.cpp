@@ -9,6 +9,7 @@
 #include "core/kernels.hpp"
 #include "core/norm_parts.hpp"
 #include "core/stopwatch.hpp"
+#include "engines/certificate.hpp"
 #include "learners/step_average.hpp"
 
 namespace marginloom {
