@@ -7,6 +7,7 @@
 #include "core/common.hpp"
 #include "core/objective.hpp"
 #include "core/stopwatch.hpp"
+#include "engines/engine_state.hpp"
 
 namespace marginloom {
 namespace {
@@ -22,7 +23,7 @@ const ScoredTask& checked(const Task& task) {
 }  // namespace
 
 Columns::Columns(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner,
-                 std::span<const std::size_t> rows, VisitOptions options, int threads)
+                 std::span<const std::size_t> rows, OrderOptions options, int threads)
     : Engine(std::move(task)),
       learner_(std::move(learner)),
       options_(options),

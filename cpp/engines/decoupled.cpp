@@ -22,8 +22,8 @@ void prefetch_weights(const Block& block, WeightView w) {
 }  // namespace
 
 Decoupled::Decoupled(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner,
-                     std::vector<std::size_t> examples, VisitOptions visiting, DecoupledOptions options)
-    : DualEngine(std::move(task), std::move(learner), std::move(examples), visiting),
+                     std::vector<std::size_t> examples, OrderOptions order, DecoupledOptions options)
+    : DualEngine(std::move(task), std::move(learner), std::move(examples), order),
       parallel_(std::move(options)),
       team_(std::max(parallel_.threads, 2)),
       searchers_(static_cast<std::size_t>(team_.size())),

@@ -55,7 +55,7 @@ struct DecoupledOptions {
 class Decoupled final : public DualEngine {
  public:
   Decoupled(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner, std::vector<std::size_t> examples,
-            VisitOptions visiting, DecoupledOptions options);
+            OrderOptions order, DecoupledOptions options);
 
   std::optional<Certificate> certify(int threads, StopRequest& stop) override;
   void import_state(const StateArrays& state) override;

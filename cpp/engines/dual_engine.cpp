@@ -10,11 +10,12 @@
 #include "core/norm_parts.hpp"
 #include "core/stopwatch.hpp"
 #include "engines/certificate.hpp"
+#include "engines/engine_state.hpp"
 #include "learners/step_average.hpp"
 
 namespace marginloom {
 DualEngine::DualEngine(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner,
-                       std::vector<std::size_t> examples, VisitOptions options)
+                       std::vector<std::size_t> examples, OrderOptions options)
     : Engine(std::move(task)),
       learner_(std::move(learner)),
       examples_(std::move(examples)),

@@ -6,9 +6,9 @@
 
 #include "core/team.hpp"
 #include "engines/engine.hpp"
+#include "engines/pass_order.hpp"
 #include "engines/rests.hpp"
 #include "engines/sweep_average.hpp"
-#include "engines/visiting.hpp"
 #include "engines/visits.hpp"
 #include "learners/dual_learner.hpp"
 
@@ -18,7 +18,7 @@ class DualEngine : public Engine {
  public:
   // `examples` are the ones to visit.
   DualEngine(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner, std::vector<std::size_t> examples,
-             VisitOptions options);
+             OrderOptions options);
 
   std::optional<Certificate> certify(int threads, StopRequest& stop) override;
   bool weights_are_final() const override { return !learner_->average() && average_.empty(); }
@@ -52,7 +52,7 @@ class DualEngine : public Engine {
 
   std::shared_ptr<DualLearner> learner_;
   std::vector<std::size_t> examples_;
-  VisitOptions options_;
+  OrderOptions options_;
   Random random_;         // of all passes: what is saved
   Visitor visitor_;       // the calling thread
   SweepAverage average_;  // of the last pass, if the learner wants it

@@ -9,7 +9,7 @@
 namespace marginloom {
 
 MasterWorker::MasterWorker(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner,
-                           std::vector<std::size_t> examples, VisitOptions options, int threads)
+                           std::vector<std::size_t> examples, OrderOptions options, int threads)
     : DualEngine(std::move(task), std::move(learner), std::move(examples), options),
       team_(threads),
       scratch_(static_cast<std::size_t>(team_.size())),

@@ -34,8 +34,8 @@ std::size_t scorer_count(int threads, int asked) {
 }  // namespace
 
 Pipelined::Pipelined(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner,
-                     std::vector<std::size_t> examples, VisitOptions visiting, int threads, int scorers)
-    : DualEngine(std::move(task), std::move(learner), std::move(examples), visiting),
+                     std::vector<std::size_t> examples, OrderOptions order, int threads, int scorers)
+    : DualEngine(std::move(task), std::move(learner), std::move(examples), order),
       scored_(checked(*task_, *learner_)),
       team_(checked_threads(threads), spins_between_passes),
       pipeline_(*scored_.product_form(), weights_.values(), team_, scorer_count(threads, scorers)),

@@ -23,7 +23,7 @@ class Pipelined final : public DualEngine {
   // `scorers`: threads that own weights; 0 for a number that suits `threads`. Throws std::invalid_argument if there are
   // too few threads, or if the task or the learner cannot be used.
   Pipelined(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner, std::vector<std::size_t> examples,
-            VisitOptions visiting, int threads, int scorers);
+            OrderOptions order, int threads, int scorers);
 
   // What it takes beside the weights, in bytes; none if it cannot use the task, or has too few threads.
   [[nodiscard]] static std::size_t buffer_bytes(const Task& task, int threads, int scorers);

@@ -9,8 +9,8 @@
 namespace marginloom {
 
 Shared::Shared(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner,
-               std::vector<std::size_t> examples, VisitOptions visiting, SharedOptions options)
-    : DualEngine(std::move(task), std::move(learner), std::move(examples), visiting),
+               std::vector<std::size_t> examples, OrderOptions order, SharedOptions options)
+    : DualEngine(std::move(task), std::move(learner), std::move(examples), order),
       parallel_(std::move(options)),
       team_(
           static_cast<int>(std::clamp<std::size_t>(examples_.size(), 1, static_cast<std::size_t>(parallel_.threads)))),

@@ -35,7 +35,7 @@ struct SharedOptions {
 class Shared final : public DualEngine {
  public:
   Shared(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner, std::vector<std::size_t> examples,
-         VisitOptions visiting, SharedOptions options);
+         OrderOptions order, SharedOptions options);
 
   void import_state(const StateArrays& state) override;
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "engines/visiting.hpp"
+#include "engines/pass_order.hpp"
 #include "learners/dual_learner.hpp"
 
 namespace marginloom {

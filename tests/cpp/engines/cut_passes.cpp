@@ -97,7 +97,7 @@ void check_goes_on(const Drive& drive, const std::vector<Cut>& cuts) {
 TEST("serial: nothing of a pass that was cut short is left over in the next one") {
   check_goes_on(
       [](auto task, auto learner, auto examples) {
-        return std::make_unique<SerialDual>(task, learner, examples, marginloom::VisitOptions{.seed = 1});
+        return std::make_unique<SerialDual>(task, learner, examples, marginloom::OrderOptions{.seed = 1});
       },
       {cut_by_exception, cut_by_request});
 }
@@ -105,7 +105,7 @@ TEST("serial: nothing of a pass that was cut short is left over in the next one"
 TEST("master_worker: nothing of a pass that was cut short is left over in the next one") {
   check_goes_on(
       [](auto task, auto learner, auto examples) {
-        return std::make_unique<MasterWorker>(task, learner, examples, marginloom::VisitOptions{.seed = 1}, 3);
+        return std::make_unique<MasterWorker>(task, learner, examples, marginloom::OrderOptions{.seed = 1}, 3);
       },
       {cut_by_exception});
 }

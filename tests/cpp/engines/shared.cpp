@@ -151,7 +151,7 @@ TEST("shared: after a pass of 16 threads the weights are those of the duals") {
 TEST("shared: one thread makes the steps of the serial engine, to the bit") {
   const Problem problem = training_problem(2, 60);
   const auto task = problem.task();
-  const marginloom::VisitOptions in_order{.seed = 1, .shuffle = false};
+  const marginloom::OrderOptions in_order{.seed = 1, .shuffle = false};
   SerialDual serial(task, dcd(task, Loss::hinge), problem.examples(), in_order);
   Shared shared(task, dcd(task, Loss::hinge), problem.examples(), in_order, {});
   StopRequest never;
@@ -178,7 +178,7 @@ TEST("shared: steps that overshoot together become shorter, and the dual does no
   const auto make_engine = [&] {
     const auto learner = std::make_shared<Dcd>(task, std::vector<double>(task->size(), 1.0),
                                                Dcd::Parameters{.loss = Loss::hinge, .inner_passes = 0});
-    return std::make_unique<Shared>(task, learner, examples, marginloom::VisitOptions{.seed = 1}, options);
+    return std::make_unique<Shared>(task, learner, examples, marginloom::OrderOptions{.seed = 1}, options);
   };
   StopRequest never;
   double most = 1;

@@ -36,7 +36,7 @@ struct Training {
   Training(const Problem& problem, std::size_t memory, std::uint64_t seed = 1) {
     const auto task = problem.task();
     learner = std::make_shared<Dcd>(task, std::vector<double>(problem.size(), 0.5), Dcd::Parameters{.memory = memory});
-    engine = std::make_unique<SerialDual>(task, learner, problem.examples(), marginloom::VisitOptions{.seed = seed});
+    engine = std::make_unique<SerialDual>(task, learner, problem.examples(), marginloom::OrderOptions{.seed = seed});
   }
   void run(int passes) {
     StopRequest never;
