@@ -6,7 +6,7 @@ namespace marginloom {
 struct Certificate {
   double primal = 0;
   double dual = 0;
-  bool exact = false;     // inference was exact, or came with an upper bound
+  bool proven = false;    // inference was exact, or came with an upper bound
   bool complete = false;  // false: stopped before every example was searched, so primal is no bound
 };
 

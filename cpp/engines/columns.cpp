@@ -226,7 +226,7 @@ void Columns::recompute(Group& group) const {
 std::optional<Certificate> Columns::certify(int threads, StopRequest& stop) {
   std::vector<ThreadTime> times;
   std::vector<Outcome> outcomes(duals_.groups());
-  Certificate result{.exact = true};
+  Certificate result{.proven = true};
   result.complete = for_groups(threads, stop, times, [&](Group& group, StopRequest* own_stop) {
     recompute(group);
     write_weights(group, group.weights, weights_.values());

@@ -486,10 +486,10 @@ class PassReport:
     working_set_bytes: Final[int]
 
 class Certificate:
-    def __init__(self, *, primal: float, dual: float, exact: bool, complete: bool) -> None: ...
+    def __init__(self, *, primal: float, dual: float, proven: bool, complete: bool) -> None: ...
     primal: Final[float]
     dual: Final[float]
-    exact: Final[bool]
+    proven: Final[bool]
     complete: Final[bool]
 
 class Primal:
@@ -519,8 +519,6 @@ class Engine:
     def forget_averages(self) -> None: ...
     @property
     def weights_are_final(self) -> bool: ...
-    @property
-    def descriptor(self) -> int: ...
     @property
     def weights(self) -> Float64: ...
 
