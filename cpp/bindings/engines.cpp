@@ -35,7 +35,7 @@ struct Job {
 };
 
 using OnlineJob = Job<OnlineLearner>;
-using DualJob = Job<DualLearner>;
+using DualJob = Job<BlockLearner>;
 
 template <class Learner>
 void bind_job(nb::module_& module, const char* name) {
@@ -111,8 +111,7 @@ void bind_dual_engines(nb::module_& module) {
       .def(
           "__init__",
           [](Shared* self, const DualJob& job) { make(self, job, job.order(), SharedOptions{.threads = job.threads}); },
-          nb::arg("job"))
-      .def_prop_ro("caution", &Shared::caution);
+          nb::arg("job"));
   nb::class_<Pipelined, Engine>(module, "Pipelined")
       .def(
           "__init__",
@@ -141,7 +140,7 @@ void bind_dual_engines(nb::module_& module) {
 
 void bind_engines(nb::module_& module) {
   bind_job<OnlineLearner>(module, "OnlineJob");
-  bind_job<DualLearner>(module, "DualJob");
+  bind_job<BlockLearner>(module, "DualJob");
   bind_online_engines(module);
   bind_dual_engines(module);
 }

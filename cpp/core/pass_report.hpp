@@ -15,6 +15,12 @@ struct ThreadTime {
   double waiting = 0;     // for other threads
 
   [[nodiscard]] double sum() const { return inference + update + publishing + waiting; }
+  void add(const ThreadTime& more) {
+    inference += more.inference;
+    update += more.update;
+    publishing += more.publishing;
+    waiting += more.waiting;
+  }
 };
 
 // What one pass did: as many inferences as there are examples.

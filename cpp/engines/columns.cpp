@@ -22,7 +22,7 @@ const ScoredTask& checked(const Task& task) {
 
 }  // namespace
 
-Columns::Columns(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner,
+Columns::Columns(std::shared_ptr<const Task> task, std::shared_ptr<BlockLearner> learner,
                  std::span<const std::size_t> rows, OrderOptions options, int threads)
     : Engine(std::move(task)),
       learner_(std::move(learner)),

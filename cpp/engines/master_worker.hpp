@@ -16,7 +16,7 @@ namespace marginloom {
 
 class MasterWorker final : public DualEngine {
  public:
-  MasterWorker(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner,
+  MasterWorker(std::shared_ptr<const Task> task, std::shared_ptr<BlockLearner> learner,
                std::vector<std::size_t> examples, OrderOptions options, int threads);
 
  private:

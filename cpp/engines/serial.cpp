@@ -1,7 +1,7 @@
 #include "engines/serial.hpp"
 
 #include <algorithm>
-#include <stdexcept>
+#include <span>
 #include <utility>
 
 #include "core/stopwatch.hpp"
@@ -38,38 +38,22 @@ void SerialOnline::search_pass(PassReport& report, StopRequest& stop) {
   }
 }
 
-SerialDual::SerialDual(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner,
+SerialDual::SerialDual(std::shared_ptr<const Task> task, std::shared_ptr<BlockLearner> learner,
                        std::vector<std::size_t> examples, OrderOptions options)
-    : DualEngine(std::move(task), std::move(learner), std::move(examples), options), scratch_(task_->make_scratch()) {}
+    : DualEngine(std::move(task), std::move(learner), std::move(examples), options) {
+  worker_.prepare();
+}
 
 void SerialDual::search_pass(PassReport& report, StopRequest& stop) {
-  const Access access{weights_.values(), {weights_.values().data()}, 1, stop};
-  FunctionSink absorb([&](const Candidate& candidate) {
-    learner_->absorb(candidate, visitor_.visit);
-    ++report.found;
-  });
-  ThreadTime& time = report.threads.emplace_back();
-  Stopwatch watch;
-  std::vector<std::size_t> order;
-  std::ranges::copy_if(examples_, std::back_inserter(order), [&](std::size_t i) { return !rests_.spares(i); });
-  order = pass_order(std::move(order), options_, visitor_.random);
-  for (std::size_t j = 0; j < order.size(); ++j) {
-    const std::size_t i = order[j];
+  const Access access = plain_access(stop);
+  const auto order = order_of_pass();
+  for (auto coming = std::span(order); !coming.empty(); coming = coming.subspan(1)) {
     if (stop.stopped()) {
       report.stopped = true;
       break;
     }
-    learner_->prefetch(std::span<const std::size_t>(order).subspan(j + 1), weights_.values());
-    const std::size_t found_before = report.found;
-    const double slack = task_->find(i, weights_.values(), learner_->search(i), *scratch_, absorb);
-    note_search(i, slack, report);
-    report.wrong += report.found > found_before ? 1 : 0;
-    rests_.note(i, report.found == found_before && learner_->blocks()[i].empty());
-    time.inference += watch.lap();
-    improve(*learner_, i, visitor_, access);
-    time.update += watch.lap();
+    worker_.search_and_improve(coming, access);
   }
-  report.accepted = report.found;
 }
 
 }  // namespace marginloom

@@ -29,13 +29,11 @@ class SerialOnline final : public OnlineEngine {
 // do nothing in the first iteration, so the sequence of steps is the same.
 class SerialDual final : public DualEngine {
  public:
-  SerialDual(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner, std::vector<std::size_t> examples,
+  SerialDual(std::shared_ptr<const Task> task, std::shared_ptr<BlockLearner> learner, std::vector<std::size_t> examples,
              OrderOptions options);
 
  private:
   void search_pass(PassReport& report, StopRequest& stop) override;
-
-  std::unique_ptr<Scratch> scratch_;
 };
 
 }  // namespace marginloom

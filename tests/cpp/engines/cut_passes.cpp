@@ -16,8 +16,8 @@
 #include "problems.hpp"
 #include "test.hpp"
 
+using marginloom::BlockLearner;
 using marginloom::DualEngine;
-using marginloom::DualLearner;
 using marginloom::MasterWorker;
 using marginloom::PassReport;
 using marginloom::SerialDual;
@@ -26,8 +26,8 @@ using marginloom::Task;
 
 namespace {
 
-using Make = std::function<std::shared_ptr<DualLearner>(const std::shared_ptr<const Task>&)>;
-using Drive = std::function<std::unique_ptr<DualEngine>(std::shared_ptr<const Task>, std::shared_ptr<DualLearner>,
+using Make = std::function<std::shared_ptr<BlockLearner>(const std::shared_ptr<const Task>&)>;
+using Drive = std::function<std::unique_ptr<DualEngine>(std::shared_ptr<const Task>, std::shared_ptr<BlockLearner>,
                                                         std::vector<std::size_t>)>;
 using Cut = std::function<void(FailingTask&, DualEngine&)>;
 

@@ -31,7 +31,7 @@ using MakeEngine = std::function<std::unique_ptr<Engine>(SharedTask, Examples)>;
 
 constexpr int call = 40;  // of the searches of a pass over 90 sentences
 
-std::shared_ptr<DualLearner> dcd(const SharedTask& task) {
+std::shared_ptr<BlockLearner> dcd(const SharedTask& task) {
   return std::make_shared<Dcd>(task, std::vector<double>(task->size(), 0.1), Dcd::Parameters{});
 }
 
