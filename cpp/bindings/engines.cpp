@@ -31,11 +31,11 @@ struct Job {
   bool shuffle = true;
   int threads = 1;
 
-  [[nodiscard]] VisitOptions visits() const { return {.seed = seed, .shuffle = shuffle}; }
+  [[nodiscard]] OrderOptions order() const { return {.seed = seed, .shuffle = shuffle}; }
 };
 
 using OnlineJob = Job<OnlineLearner>;
-using DualJob = Job<DualLearner>;
+using DualJob = Job<BlockLearner>;
 
 template <class Learner>
 void bind_job(nb::module_& module, const char* name) {
@@ -64,18 +64,18 @@ void make(Made* self, const Job<Learner>& job, Options&&... options) {
 
 void make_decoupled(Decoupled* self, const DualJob& job, DecoupledOptions options) {
   options.threads = job.threads;
-  make(self, job, job.visits(), std::move(options));
+  make(self, job, job.order(), std::move(options));
 }
 
 void make_minibatch(Minibatch* self, const OnlineJob& job, std::size_t batch_size) {
   if (batch_size == 0) throw std::invalid_argument("a batch must have an example");
-  make(self, job, MinibatchOptions{.visits = job.visits(), .batch_size = batch_size, .threads = job.threads});
+  make(self, job, MinibatchOptions{.order = job.order(), .batch_size = batch_size, .threads = job.threads});
 }
 
 void make_mixing(Mixing* self, const OnlineJob& job, const std::vector<Rows>& shards, MixingOptions options) {
   std::vector<std::vector<std::size_t>> parts;
   for (const Rows& examples : shards) parts.push_back(visited(job, examples));
-  options.visits = job.visits();
+  options.order = job.order();
   options.threads = job.threads;
   new (self) Mixing(job.task, job.learner, std::move(parts), options);
 }
@@ -90,7 +90,7 @@ nb::list shards_of(const Rows& examples, std::size_t count, bool shuffled, std::
 
 void bind_online_engines(nb::module_& module) {
   nb::class_<SerialOnline, Engine>(module, "SerialOnline")
-      .def("__init__", [](SerialOnline* self, const OnlineJob& job) { make(self, job, job.visits()); }, nb::arg("job"));
+      .def("__init__", [](SerialOnline* self, const OnlineJob& job) { make(self, job, job.order()); }, nb::arg("job"));
   nb::class_<Minibatch, Engine>(module, "Minibatch")
       .def("__init__", &make_minibatch, nb::arg("job"), nb::arg("batch_size"));
   bind_options(module, "MixingOptions", Field{"by_errors", &MixingOptions::by_errors},
@@ -102,23 +102,20 @@ void bind_online_engines(nb::module_& module) {
 
 void bind_dual_engines(nb::module_& module) {
   nb::class_<SerialDual, Engine>(module, "SerialDual")
-      .def("__init__", [](SerialDual* self, const DualJob& job) { make(self, job, job.visits()); }, nb::arg("job"));
+      .def("__init__", [](SerialDual* self, const DualJob& job) { make(self, job, job.order()); }, nb::arg("job"));
   nb::class_<MasterWorker, Engine>(module, "MasterWorker")
       .def(
-          "__init__", [](MasterWorker* self, const DualJob& job) { make(self, job, job.visits(), job.threads); },
+          "__init__", [](MasterWorker* self, const DualJob& job) { make(self, job, job.order(), job.threads); },
           nb::arg("job"));
   nb::class_<Shared, Engine>(module, "Shared")
       .def(
           "__init__",
-          [](Shared* self, const DualJob& job) {
-            make(self, job, job.visits(), SharedOptions{.threads = job.threads});
-          },
-          nb::arg("job"))
-      .def_prop_ro("caution", &Shared::caution);
+          [](Shared* self, const DualJob& job) { make(self, job, job.order(), SharedOptions{.threads = job.threads}); },
+          nb::arg("job"));
   nb::class_<Pipelined, Engine>(module, "Pipelined")
       .def(
           "__init__",
-          [](Pipelined* self, const DualJob& job, int scorers) { make(self, job, job.visits(), job.threads, scorers); },
+          [](Pipelined* self, const DualJob& job, int scorers) { make(self, job, job.order(), job.threads, scorers); },
           nb::arg("job"), nb::arg("scorers"))
       .def_static("buffer_bytes", &Pipelined::buffer_bytes, nb::arg("task"), nb::arg("threads"), nb::arg("scorers"));
   bind_result(module, "ColumnsNeeds", Field{"duals", &Columns::Needs::duals}, Field{"state", &Columns::Needs::state},
@@ -127,7 +124,7 @@ void bind_dual_engines(nb::module_& module) {
       .def(
           "__init__",
           [](Columns* self, const DualJob& job) {
-            new (self) Columns(job.task, job.learner, visited_rows(job, job.examples), job.visits(), job.threads);
+            new (self) Columns(job.task, job.learner, visited_rows(job, job.examples), job.order(), job.threads);
           },
           nb::arg("job"))
       .def_static("needs", &Columns::needs, nb::arg("task"));
@@ -143,7 +140,7 @@ void bind_dual_engines(nb::module_& module) {
 
 void bind_engines(nb::module_& module) {
   bind_job<OnlineLearner>(module, "OnlineJob");
-  bind_job<DualLearner>(module, "DualJob");
+  bind_job<BlockLearner>(module, "DualJob");
   bind_online_engines(module);
   bind_dual_engines(module);
 }

@@ -105,12 +105,13 @@ void bind_learners(nb::module_& module) {
   nb::class_<DualLearner>(module, "DualLearner").def_prop_ro("memory", [](const DualLearner& self) {
     return self.held().bytes;
   });
-  bind_learner<Dcd, DualLearner>(module, "Dcd", "costs");
-  bind_learner<CuttingPlane, DualLearner>(module, "CuttingPlane", "costs");
-  bind_learner<OneSlack, DualLearner>(module, "OneSlack", "costs");
-  bind_learner<FrankWolfe, DualLearner>(module, "FrankWolfe", "costs");
-  bind_learner<Fsmo, DualLearner>(module, "Fsmo", "costs");
-  bind_learner<Newton, DualLearner>(module, "Newton", "costs");
+  nb::class_<BlockLearner, DualLearner>(module, "BlockLearner");
+  bind_learner<Dcd, BlockLearner>(module, "Dcd", "costs");
+  bind_learner<CuttingPlane, BlockLearner>(module, "CuttingPlane", "costs");
+  bind_learner<OneSlack, BlockLearner>(module, "OneSlack", "costs");
+  bind_learner<FrankWolfe, BlockLearner>(module, "FrankWolfe", "costs");
+  bind_learner<Fsmo, BlockLearner>(module, "Fsmo", "costs");
+  bind_learner<Newton, BlockLearner>(module, "Newton", "costs");
 }
 
 }  // namespace marginloom::python

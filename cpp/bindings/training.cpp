@@ -154,7 +154,7 @@ void bind_reports(nb::module_& module) {
               Field{"primal_estimate", &Report::primal_estimate}, Field{"dual", &Report::dual},
               Field{"active", &Report::active}, Field{"working_set_bytes", &Report::working_set_bytes});
   bind_options(module, "Certificate", Field{"primal", &Certificate::primal}, Field{"dual", &Certificate::dual},
-               Field{"exact", &Certificate::exact}, Field{"complete", &Certificate::complete});
+               Field{"proven", &Certificate::proven}, Field{"complete", &Certificate::complete});
   bind_result(module, "Primal", Field{"value", &Primal::value}, Field{"squared_norm", &Primal::squared_norm},
               Field{"complete", &Primal::complete});
 }
@@ -212,7 +212,6 @@ void bind_training(nb::module_& module) {
              engine.forget_averages();
            })
       .def_prop_ro("weights_are_final", &Engine::weights_are_final)
-      .def_prop_ro("descriptor", [](const Engine& self) { return self.weights()->descriptor(); })
       .def_prop_ro("weights", &weights);
   bind_engines(module);
 }

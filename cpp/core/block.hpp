@@ -6,7 +6,7 @@
 // scores w.d of its candidates, which move by the products d.d' of their differences.
 //
 // A block lies in one piece of memory: copying it is copying bytes, and a copy is a block like any other. It can be
-// lent to another thread, given back, and written as bytes. Duals change in place; other changes make a new piece.
+// given to another thread and taken back, and written as bytes. Duals change in place; other changes make a new piece.
 //
 // Values are kept in single precision where that changes none of them: those of indicators and counts are whole
 // numbers. Duals belong to the differences as they are, so rounded ones would make the dual objective that of another

@@ -74,14 +74,15 @@ class Task {
   // Replaces `outputs` by the k best outputs of example i under w, best first (fewer if there are fewer).
   virtual void predict(std::size_t i, WeightView w, int k, Scratch& scratch, std::vector<Output>& outputs) const = 0;
 
-  // Searches for the outputs that a learner should know of, hands those that differ from gold to the sink
+  // Searches for the outputs that a learner should know of, gives those that differ from gold to the sink
   // (most violated first), and returns an upper bound of the largest violation of example i, never below 0.
   // If the task is exact the bound is attained.
   virtual double find(std::size_t i, WeightView w, const FindOptions& options, Scratch& scratch,
                       CandidateSink& sink) const = 0;
 
-  // Rebuilds the candidate of example i from the bytes of an output. Returns false, and hands over nothing, if they are
-  // an output that the task does not allow, as after a warm start into other constraints: its dual counts no longer.
+  // Rebuilds the candidate of example i from the bytes of an output. Returns false, and gives nothing to the sink, if
+  // they are an output that the task does not allow, as after a warm start into other constraints: its dual counts no
+  // longer.
   // Throws std::invalid_argument if the bytes are not an output of that example: they may come from a file.
   [[nodiscard]] virtual bool candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const = 0;
 

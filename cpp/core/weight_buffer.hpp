@@ -1,4 +1,4 @@
-// Memory for a weight vector that other processes can map.
+// Memory for a weight vector.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,7 @@
 
 namespace marginloom {
 
-// A zeroed array of doubles in an anonymous memory file. A process that inherits or receives `descriptor()`
-// maps the same memory and sees every change.
+// A zeroed array of doubles, on large pages where the system has them. A forked process shares it.
 class WeightBuffer {
  public:
   explicit WeightBuffer(std::size_t size);
@@ -18,12 +17,10 @@ class WeightBuffer {
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] std::span<double> values() { return {data_, size_}; }
   [[nodiscard]] std::span<const double> values() const { return {data_, size_}; }
-  [[nodiscard]] int descriptor() const { return descriptor_; }
 
  private:
   std::size_t size_;
   std::size_t bytes_;
-  int descriptor_ = -1;
   double* data_ = nullptr;
 };
 

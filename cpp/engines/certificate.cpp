@@ -14,7 +14,7 @@ Certificate certify(const Task& task, DualLearner& learner, WeightView w, std::s
   result.primal = primal.value;
   result.dual = learner.dual(primal.squared_norm);
   if (const StepAverage* average = learner.average()) result.dual = average->average(result.dual);
-  result.exact = task.capabilities().exact || task.capabilities().bounded;
+  result.proven = task.capabilities().exact || task.capabilities().bounded;
   return result;
 }
 

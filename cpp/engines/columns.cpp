@@ -7,6 +7,7 @@
 #include "core/common.hpp"
 #include "core/objective.hpp"
 #include "core/stopwatch.hpp"
+#include "engines/engine_state.hpp"
 
 namespace marginloom {
 namespace {
@@ -21,8 +22,8 @@ const ScoredTask& checked(const Task& task) {
 
 }  // namespace
 
-Columns::Columns(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner,
-                 std::span<const std::size_t> rows, VisitOptions options, int threads)
+Columns::Columns(std::shared_ptr<const Task> task, std::shared_ptr<BlockLearner> learner,
+                 std::span<const std::size_t> rows, OrderOptions options, int threads)
     : Engine(std::move(task)),
       learner_(std::move(learner)),
       options_(options),
@@ -225,7 +226,7 @@ void Columns::recompute(Group& group) const {
 std::optional<Certificate> Columns::certify(int threads, StopRequest& stop) {
   std::vector<ThreadTime> times;
   std::vector<Outcome> outcomes(duals_.groups());
-  Certificate result{.exact = true};
+  Certificate result{.proven = true};
   result.complete = for_groups(threads, stop, times, [&](Group& group, StopRequest* own_stop) {
     recompute(group);
     write_weights(group, group.weights, weights_.values());

@@ -20,9 +20,9 @@
 #include "core/aligned_vector.hpp"
 #include "engines/decision_duals.hpp"
 #include "engines/engine.hpp"
+#include "engines/pass_order.hpp"
 #include "engines/sweep_average.hpp"
-#include "engines/visiting.hpp"
-#include "learners/dual_learner.hpp"
+#include "learners/block_learner.hpp"
 
 namespace marginloom {
 
@@ -30,8 +30,8 @@ class Columns final : public Engine {
  public:
   // `rows` are the ones to visit. Of the learner it asks for the costs, the loss and the schedule, not for blocks.
   // Throws std::invalid_argument if the task or the learner cannot be used.
-  Columns(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner, std::span<const std::size_t> rows,
-          VisitOptions options, int threads);
+  Columns(std::shared_ptr<const Task> task, std::shared_ptr<BlockLearner> learner, std::span<const std::size_t> rows,
+          OrderOptions options, int threads);
 
   // Bytes that it takes for a task besides the weights; none if the task's outputs are not made of decisions.
   struct Needs {
@@ -82,8 +82,8 @@ class Columns final : public Engine {
   void write_weights(const Group& group, const AlignedVector<double>& from, std::span<double> to) const;
   void recompute(Group& group) const;
 
-  std::shared_ptr<DualLearner> learner_;
-  VisitOptions options_;
+  std::shared_ptr<BlockLearner> learner_;
+  OrderOptions options_;
   Random random_;
   int threads_;
   DecisionDuals duals_;

@@ -1,15 +1,15 @@
 // One thread learns, the others search, and neither waits for the other: DEMI-DCD (demi-dcd-2013, Algorithms 1 and 2).
 //
 // Each of p - 1 inference threads takes examples, which with their blocks are its own until the end of the pass. It
-// searches them with a snapshot of the weights, takes the newest one every `rho_inferences` searches, and mails copies
+// searches them with a snapshot of the weights, takes the newest one every `rho_inferences` searches, and sends copies
 // of their candidates, a few examples at a time. The learning thread owns the weights: it alone makes steps, those of
 // the candidates that come in, and publishes them every `rho_updates` updates. What it made of the duals goes back with
-// the mail. Nobody touches what another thread works on, and the weights stay in the learner's cache.
+// the batch. Nobody touches what another thread works on, and the weights stay in the learner's cache.
 //
-// If the learner is the slower side, the inference threads wait until it has given their mails back, so that what it
-// gets is fresh. While mails wait for it, they try the steps first and send those that gain `least_gain` times the mean
-// or more. While none does, they also send blocks that they have searched before, up to the learner's inner passes a
-// search; and the learner, when it has nothing else to do, takes an example and searches it itself.
+// If the learner is the slower side, the inference threads wait until it has given their batches back, so that what it
+// gets is fresh. While batches wait for it, they try the steps first and send those that gain `least_gain` times the
+// mean or more. While none does, they also send blocks that they have searched before, up to the learner's inner passes
+// a search; and the learner, when it has nothing else to do, takes an example and searches it itself.
 //
 // Equation 9 removes a variable that is 0 before its update if its gradient is below delta. Here candidates are updated
 // whatever their gradient, and those whose dual is 0 afterwards are dropped, also new ones whose step was not worth
@@ -17,9 +17,9 @@
 //
 // A pass ends when every example has been searched once and what was found has come in.
 //
-// With several learners, each gets the mails of some of the inference threads. They step on the same weights by atomic
-// additions, under a safeguard, and everybody reads the weights as they are: there are no snapshots, since nobody alone
-// knows what has changed.
+// With several learners, each gets the batches of some of the inference threads. They step on the same weights by
+// atomic additions, under a safeguard, and everybody reads the weights as they are: there are no snapshots, since
+// nobody alone knows what has changed.
 //
 // What a search finds depends on when it runs, so results differ from run to run. Their certificates say how good they
 // are.
@@ -36,8 +36,8 @@
 
 #include "core/stopwatch.hpp"
 #include "core/team.hpp"
+#include "engines/block_queue.hpp"
 #include "engines/dual_engine.hpp"
-#include "engines/mailbox.hpp"
 #include "engines/safeguard.hpp"
 #include "engines/snapshots.hpp"
 
@@ -54,31 +54,28 @@ struct DecoupledOptions {
 
 class Decoupled final : public DualEngine {
  public:
-  Decoupled(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner, std::vector<std::size_t> examples,
-            VisitOptions visiting, DecoupledOptions options);
+  Decoupled(std::shared_ptr<const Task> task, std::shared_ptr<BlockLearner> learner, std::vector<std::size_t> examples,
+            OrderOptions order, DecoupledOptions options);
 
   std::optional<Certificate> certify(int threads, StopRequest& stop) override;
   void import_state(const StateArrays& state) override;
 
  private:
   struct Searcher {
-    std::vector<std::size_t> searched;  // in this pass
-    std::unique_ptr<Scratch> scratch;
-    Visit visit = {};
-    double mean_gain = 0;  // of the last ten thousand steps or so that were tried
-    std::size_t next = 0;  // among those searched before, to be sent again
+    Worker worker;
+    std::vector<std::size_t> searched = {};  // in this pass
+    double mean_gain = 0;                    // of the last ten thousand steps or so that were tried
+    std::size_t next = 0;                    // among those searched before, to be sent again
+    std::vector<double> duals = {};          // of a block that comes back
   };
   struct alignas(64) LearningThread {
-    LearningThread(std::size_t number, std::size_t senders, std::size_t mails_each)
-        : own(number), mailbox(senders, mails_each) {}
+    LearningThread(Worker&& worker, std::size_t number, std::size_t senders, std::size_t batches_each)
+        : worker(std::move(worker)), own(number), queue(senders, batches_each) {}
 
-    Visitor visitor = {};
-    Mail own;  // what it has searched itself
-    Mailbox mailbox;
-    std::vector<const Mail::Item*> coming = {};  // that it will improve
-    PassReport report = {};
-    double loss_sum = 0;
-    double gain = 0;
+    Worker worker;
+    BlockBatch own;  // what it has searched itself
+    BlockQueue queue;
+    std::vector<const BlockBatch::Item*> coming = {};  // that it will improve
   };
 
   Team* team() override { return &team_; }
@@ -89,26 +86,25 @@ class Decoupled final : public DualEngine {
   double check(double squared_norm, bool whole_pass) override;
   void search_some(std::size_t number, ThreadTime& time);
   [[nodiscard]] std::optional<std::size_t> next_example();
-  void search(std::size_t i, WeightView w, double least_gain, std::size_t number, Mail::Item& item);
-  void send_again(WeightView w, Searcher& searcher, Mail& mail);
-  // Copies what is worth improving of the block of example i; false if nothing is.
-  bool lend(std::size_t i, WeightView w, double least_gain, Searcher& searcher, Mail::Item& item);
-  void take_back(Mail& mail);
+  void search(std::size_t i, WeightView w, double least_gain, std::size_t number, BlockBatch::Item& item);
+  void send_again(WeightView w, Searcher& searcher, BlockBatch& batch);
+  // Copies what is worth improving of the block of the item's example; false if nothing is.
+  bool copy_block(WeightView w, double least_gain, Searcher& searcher, BlockBatch::Item& item);
+  void take_back(BlockBatch& batch);
   void begin_learning();
   void learn(LearningThread& learning, ThreadTime& time, StopRequest& stop);
   bool search_one(LearningThread& learning, ThreadTime& time, Stopwatch& watch);
-  void take_in(std::span<Mail::Item> items, std::span<const Mail::Item> next, LearningThread& learning);
-  void prefetch(std::span<const Mail::Item* const> coming);
-  void improve(Mail::Item& item, LearningThread& learning);
+  void take_in(std::span<BlockBatch::Item> items, std::span<const BlockBatch::Item> next, LearningThread& learning);
+  void prefetch(std::span<const BlockBatch::Item* const> coming);
+  void improve(BlockBatch::Item& item, Worker& worker);
   void publish_if_due();
   void close();
-  void collect(PassReport& report);
   [[nodiscard]] bool alone() const { return learning_.size() == 1; }
 
   DecoupledOptions parallel_;
   Team team_;
-  std::vector<Searcher> searchers_;  // one per thread: learners search too when they have nothing else to do
-  std::vector<std::size_t> order_;   // of the examples in this pass
+  std::deque<Searcher> searchers_;  // one per thread: learners search too when they have nothing else to do
+  std::vector<std::size_t> order_;  // of the examples in this pass
   std::atomic<std::size_t> taken_{0};
   std::atomic<std::size_t> searched_{0};  // in this pass, and come in
   std::atomic<bool> stopped_{false};

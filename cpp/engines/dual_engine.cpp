@@ -2,31 +2,33 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
 #include "core/kernels.hpp"
 #include "core/norm_parts.hpp"
 #include "core/stopwatch.hpp"
+#include "engines/certificate.hpp"
+#include "engines/engine_state.hpp"
 #include "learners/step_average.hpp"
 
 namespace marginloom {
-DualEngine::DualEngine(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner,
-                       std::vector<std::size_t> examples, VisitOptions options)
+DualEngine::DualEngine(std::shared_ptr<const Task> task, std::shared_ptr<BlockLearner> learner,
+                       std::vector<std::size_t> examples, OrderOptions options)
     : Engine(std::move(task)),
       learner_(std::move(learner)),
       examples_(std::move(examples)),
       options_(options),
       random_(options.seed),
-      visitor_{.examples = examples_},
-      rests_(task_->size(), learner_->schedule().longest_rest) {}
+      skipped_(task_->size(), learner_->schedule().most_skipped),
+      worker_(*learner_, skipped_, examples_) {}
 
 PassReport DualEngine::do_pass(StopRequest& stop) {
   PassReport report;
-  const std::size_t updates_before = visitor_.updates;
+  const std::size_t updates_before = worker_.updates;
   loss_sum_ = 0;
-  visitor_.begin(random_);
+  worker_.begin(random_);
   average_.begin();
   learner_->begin_pass();
   try {
@@ -35,12 +37,14 @@ PassReport DualEngine::do_pass(StopRequest& stop) {
     report.stopped = true;
   }
   if (report.threads.empty()) report.threads.emplace_back();
+  collect(worker_, report);
+  report.threads.front().add(worker_.time);
   report.training_loss /= static_cast<double>(std::max<std::size_t>(report.inferences, 1));
   if (!report.stopped) inner_passes(report, stop);
   Stopwatch watch;
   PassEnd end;
-  if (!report.stopped) end = learner_->end_pass(weights_.values(), visitor_.visit, stop);
-  visitor_.updates += end.updates;
+  if (!report.stopped) end = learner_->end_pass(weights_.values(), worker_.visit, stop);
+  worker_.updates += end.updates;
   report.stopped |= stop.stopped();  // a learner may have been cut short within
   // The first look at many weights takes long: they get their memory by it.
   if (const auto norm = squared_norm(stop)) {
@@ -55,7 +59,7 @@ PassReport DualEngine::do_pass(StopRequest& stop) {
   const auto held = learner_->held();
   report.active = held.candidates;
   report.working_set_bytes = held.bytes;
-  report.updates = visitor_.updates - updates_before;
+  report.updates = worker_.updates - updates_before;
   report.threads.front().update += watch.lap();
   return report;
 }
@@ -80,19 +84,23 @@ std::optional<double> DualEngine::squared_norm(StopRequest& stop) {
   return norms.sum();
 }
 
-void DualEngine::note_search(std::size_t i, double slack, PassReport& report) {
-  learner_->searched(i, slack);
-  ++report.inferences;
-  report.training_loss += slack;
-  loss_sum_ += learner_->cost(i) * loss_value(learner_->loss(), slack);
+std::vector<std::size_t> DualEngine::order_of_pass() {
+  std::vector<std::size_t> order;
+  std::ranges::copy_if(examples_, std::back_inserter(order), [&](std::size_t i) { return !skipped_.skip(i); });
+  return pass_order(std::move(order), options_, worker_.random);
+}
+
+void DualEngine::collect(Worker& worker, PassReport& report) {
+  report.add_counts(worker.report);
+  loss_sum_ += worker.loss_sum;
+  if (&worker != &worker_) worker_.updates += std::exchange(worker.updates, 0);
 }
 
 void DualEngine::inner_passes(PassReport& report, StopRequest& stop) {
-  const Access access{weights_.values(), {weights_.values().data()}, 1, stop};
+  const Access access = plain_access(stop);
   Stopwatch watch;
-  marginloom::inner_passes(*learner_, visitor_, options_.shuffle, visiting(*learner_, visitor_, access),
-                           [&](std::size_t updates) { note_inner_pass(updates); });
-  if (!stop.stopped()) end_part(*learner_, visitor_, access);
+  worker_.inner_passes(options_.shuffle, access, [&](std::size_t updates) { note_inner_pass(updates); });
+  if (!stop.stopped()) worker_.end_part(access);
   report.threads.front().update += watch.lap();
   report.stopped |= stop.stopped();
 }
@@ -102,7 +110,7 @@ void DualEngine::note_inner_pass(std::size_t updates) {
 }
 
 std::optional<Certificate> DualEngine::certify(int threads, StopRequest& stop) {
-  rests_.end_all();
+  skipped_.forget();
   learner_->write_weights(weights_.values(), threads);
   std::vector<double> average(weights_are_final() ? 0 : weights_.size());
   if (!average.empty()) final_weights(average);
@@ -124,7 +132,7 @@ void DualEngine::final_weights(std::span<double> result) const {
 StateArrays DualEngine::export_state() const {
   StateArrays state = with_engine_state(learner_->export_state(), weights_.values(), random_);
   average_.add_to(state);
-  rests_.add_to(state);
+  skipped_.add_to(state);
   return state;
 }
 
@@ -137,9 +145,7 @@ StateArrays DualEngine::merged(const StateArrays& first, const StateArrays& seco
   for (std::size_t k = 0; k < weights.size(); ++k) weights[k] += more[k];
   state["weights"] = std::move(weights);
   state["random"] = state_array<std::uint64_t>(first, "random");
-  if (first.contains("rests") && second.contains("rests")) {
-    state["rests"] = concatenated<std::uint8_t>(first, second, "rests");
-  }
+  SkippedSearches::merge(first, second, state);
   return state;
 }
 
@@ -153,11 +159,11 @@ void DualEngine::import_state(const StateArrays& state) {
   const auto& saved = state_array<double>(state, "weights");
   SweepAverage average;
   if (learner_->schedule().averaged) average.take_from(state, weights_.size());
-  Rests rests = rests_;
-  rests.take_from(state, learner_->ids());
+  SkippedSearches skipped = skipped_;
+  skipped.take_from(state, learner_->ids());
   learner_->import_state(state);
   average_ = std::move(average);
-  rests_ = std::move(rests);
+  skipped_ = std::move(skipped);
   random_ = random;
   const auto w = weights_.values();
   learner_->write_weights(w);

@@ -1,24 +1,26 @@
-// What all engines that drive a dual learner share: passes over the blocks, certificates and state.
+// What all engines that drive a learner of blocks share: passes over the blocks, certificates and state.
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "core/team.hpp"
 #include "engines/engine.hpp"
-#include "engines/rests.hpp"
+#include "engines/pass_order.hpp"
+#include "engines/skipped_searches.hpp"
 #include "engines/sweep_average.hpp"
-#include "engines/visiting.hpp"
-#include "engines/visits.hpp"
-#include "learners/dual_learner.hpp"
+#include "engines/worker.hpp"
+#include "learners/block_learner.hpp"
 
 namespace marginloom {
 
 class DualEngine : public Engine {
  public:
   // `examples` are the ones to visit.
-  DualEngine(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner, std::vector<std::size_t> examples,
-             VisitOptions options);
+  DualEngine(std::shared_ptr<const Task> task, std::shared_ptr<BlockLearner> learner, std::vector<std::size_t> examples,
+             OrderOptions options);
 
   std::optional<Certificate> certify(int threads, StopRequest& stop) override;
   bool weights_are_final() const override { return !learner_->average() && average_.empty(); }
@@ -32,37 +34,46 @@ class DualEngine : public Engine {
 
  protected:
   // Searches every example once, absorbs what is found and improves blocks with it; fills in what it knows of the
-  // report: inferences, found, accepted, training_loss as a sum of slacks, times, stopped.
+  // report beyond what `worker_` has counted.
   virtual void search_pass(PassReport& report, StopRequest& stop) = 0;
 
   // Passes over the blocks until the next search.
   virtual void inner_passes(PassReport& report, StopRequest& stop);
 
-  // Tells that an inner pass over all blocks has ended, and how many dual variables it changed.
-  void note_inner_pass(std::size_t updates);
+  // Looks at the end of a pass, whole or cut short, given |w|^2; may move the duals and the weights. Returns |w|^2.
+  virtual double check(double squared_norm, bool /*whole_pass*/) { return squared_norm; }
 
   // The threads of the engine, null if it has but one.
   virtual Team* team() { return nullptr; }
 
-  // Looks at the end of a pass, whole or cut short, given |w|^2; may move the duals and the weights. Returns |w|^2.
-  virtual double check(double squared_norm, bool /*whole_pass*/) { return squared_norm; }
+  // The examples to search in this pass, in their order; to be asked once a pass.
+  [[nodiscard]] std::vector<std::size_t> order_of_pass();
 
-  // Tells the learner and the report that example i was searched and what find() returned.
-  void note_search(std::size_t i, double slack, PassReport& report);
+  // How a thread that is alone gets at the weights.
+  [[nodiscard]] Access plain_access(StopRequest& stop) {
+    return {weights_.values(), {weights_.values().data()}, 1, stop};
+  }
 
-  std::shared_ptr<DualLearner> learner_;
+  // Adds what a worker has counted in this pass to what is known of it.
+  void collect(Worker& worker, PassReport& report);
+
+  // Tells that an inner pass over all blocks has ended, and how many dual variables it changed.
+  void note_inner_pass(std::size_t updates);
+
+  std::shared_ptr<BlockLearner> learner_;
   std::vector<std::size_t> examples_;
-  VisitOptions options_;
-  Random random_;         // of all passes: what is saved
-  Visitor visitor_;       // the calling thread
-  SweepAverage average_;  // of the last pass, if the learner wants it
-  Rests rests_;           // of the engines that spare examples searches
-  double loss_sum_ = 0;   // sum_i C_i l(slack_i) as this pass met them
+  OrderOptions options_;
+  Random random_;            // of all passes: what is saved
+  SkippedSearches skipped_;  // if the learner wants that
+  Worker worker_;            // the calling thread; its updates are those of all passes and threads
+  SweepAverage average_;     // of the last pass, if the learner wants it
 
  private:
   // One pass of inference, then the learner's passes over the blocks.
   PassReport do_pass(StopRequest& stop) final;
   [[nodiscard]] std::optional<double> squared_norm(StopRequest& stop);  // none if it was stopped
+
+  double loss_sum_ = 0;  // sum_i C_i l(slack_i) as this pass met them
 };
 
 }  // namespace marginloom

@@ -8,8 +8,8 @@
 
 namespace marginloom {
 
-MasterWorker::MasterWorker(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner,
-                           std::vector<std::size_t> examples, VisitOptions options, int threads)
+MasterWorker::MasterWorker(std::shared_ptr<const Task> task, std::shared_ptr<BlockLearner> learner,
+                           std::vector<std::size_t> examples, OrderOptions options, int threads)
     : DualEngine(std::move(task), std::move(learner), std::move(examples), options),
       team_(threads),
       scratch_(static_cast<std::size_t>(team_.size())),
@@ -20,25 +20,25 @@ MasterWorker::MasterWorker(std::shared_ptr<const Task> task, std::shared_ptr<Dua
 void MasterWorker::search_pass(PassReport& report, StopRequest& stop) {
   report.threads.resize(scratch_.size());
   Stopwatch watch;
-  const auto order = pass_order(examples_, options_, visitor_.random);
+  const auto order = order_of_pass();
   report.threads.front().update += watch.lap();
   if (!search_all(order, report, stop)) {
     report.stopped = true;
     return;
   }
   watch.lap();  // search_all() has counted it
-  const Access access{weights_.values(), {weights_.values().data()}, 1, stop};
+  const Access access = plain_access(stop);
   for (std::size_t j = 0; j < order.size() && !report.stopped; ++j) {
     const Search& search = searches_[j];
-    const CandidateBatch& found = found_[static_cast<std::size_t>(search.thread)];
-    for (std::size_t k = 0; k < search.count; ++k) learner_->absorb(found[search.first + k], visitor_.visit);
-    note_search(order[j], search.slack, report);
-    report.found += search.count;
-    report.wrong += search.count > 0 ? 1 : 0;
-    improve(*learner_, order[j], visitor_, access);
+    const CandidateBatch& batch = found_[static_cast<std::size_t>(search.thread)];
+    const Found found = worker_.find(order[j], [&](auto& sink) {
+      for (std::size_t k = 0; k < search.count; ++k) sink.accept(batch[search.first + k]);
+      return search.slack;
+    });
+    worker_.note(found);
+    worker_.improve(found, access);
     report.stopped = j % 64 == 0 && stop.stopped();
   }
-  report.accepted = report.found;
   report.threads.front().update += watch.lap();
 }
 

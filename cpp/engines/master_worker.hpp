@@ -16,8 +16,8 @@ namespace marginloom {
 
 class MasterWorker final : public DualEngine {
  public:
-  MasterWorker(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner,
-               std::vector<std::size_t> examples, VisitOptions options, int threads);
+  MasterWorker(std::shared_ptr<const Task> task, std::shared_ptr<BlockLearner> learner,
+               std::vector<std::size_t> examples, OrderOptions options, int threads);
 
  private:
   // Where the candidates of one search are.

@@ -5,17 +5,14 @@
 #include <utility>
 
 #include "core/stopwatch.hpp"
-#include "engines/online_state.hpp"
 
 namespace marginloom {
 
 Minibatch::Minibatch(std::shared_ptr<const Task> task, std::shared_ptr<OnlineLearner> learner,
                      std::vector<std::size_t> examples, MinibatchOptions options)
-    : Engine(std::move(task)),
-      learner_(std::move(learner)),
+    : OnlineEngine(std::move(task), std::move(learner), options.order.seed),
       examples_(std::move(examples)),
       options_(options),
-      random_(options.visits.seed),
       searches_(std::min(options.batch_size, std::max<std::size_t>(examples_.size(), 1))),
       works_(searches_.size()),
       team_(std::clamp(options.threads, 1, static_cast<int>(std::min<std::size_t>(searches_.size(), 1 << 20)))) {
@@ -23,19 +20,8 @@ Minibatch::Minibatch(std::shared_ptr<const Task> task, std::shared_ptr<OnlineLea
   plan_.reserve(searches_.size());
 }
 
-PassReport Minibatch::do_pass(StopRequest& stop) {
-  PassReport report;
+void Minibatch::search_pass(PassReport& report, StopRequest& stop) {
   report.threads.resize(static_cast<std::size_t>(team_.size()));
-  try {
-    visit_all(report, stop);
-  } catch (const Interrupted&) {  // within a search
-    report.stopped = true;
-  }
-  report.training_loss /= static_cast<double>(std::max<std::size_t>(report.inferences, 1));
-  return report;
-}
-
-void Minibatch::visit_all(PassReport& report, StopRequest& stop) {
   ThreadTime& own = report.threads.front();
   Stopwatch watch;
   if (!learner_->prepare(examples_, random_, stop)) {
@@ -43,7 +29,7 @@ void Minibatch::visit_all(PassReport& report, StopRequest& stop) {
     return;
   }
   own.inference += watch.lap();
-  const auto order = pass_order(examples_, options_.visits, random_);
+  const auto order = pass_order(examples_, options_.order, random_);
   std::span<const std::size_t> batch;
   FindOptions options;
   const std::function<void(int)> work = [&](int thread) {  // made once: a function object this large is allocated
@@ -106,31 +92,9 @@ void Minibatch::gather(std::size_t batch_size, const FindOptions& options, PassR
   candidates_.clear();
   for (const Search& search : std::span(searches_).first(batch_size)) {
     const CandidateBatch& found = search.found;
-    ++report.inferences;
-    report.wrong += found.empty() ? 0 : 1;
-    if (options.loss_scale != 0) {
-      report.training_loss += search.violation / options.loss_scale;
-    } else if (!found.empty()) {
-      report.training_loss += found[0].loss;
-    }
+    count_search(options, search.violation, found, report);
     for (std::size_t k = 0; k < found.size(); ++k) candidates_.accept(found[k]);
   }
-}
-
-void Minibatch::final_weights(std::span<double> result) const {
-  learner_->final_weights(weights_.values(), result);
-}
-
-StateArrays Minibatch::export_state() const {
-  return with_engine_state(learner_->export_state(), weights_.values(), random_);
-}
-
-void Minibatch::import_state(const StateArrays& state) {
-  const auto& weights = saved_weights(state, "weights", weights_.size());
-  const Random random = restored_random(state);
-  learner_->import_state(state);
-  random_ = random;
-  std::ranges::copy(weights, weights_.values().begin());
 }
 
 }  // namespace marginloom

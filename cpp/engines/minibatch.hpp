@@ -6,14 +6,13 @@
 #include <vector>
 
 #include "core/team.hpp"
-#include "engines/engine.hpp"
-#include "engines/visiting.hpp"
-#include "learners/online_learner.hpp"
+#include "engines/online_engine.hpp"
+#include "engines/pass_order.hpp"
 
 namespace marginloom {
 
 struct MinibatchOptions {
-  VisitOptions visits = {};
+  OrderOptions order = {};
   std::size_t batch_size = 16;
   int threads = 1;
 };
@@ -22,35 +21,26 @@ struct MinibatchOptions {
 // smaller. The learner gets the candidates of a batch in the order of its examples, whichever thread found them, so
 // that any number of threads gives the same bits, and batches of one those of the serial engine. Every batch is one
 // tick of the learner's average, also one without a candidate.
-class Minibatch final : public Engine {
+class Minibatch final : public OnlineEngine {
  public:
   // Requires a batch size of 1 at least. Threads beyond the batch size are not started.
   Minibatch(std::shared_ptr<const Task> task, std::shared_ptr<OnlineLearner> learner, std::vector<std::size_t> examples,
             MinibatchOptions options);
 
-  std::optional<Certificate> certify(int, StopRequest&) override { return std::nullopt; }
-  bool weights_are_final() const override { return false; }
-  void final_weights(std::span<double> result) const override;
-  StateArrays export_state() const override;
-  void import_state(const StateArrays& state) override;
-
  private:
-  PassReport do_pass(StopRequest& stop) override;
-  void visit_all(PassReport& report, StopRequest& stop);
   // What the search of one example of the batch brought. Threads write to neighbours at the same time.
   struct alignas(64) Search {
     CandidateBatch found;
     double violation = 0;
   };
 
+  void search_pass(PassReport& report, StopRequest& stop) override;
   void plan(std::span<const std::size_t> batch);
   void search(int thread, std::span<const std::size_t> batch, const FindOptions& options, ThreadTime& time);
   void gather(std::size_t batch_size, const FindOptions& options, PassReport& report);
 
-  std::shared_ptr<OnlineLearner> learner_;
   std::vector<std::size_t> examples_;
   MinibatchOptions options_;
-  Random random_;
   std::vector<std::unique_ptr<Scratch>> scratches_;  // one per thread
   std::vector<Search> searches_;                     // one per position in the batch
   std::vector<double> works_;

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/stopwatch.hpp"
-#include "engines/online_state.hpp"
+#include "engines/engine_state.hpp"
 
 namespace marginloom {
 namespace {
@@ -52,10 +52,8 @@ Mixing::Worker::Worker(const Task& task, OnlineLearner& settings)
 
 Mixing::Mixing(std::shared_ptr<const Task> task, std::shared_ptr<OnlineLearner> learner,
                std::vector<std::vector<std::size_t>> shards, MixingOptions options)
-    : Engine(std::move(task)),
-      learner_(std::move(learner)),
+    : OnlineEngine(std::move(task), std::move(learner), options.order.seed),
       options_(options),
-      random_(options.visits.seed),
       base_(task_->dimension()),
       changed_(task_->dimension()),
       team_(team_size(options.threads, std::max<std::size_t>(shards.size(), 1))) {
@@ -65,8 +63,7 @@ Mixing::Mixing(std::shared_ptr<const Task> task, std::shared_ptr<OnlineLearner> 
   for (int thread = 0; thread < team_.size(); ++thread) workers_.emplace_back(*task_, *learner_);
 }
 
-PassReport Mixing::do_pass(StopRequest& stop) {
-  PassReport report;
+void Mixing::search_pass(PassReport& report, StopRequest& stop) {
   report.threads.resize(static_cast<std::size_t>(team_.size()));
   for (Shard& shard : shards_) shard.random = Random(random_.next());
   Pass pass;
@@ -80,20 +77,17 @@ PassReport Mixing::do_pass(StopRequest& stop) {
     throw;
   }
   ++epoch_;
-  std::size_t visits = 0;
   for (std::size_t s = 0; s < shards_.size(); ++s) {
     const Shard& shard = shards_[s];
     report.inferences += shard.report.inferences;
     report.updates += shard.report.updates;
     report.wrong += shard.report.wrong;
     report.training_loss += shard.report.training_loss;
-    visits += progress_[s].separated ? shard.examples.size() : shard.report.inferences;
+    if (progress_[s].separated) known_right_ += shard.examples.size() - shard.report.inferences;
   }
-  report.training_loss /= static_cast<double>(std::max<std::size_t>(visits, 1));
   report.stopped = pass.stopping;
   mix(report);
   if (epoch_ == options_.inner_epochs) end_round(report);
-  return report;
 }
 
 void Mixing::work(int thread, Pass& pass, ThreadTime& time) {
@@ -122,7 +116,7 @@ void Mixing::train(Worker& worker, Shard& shard, ShardProgress& progress, Pass& 
   load(worker, progress);
   time.publishing += watch.lap();
   const FindOptions options = worker.learner->search();  // of learners that can be mixed it never changes
-  for (const std::size_t i : pass_order(shard.examples, options_.visits, shard.random)) {
+  for (const std::size_t i : pass_order(shard.examples, options_.order, shard.random)) {
     if (told_to_stop() || (stop && stop->stopped())) pass.stopping = true;
     if (pass.stopping.load(std::memory_order_relaxed)) break;
     worker.found.clear();
@@ -133,14 +127,9 @@ void Mixing::train(Worker& worker, Shard& shard, ShardProgress& progress, Pass& 
       pass.stopping = true;
       break;
     }
-    ++report.inferences;
+    count_search(options, violation, worker.found, report);
     time.inference += watch.lap();
-    if (options.loss_scale != 0) report.training_loss += violation / options.loss_scale;
-    if (!worker.found.empty()) {
-      ++report.wrong;
-      if (options.loss_scale == 0) report.training_loss += worker.found[0].loss;
-      mark_touched(worker.found, worker.touched);
-    }
+    mark_touched(worker.found, worker.touched);
     report.updates += worker.learner->step(worker.found, worker.weights.values());
     time.update += watch.lap();
   }

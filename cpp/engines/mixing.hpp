@@ -24,30 +24,27 @@
 
 #include "core/team.hpp"
 #include "core/zeroed_array.hpp"
-#include "engines/engine.hpp"
+#include "engines/online_engine.hpp"
+#include "engines/pass_order.hpp"
 #include "engines/shards.hpp"
 #include "engines/touched_weights.hpp"
-#include "engines/visiting.hpp"
 #include "learners/averaging.hpp"
-#include "learners/online_learner.hpp"
 
 namespace marginloom {
 
 struct MixingOptions {
-  VisitOptions visits = {};  // shuffling is within a shard
-  bool by_errors = false;    // mu_s
+  OrderOptions order = {};  // shuffling is within a shard
+  bool by_errors = false;   // mu_s
   std::size_t inner_epochs = 1;
   int threads = 1;
 };
 
-class Mixing final : public Engine {
+class Mixing final : public OnlineEngine {
  public:
   // Throws std::invalid_argument if the learner cannot be mixed. Threads beyond the number of shards are not started.
   Mixing(std::shared_ptr<const Task> task, std::shared_ptr<OnlineLearner> learner,
          std::vector<std::vector<std::size_t>> shards, MixingOptions options);
 
-  std::optional<Certificate> certify(int, StopRequest&) override { return std::nullopt; }
-  bool weights_are_final() const override { return false; }
   void final_weights(std::span<double> result) const override;
   StateArrays export_state() const override;
   void import_state(const StateArrays& state) override;
@@ -70,7 +67,7 @@ class Mixing final : public Engine {
   };
   struct Pass;
 
-  PassReport do_pass(StopRequest& stop) override;
+  void search_pass(PassReport& report, StopRequest& stop) override;
   void work(int thread, Pass& pass, ThreadTime& time);
   void train(Worker& worker, Shard& shard, ShardProgress& progress, Pass& pass, StopRequest* stop,
              ThreadTime& time) const;
@@ -88,11 +85,9 @@ class Mixing final : public Engine {
   void mix_averages(std::span<double> result) const;
   void average_so_far(double total, std::span<double> result) const;
 
-  std::shared_ptr<OnlineLearner> learner_;
   std::vector<Shard> shards_;
   std::vector<ShardProgress> progress_;  // of each, in this round
   MixingOptions options_;
-  Random random_;
   std::size_t epoch_ = 0;   // passes done in this round
   ZeroedArray base_;        // the weights at the start of the round
   TouchedWeights changed_;  // in this round, by any shard

@@ -1,7 +1,7 @@
 #include "engines/pipelined.hpp"
 
 #include <algorithm>
-#include <iterator>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -10,11 +10,11 @@
 namespace marginloom {
 namespace {
 
-const ScoredTask& checked(const Task& task, const DualLearner& learner) {
+const ScoredTask& checked(const Task& task, const BlockLearner& learner) {
   const auto* result = dynamic_cast<const ScoredTask*>(&task);
   require(result != nullptr && result->product_form(),
           "the engine needs a task whose joint features are products of input and output");
-  require(learner.schedule().lends, "the learner cannot improve a block from its scores alone");
+  require(learner.schedule().solves_copies, "the learner cannot improve a block from its scores alone");
   return *result;
 }
 
@@ -33,58 +33,52 @@ std::size_t scorer_count(int threads, int asked) {
 
 }  // namespace
 
-Pipelined::Pipelined(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner,
-                     std::vector<std::size_t> examples, VisitOptions visiting, int threads, int scorers)
-    : DualEngine(std::move(task), std::move(learner), std::move(examples), visiting),
+Pipelined::Pipelined(std::shared_ptr<const Task> task, std::shared_ptr<BlockLearner> learner,
+                     std::vector<std::size_t> examples, OrderOptions order, int threads, int scorers)
+    : DualEngine(std::move(task), std::move(learner), std::move(examples), order),
       scored_(checked(*task_, *learner_)),
       team_(checked_threads(threads), spins_between_passes),
-      pipeline_(*scored_.product_form(), weights_.values(), team_, scorer_count(threads, scorers)),
-      scratch_(task_->make_scratch()) {}
+      pipeline_(*scored_.product_form(), weights_.values(), team_, scorer_count(threads, scorers)) {
+  worker_.prepare();
+}
 
 std::size_t Pipelined::buffer_bytes(const Task& task, int threads, int scorers) {
   const auto* scored = dynamic_cast<const ScoredTask*>(&task);
   const auto form = scored ? scored->product_form() : std::nullopt;
   if (!form || threads < fewest_threads) return 0;
-  return VisitPipeline::bytes_for(*form, static_cast<std::size_t>(threads), scorer_count(threads, scorers));
+  return ScorePipeline::bytes_for(*form, static_cast<std::size_t>(threads), scorer_count(threads, scorers));
 }
 
 void Pipelined::search_pass(PassReport& report, StopRequest& stop) {
-  FunctionSink absorb([&](const Candidate& candidate) {
-    learner_->absorb(candidate, visitor_.visit);
-    ++report.found;
-  });
   report.threads.resize(static_cast<std::size_t>(team_.size()));
-  std::vector<std::size_t> order;
-  std::ranges::copy_if(examples_, std::back_inserter(order), [&](std::size_t i) { return !rests_.spares(i); });
-  order = pass_order(std::move(order), options_, visitor_.random);
+  const auto order = order_of_pass();
   const auto step = [&](std::size_t j, const double* scores, ScoreSteps& steps) {
     const std::size_t i = order[j];
-    prefetch(std::span<const std::size_t>(order).subspan(j + 1));
-    const std::size_t found_before = report.found;
-    note_search(i, scored_.find_scored(i, scores, learner_->search(i), *scratch_, absorb), report);
-    report.wrong += report.found > found_before ? 1 : 0;
-    rests_.note(i, report.found == found_before && learner_->blocks()[i].empty());
-    visitor_.updates += visit(i, scores, steps).updates;
+    prefetch(std::span(order).subspan(j + 1));
+    worker_.note(worker_.find(i, [&](CandidateSink& sink) {
+      return scored_.find_scored(i, scores, learner_->search(i), worker_.scratch(), sink);
+    }));
+    worker_.updates += visit(i, scores, steps).updates;
   };
   report.stopped = !pipeline_.run(order, step, report.threads, stop);
-  report.accepted = report.found;
 }
 
 Step Pipelined::visit(std::size_t i, const double* scores, ScoreSteps& steps) {
-  Visit& visit = visitor_.visit;
+  Visit& visit = worker_.visit;
   learner_->blocks().open(i, visit);
+  OpenBlock& open = visit.open;
+  const auto rows = open.block->rows();
+  open.duals.resize(rows.size());
   Step step;
-  const auto rows = visit.block->rows();
-  visit.duals.resize(rows.size());
   if (!rows.empty()) {
-    visit.values.resize(rows.size());
-    for (std::size_t j = 0; j < rows.size(); ++j) visit.duals[j] = rows[j].dual;
-    visit.block->list_outputs(visit.outputs);
-    scored_.gather_scored(i, visit.outputs, scores, visit.values);
+    open.values.resize(rows.size());
+    for (std::size_t j = 0; j < rows.size(); ++j) open.duals[j] = rows[j].dual;
+    open.block->list_outputs(open.outputs);
+    scored_.gather_scored(i, open.outputs, scores, open.values);
     step = learner_->solve(i, visit);
-    if (step.updates > 0) scored_.scatter_scored(i, visit.outputs, visit.steps, steps);
+    if (step.updates > 0) scored_.scatter_scored(i, open.outputs, open.steps, steps);
   }
-  learner_->settle(i, visit, step, true);
+  learner_->settle(i, open.duals, step, true);
   return step;
 }
 
@@ -102,8 +96,7 @@ void Pipelined::inner_passes(PassReport& report, StopRequest& stop) {
     };
     return pipeline_.run(order, step, report.threads, stop);
   };
-  marginloom::inner_passes(*learner_, visitor_, options_.shuffle, make_pass,
-                           [&](std::size_t updates) { note_inner_pass(updates); });
+  worker_.inner_passes(options_.shuffle, make_pass, [&](std::size_t updates) { note_inner_pass(updates); });
   report.stopped |= stop.stopped();
 }
 

@@ -1,5 +1,5 @@
-// One thread makes all steps, one after the other as a serial engine does, and is spared everything that touches the
-// weights: the others compute scores for it, apply its steps and multiply inputs (visit_pipeline.hpp). For learners
+// One thread makes all steps, one after the other as a serial engine does, and does nothing that touches the
+// weights: the others compute scores for it, apply its steps and multiply inputs (score_pipeline.hpp). For learners
 // that can improve a block from its scores, on tasks with scores whose weights have the product form.
 //
 // Where all weights are hot, as those of a few classes are, threads that share weights spend their time on moving cache
@@ -12,7 +12,7 @@
 
 #include "core/team.hpp"
 #include "engines/dual_engine.hpp"
-#include "engines/visit_pipeline.hpp"
+#include "engines/score_pipeline.hpp"
 
 namespace marginloom {
 
@@ -22,8 +22,8 @@ class Pipelined final : public DualEngine {
 
   // `scorers`: threads that own weights; 0 for a number that suits `threads`. Throws std::invalid_argument if there are
   // too few threads, or if the task or the learner cannot be used.
-  Pipelined(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner, std::vector<std::size_t> examples,
-            VisitOptions visiting, int threads, int scorers);
+  Pipelined(std::shared_ptr<const Task> task, std::shared_ptr<BlockLearner> learner, std::vector<std::size_t> examples,
+            OrderOptions order, int threads, int scorers);
 
   // What it takes beside the weights, in bytes; none if it cannot use the task, or has too few threads.
   [[nodiscard]] static std::size_t buffer_bytes(const Task& task, int threads, int scorers);
@@ -38,8 +38,7 @@ class Pipelined final : public DualEngine {
 
   const ScoredTask& scored_;
   Team team_;
-  VisitPipeline pipeline_;
-  std::unique_ptr<Scratch> scratch_;
+  ScorePipeline pipeline_;
 };
 
 }  // namespace marginloom

@@ -9,73 +9,73 @@
 namespace marginloom {
 namespace {
 
-constexpr std::size_t most_crowded = 255;  // what a byte holds
+constexpr std::size_t most_movers = 255;  // what a byte holds
 
 }  // namespace
 
-Safeguard::Safeguard(DualLearner& learner, std::size_t threads, std::size_t learners)
+Safeguard::Safeguard(BlockLearner& learner, std::size_t threads, std::size_t learners)
     : learner_(learner),
       learners_(static_cast<double>(learners)),
       point_(learner.task().size(), threads),
-      factors_(most_crowded + 1) {}
+      factors_(most_movers + 1) {}
 
-Caution Safeguard::caution() const {
-  if (crowds_.empty() || caution_ == 1) return {.most = caution_};
-  return {caution_, crowds_, factors_};
+StepDamping Safeguard::damping() const {
+  if (movers_.empty() || damping_ == 1) return {.most = damping_};
+  return {damping_, movers_, factors_};
 }
 
 void Safeguard::begin(WeightView w, std::span<const std::size_t> examples, Random& random) {
   if (!std::exchange(known_, false)) dual_ = learner_.dual(kernels().squared_norm(w.data(), w.size()));
   point_.clear();
   learner_.blocks().hold(&point_);
-  if (caution_ == 1 || learner_.task().capabilities().implicit) return;
+  if (damping_ == 1 || learner_.task().capabilities().implicit) return;
   constexpr int passes_with_a_sample = 8;
   if (passes_until_sample_-- == 0) {
     sample_supports(examples, random);
     passes_until_sample_ = passes_with_a_sample;
   }
-  if (sample_ == 0) return crowds_.clear();  // blocks do without their rows: all weights count alike
-  for (std::size_t count = 0; count <= most_crowded; ++count) {
+  if (sample_ == 0) return movers_.clear();  // blocks do without their rows: all weights count alike
+  for (std::size_t count = 0; count <= most_movers; ++count) {
     const double others = (learners_ - 1) * static_cast<double>(count) / static_cast<double>(sample_);
-    factors_[count] = 1 + (caution_ - 1) * std::min(others, 1.0);
+    factors_[count] = 1 + (damping_ - 1) * std::min(others, 1.0);
   }
 }
 
 // So many blocks that a weight which counts in full does not exceed a byte.
 void Safeguard::sample_supports(std::span<const std::size_t> examples, Random& random) {
-  const std::size_t most = std::min<std::size_t>(1024, most_crowded * static_cast<std::size_t>(learners_ - 1));
-  crowds_.assign(learner_.task().dimension(), 0);
+  const std::size_t most = std::min<std::size_t>(1024, most_movers * static_cast<std::size_t>(learners_ - 1));
+  movers_.assign(learner_.task().dimension(), 0);
   sample_ = 0;
   for (std::size_t taken = 0; taken < most && !examples.empty(); ++taken) {
     const Block& block = learner_.blocks()[examples[random.below(examples.size())]];
     if (!block.has_support()) continue;
     ++sample_;
     for (const WeightIndex k : block.support()) {
-      if (crowds_[k] < most_crowded) ++crowds_[k];
+      if (movers_[k] < most_movers) ++movers_[k];
     }
   }
 }
 
-double Safeguard::check(double squared_norm, double believed, bool whole_pass, std::span<double> w) {
+double Safeguard::check(double squared_norm, double expected, bool whole_pass, std::span<double> w) {
   constexpr double rounding = 1e-12;
   const double before = dual_;
   dual_ = learner_.dual(squared_norm);
-  if (whole_pass) adapt(dual_ - before, believed);
+  if (whole_pass) adapt(dual_ - before, expected);
   if (dual_ < before - rounding * std::abs(before)) squared_norm = go_back(before, w);
   learner_.blocks().hold(nullptr);
   known_ = true;
   return squared_norm;
 }
 
-void Safeguard::adapt(double gained, double believed) {
+void Safeguard::adapt(double gained, double expected) {
   constexpr double enough = 0.5;
   constexpr double good = 0.8;
   constexpr double rise = 1.5;
   constexpr double fall = 1.05;  // slowly: going back and forth between too much and just enough gains little
-  if (gained < enough * believed) {
-    caution_ = std::min(caution_ * rise, learners_);
-  } else if (gained > good * believed) {
-    caution_ = std::max(caution_ / fall, 1.0);
+  if (gained < enough * expected) {
+    damping_ = std::min(damping_ * rise, learners_);
+  } else if (gained > good * expected) {
+    damping_ = std::max(damping_ / fall, 1.0);
   }
 }
 
@@ -98,14 +98,14 @@ double Safeguard::move_to(double share, std::span<double> w) {
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     if (!point_.has(i) || blocks[i].empty()) continue;
     const auto rows = blocks[i].rows();
-    visit_.duals.assign(rows.size(), 0.0);
+    duals_.assign(rows.size(), 0.0);
     for (const KeyedDual& held : point_.of(i)) {
-      visit_.duals[static_cast<std::size_t>(blocks[i].find(held.key) - rows.data())] = held.dual;
+      duals_[static_cast<std::size_t>(blocks[i].find(held.key) - rows.data())] = held.dual;
     }
     for (std::size_t j = 0; j < rows.size(); ++j) {
-      visit_.duals[j] = std::max(visit_.duals[j] + share * (rows[j].dual - visit_.duals[j]), 0.0);
+      duals_[j] = std::max(duals_[j] + share * (rows[j].dual - duals_[j]), 0.0);
     }
-    learner_.settle(i, visit_, {}, false);
+    learner_.settle(i, duals_, {}, false);
   }
   learner_.write_weights(w);
   return kernels().squared_norm(w.data(), w.size());

@@ -5,32 +5,22 @@
 #include <vector>
 
 #include "engines/dual_engine.hpp"
-#include "engines/engine.hpp"
-#include "engines/visiting.hpp"
-#include "learners/online_learner.hpp"
+#include "engines/online_engine.hpp"
+#include "engines/pass_order.hpp"
 
 namespace marginloom {
 
-class SerialOnline final : public Engine {
+class SerialOnline final : public OnlineEngine {
  public:
   // `examples` are the ones to visit.
   SerialOnline(std::shared_ptr<const Task> task, std::shared_ptr<OnlineLearner> learner,
-               std::vector<std::size_t> examples, VisitOptions options);
-
-  std::optional<Certificate> certify(int, StopRequest&) override { return std::nullopt; }
-  bool weights_are_final() const override { return false; }
-  void final_weights(std::span<double> result) const override;
-  StateArrays export_state() const override;
-  void import_state(const StateArrays& state) override;
+               std::vector<std::size_t> examples, OrderOptions options);
 
  private:
-  PassReport do_pass(StopRequest& stop) override;
-  void visit_all(PassReport& report, StopRequest& stop);
+  void search_pass(PassReport& report, StopRequest& stop) override;
 
-  std::shared_ptr<OnlineLearner> learner_;
   std::vector<std::size_t> examples_;
-  VisitOptions options_;
-  Random random_;
+  OrderOptions options_;
   std::unique_ptr<Scratch> scratch_;
 };
 
@@ -39,13 +29,11 @@ class SerialOnline final : public Engine {
 // do nothing in the first iteration, so the sequence of steps is the same.
 class SerialDual final : public DualEngine {
  public:
-  SerialDual(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner, std::vector<std::size_t> examples,
-             VisitOptions options);
+  SerialDual(std::shared_ptr<const Task> task, std::shared_ptr<BlockLearner> learner, std::vector<std::size_t> examples,
+             OrderOptions options);
 
  private:
   void search_pass(PassReport& report, StopRequest& stop) override;
-
-  std::unique_ptr<Scratch> scratch_;
 };
 
 }  // namespace marginloom

@@ -1,30 +1,26 @@
 #include "engines/shared.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "core/stopwatch.hpp"
 
 namespace marginloom {
 
-Shared::Shared(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner,
-               std::vector<std::size_t> examples, VisitOptions visiting, SharedOptions options)
-    : DualEngine(std::move(task), std::move(learner), std::move(examples), visiting),
+Shared::Shared(std::shared_ptr<const Task> task, std::shared_ptr<BlockLearner> learner,
+               std::vector<std::size_t> examples, OrderOptions order, SharedOptions options)
+    : DualEngine(std::move(task), std::move(learner), std::move(examples), order),
       parallel_(std::move(options)),
       team_(
-          static_cast<int>(std::clamp<std::size_t>(examples_.size(), 1, static_cast<std::size_t>(parallel_.threads)))),
-      parts_(static_cast<std::size_t>(team_.size())) {
-  for (Part& part : parts_) {
-    part.scratch = task_->make_scratch();
-  }
+          static_cast<int>(std::clamp<std::size_t>(examples_.size(), 1, static_cast<std::size_t>(parallel_.threads)))) {
+  for (int thread = 0; thread < team_.size(); ++thread) parts_.emplace_back(*learner_, skipped_).worker.prepare();
   if (parts_.size() > 1) safeguard_ = std::make_unique<Safeguard>(*learner_, parts_.size(), parts_.size());
 }
 
 void Shared::search_pass(PassReport& report, StopRequest& stop) {
   deal_out();
-  if (safeguard_) safeguard_->begin(weights_.values(), examples_, visitor_.random);
-  for (Part& part : parts_) part.visitor.begin(visitor_.random);
+  if (safeguard_) safeguard_->begin(weights_.values(), examples_, worker_.random);
+  for (Part& part : parts_) part.worker.begin(worker_.random);
   ending_ = false;
   team_.run([&](int thread) {
     // Only the calling thread may ask the owner; the others ask whether it was told to end.
@@ -39,18 +35,16 @@ void Shared::search_pass(PassReport& report, StopRequest& stop) {
     }
   });
   report.stopped = ending_;
-  collect(report);
+  for (Part& part : parts_) {
+    collect(part.worker, report);
+    report.threads.push_back(part.worker.time);
+  }
 }
 
 void Shared::learn_part(std::size_t thread, StopRequest& stop) {
   Part& part = parts_[thread];
-  part.report = {};
-  part.examples.clear();
-  part.host = 0;
-  part.coming = {};
-  part.loss_sum = 0;
-  part.gain = 0;
-  if (safeguard_) part.visitor.visit.caution = safeguard_->caution();
+  Worker& worker = part.worker;
+  if (safeguard_) worker.visit.asked.damping = safeguard_->damping();
   const auto threads = static_cast<int>(parts_.size());
   const Access access{weights_.values(), {weights_.values().data(), threads > 1}, threads, stop};
   search_part(thread, access);
@@ -59,61 +53,38 @@ void Shared::learn_part(std::size_t thread, StopRequest& stop) {
   const auto after_pass = [&](std::size_t updates) {  // the others change as many, more or less
     if (averages) average_.note(weights_.values(), updates * parts_.size());
   };
-  if (!stop.stopped() && !ending_) {
-    part.gain += marginloom::inner_passes(*learner_, part.visitor, options_.shuffle,
-                                          visiting(*learner_, part.visitor, access), after_pass);
-  }
-  if (!stop.stopped() && !ending_) part.gain += end_part(*learner_, part.visitor, access);
-  part.report.threads.front().update += watch.lap();
+  if (!stop.stopped() && !ending_) worker.inner_passes(options_.shuffle, access, after_pass);
+  if (!stop.stopped() && !ending_) worker.end_part(access);
+  worker.time.update += watch.lap();
   if (stop.stopped()) ending_ = true;
 }
 
 void Shared::search_part(std::size_t thread, const Access& access) {
   Part& part = parts_[thread];
-  PassReport& report = part.report;
-  FunctionSink absorb([&](const Candidate& candidate) {
-    learner_->absorb(candidate, part.visitor.visit);
-    ++report.found;
-  });
-  ThreadTime& time = report.threads.emplace_back();
-  Stopwatch watch;
-  part.visitor.examples = {};
-  while (take_examples(thread)) {
-    const std::size_t i = part.coming.front();
-    part.coming = part.coming.subspan(1);
+  for (; take_examples(thread); part.coming = part.coming.subspan(1)) {
     if (access.stop.stopped() || ending_.load(std::memory_order_relaxed)) return;
+    const std::size_t i = part.coming.front();
     if (safeguard_) safeguard_->note(i, thread);
-    part.examples.push_back(i);
-    part.visitor.examples = part.examples;
-    learner_->prefetch(part.coming, access.weights);
-    const std::size_t found_before = report.found;
-    const FindOptions search = learner_->search(i);
-    const double slack = parts_.size() > 1
-                             ? find_in_live_weights(*task_, i, access.weights, search, *part.scratch, absorb)
-                             : task_->find(i, access.weights, search, *part.scratch, absorb);
-    learner_->searched(i, slack);
-    ++report.inferences;
-    report.wrong += report.found > found_before ? 1 : 0;
-    report.training_loss += slack;
-    rests_.note(i, report.found == found_before && learner_->blocks()[i].empty());
-    part.loss_sum += learner_->cost(i) * loss_value(learner_->loss(), slack);
-    time.inference += watch.lap();
-    parallel_.at_example();
-    part.gain += improve(*learner_, i, part.visitor, access);
-    time.update += watch.lap();
+    part.searched.push_back(i);
+    part.worker.examples = part.searched;
+    part.worker.search_and_improve(part.coming, access, std::ref(parallel_.at_example));
   }
 }
 
 // Every thread has its own examples, always the same ones; it takes them before those of others.
 void Shared::deal_out() {
   for (Part& part : parts_) {
-    part.home.clear();
+    part.own.clear();
     part.taken = 0;
+    part.from = 0;
+    part.coming = {};
+    part.searched.clear();
+    part.worker.examples = {};
   }
   for (std::size_t j = 0; j < examples_.size(); ++j) {
-    if (!rests_.spares(examples_[j])) parts_[j % parts_.size()].home.push_back(examples_[j]);
+    if (!skipped_.skip(examples_[j])) parts_[j % parts_.size()].own.push_back(examples_[j]);
   }
-  for (Part& part : parts_) part.home = pass_order(std::move(part.home), options_, visitor_.random);
+  for (Part& part : parts_) part.own = pass_order(std::move(part.own), options_, worker_.random);
 }
 
 // Sees to it that an example is coming, one of its own as long as there are any; false if there are none left at all.
@@ -123,36 +94,26 @@ bool Shared::take_examples(std::size_t thread) {
   constexpr std::size_t most_own = 32;
   constexpr std::size_t most_left = 4;
   Part& part = parts_[thread];
-  while (part.coming.empty() && part.host < parts_.size()) {
-    Part& host = parts_[(thread + part.host) % parts_.size()];
-    const std::span<const std::size_t> examples = host.home;
-    const std::size_t left = examples.size() - std::min(host.taken.load(std::memory_order_relaxed), examples.size());
-    const std::size_t some = std::clamp<std::size_t>(left / 4, 1, part.host == 0 ? most_own : most_left);
-    const std::size_t first = host.taken.fetch_add(some, std::memory_order_relaxed);
+  while (part.coming.empty() && part.from < parts_.size()) {
+    Part& owner = parts_[(thread + part.from) % parts_.size()];
+    const std::span<const std::size_t> examples = owner.own;
+    const std::size_t left = examples.size() - std::min(owner.taken.load(std::memory_order_relaxed), examples.size());
+    const std::size_t some = std::clamp<std::size_t>(left / 4, 1, part.from == 0 ? most_own : most_left);
+    const std::size_t first = owner.taken.fetch_add(some, std::memory_order_relaxed);
     if (first < examples.size()) {
       part.coming = examples.subspan(first, std::min(some, examples.size() - first));
     } else {
-      ++part.host;
+      ++part.from;
     }
   }
   return !part.coming.empty();
 }
 
-void Shared::collect(PassReport& report) {
-  for (Part& part : parts_) {
-    report.add_counts(part.report);
-    report.threads.push_back(part.report.threads.front());
-    loss_sum_ += part.loss_sum;
-    visitor_.updates += std::exchange(part.visitor.updates, 0);
-  }
-  report.accepted = report.found;
-}
-
 double Shared::check(double squared_norm, bool whole_pass) {
   if (!safeguard_) return squared_norm;
-  double believed = 0;
-  for (const Part& part : parts_) believed += part.gain;
-  return safeguard_->check(squared_norm, believed, whole_pass, weights_.values());
+  double expected = 0;
+  for (const Part& part : parts_) expected += part.worker.gain;
+  return safeguard_->check(squared_norm, expected, whole_pass, weights_.values());
 }
 
 void Shared::import_state(const StateArrays& state) {

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <span>
@@ -34,26 +35,25 @@ struct SharedOptions {
 
 class Shared final : public DualEngine {
  public:
-  Shared(std::shared_ptr<const Task> task, std::shared_ptr<DualLearner> learner, std::vector<std::size_t> examples,
-         VisitOptions visiting, SharedOptions options);
+  Shared(std::shared_ptr<const Task> task, std::shared_ptr<BlockLearner> learner, std::vector<std::size_t> examples,
+         OrderOptions order, SharedOptions options);
 
   void import_state(const StateArrays& state) override;
 
-  [[nodiscard]] double caution() const { return safeguard_ ? safeguard_->caution().most : 1; }
+  // How often the curvature of a weight counts at most.
+  [[nodiscard]] double damping() const { return safeguard_ ? safeguard_->damping().most : 1; }
 
  private:
-  // One thread's examples and what it found out in a pass.
+  // One thread's examples in a pass, and what it does with them.
   struct alignas(64) Part {
-    std::vector<std::size_t> home;        // examples that it takes before others, in the order of this pass
-    std::atomic<std::size_t> taken{0};    // of them, by any thread
-    std::vector<std::size_t> examples;    // that it has taken
-    std::size_t host = 0;                 // whose examples it takes, counted from its own
-    std::span<const std::size_t> coming;  // taken and not come to
-    std::unique_ptr<Scratch> scratch;
-    Visitor visitor;
-    PassReport report;
-    double loss_sum = 0;
-    double gain = 0;
+    Part(BlockLearner& learner, SkippedSearches& skipped) : worker(learner, skipped) {}
+
+    std::vector<std::size_t> own = {};         // examples that it takes before others, in the order of this pass
+    std::atomic<std::size_t> taken{0};         // of its own ones, by any thread
+    std::size_t from = 0;                      // whose examples it takes, counted from its own
+    std::span<const std::size_t> coming = {};  // taken and not searched
+    std::vector<std::size_t> searched = {};
+    Worker worker;
   };
 
   Team* team() override { return &team_; }
@@ -65,11 +65,10 @@ class Shared final : public DualEngine {
   void learn_part(std::size_t thread, StopRequest& stop);
   void search_part(std::size_t thread, const Access& access);
   [[nodiscard]] bool take_examples(std::size_t thread);
-  void collect(PassReport& report);
 
   SharedOptions parallel_;
   Team team_;
-  std::vector<Part> parts_;
+  std::deque<Part> parts_;
   std::unique_ptr<Safeguard> safeguard_;  // if there are several threads
   std::atomic<bool> ending_{false};
 };

@@ -21,7 +21,7 @@ bool needs_products(const Task& task, BlockProblem::Products asked) {
 }  // namespace
 
 BlockProblem::BlockProblem(Objective objective, double threshold, std::size_t memory, Products products)
-    : DualLearner(std::move(objective), memory, needs_products(*objective.task, products)),
+    : BlockLearner(std::move(objective), memory, needs_products(*objective.task, products)),
       accounts_(blocks_.size()),
       asked_threshold_(threshold),
       threshold_(threshold) {}
@@ -29,18 +29,18 @@ BlockProblem::BlockProblem(Objective objective, double threshold, std::size_t me
 Step BlockProblem::solve(std::size_t i, Visit& visit) const {
   const auto uniform = uniform_products(i);
   // Inputs without features have nothing that is alike, nor do their blocks keep products.
-  const bool has_coordinates = visit.block->has_support() || visit.block->has_products();
+  const bool has_coordinates = visit.open.block->has_support() || visit.open.block->has_products();
   if (!uniform && has_coordinates && loss() == Loss::squared_hinge) return sweep(terms(i), sweeps_, visit);
   return solve_exactly(task(), i, terms(i), tolerance(), uniform ? &*uniform : nullptr, visit);
 }
 
-void BlockProblem::settle(std::size_t i, const Visit& visit, const Step& step, bool may_drop) {
+void BlockProblem::settle(std::size_t i, std::span<const double> duals, const Step& step, bool may_drop) {
   Block& block = blocks_[i];
   const auto rows = block.rows();
   bool idle = false;
   for (std::size_t j = 0; j < rows.size(); ++j) {
-    rows[j].dual = visit.duals[j];
-    idle |= visit.duals[j] == 0;
+    rows[j].dual = duals[j];
+    idle |= duals[j] == 0;
   }
   refresh(i, step.largest_violation);
   if (idle && may_drop) blocks_.drop_zero_duals(i);

@@ -26,13 +26,13 @@
 #include <vector>
 
 #include "core/loss.hpp"
+#include "learners/block_learner.hpp"
 #include "learners/blocks.hpp"
-#include "learners/dual_learner.hpp"
 
 namespace marginloom {
 
 // Base of the learners whose dual this is.
-class BlockProblem : public DualLearner {
+class BlockProblem : public BlockLearner {
  public:
   // Which products of their candidates blocks keep: those of explicit differences, which make a second step in a visit
   // cheap but must be computed for every new candidate; and those of implicit ones also where they are all alike.
@@ -52,7 +52,7 @@ class BlockProblem : public DualLearner {
 
   FindOptions search(std::size_t i) const override { return {.min_violation = slack(i) + threshold_}; }
   Step solve(std::size_t i, Visit& visit) const override;
-  void settle(std::size_t i, const Visit& visit, const Step& step, bool may_drop) override;
+  void settle(std::size_t i, std::span<const double> duals, const Step& step, bool may_drop) override;
   void note_gap(double primal, double dual) override;
   double dual(double squared_norm) const override;
   StateArrays export_state() const override;
@@ -81,7 +81,7 @@ class BlockProblem : public DualLearner {
   // those of outputs that the task does not allow, or of examples that do not count here, are dropped.
   bool import_blocks(const StateArrays& state);
   void prefetch_example(std::size_t i) const override {
-    DualLearner::prefetch_example(i);
+    BlockLearner::prefetch_example(i);
     prefetch_line(&accounts_[i]);
   }
 

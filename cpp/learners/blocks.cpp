@@ -46,41 +46,41 @@ void Blocks::change(Block& block, Change make) {
   count(active_, candidates, block.size());
 }
 
-void Blocks::put_first(Block& block, const Candidate& candidate, Block::Keep keep, Visit& visit) const {
+void Blocks::put_first(Block& block, const Candidate& candidate, Block::Keep keep, VisitScratch& scratch) const {
   if (!keep.products || (!block.empty() && !block.has_products())) return block.put_first(candidate, keep);
+  auto& products = scratch.products;
   if (!implicit_) {
-    visit.scores.assign(block.size() + 1, 0.0);
-    block.put_first(candidate, keep, visit.scores);
-    return multiply_first(block, visit);
+    products.assign(block.size() + 1, 0.0);
+    block.put_first(candidate, keep, products);
+    return multiply_first(block, scratch);
   }
-  if (!visit.scratch) visit.scratch = task_->make_scratch();
-  visit.outputs.assign(1, candidate.output);
-  for (const Block::Row& row : block.rows()) visit.outputs.push_back(block.output(row));
-  visit.gradient.resize(visit.outputs.size());
-  task_->products(candidate.example, candidate.output, visit.outputs, *visit.scratch, visit.gradient);
-  block.put_first(candidate, keep, visit.gradient);
+  auto& outputs = scratch.outputs;
+  outputs.assign(1, candidate.output);
+  for (const Block::Row& row : block.rows()) outputs.push_back(block.output(row));
+  products.resize(outputs.size());
+  task_->products(candidate.example, candidate.output, outputs, scratch.for_task(*task_), products);
+  block.put_first(candidate, keep, products);
 }
 
-void Blocks::absorb(const Candidate& candidate, Visit& visit) {
+void Blocks::absorb(const Candidate& candidate, VisitScratch& scratch) {
   Block& block = blocks_[candidate.example];
   if (Block::Row* known = block.find(candidate.key)) return block.move_first(*known);
   const bool store = has_room(Block::memory_of(candidate), budget_);
   change(block,
-         [&](Block& changed) { put_first(changed, candidate, {store && !implicit_, store && products_}, visit); });
+         [&](Block& changed) { put_first(changed, candidate, {store && !implicit_, store && products_}, scratch); });
 }
 
-void Blocks::rebuild(std::size_t i, Visit& visit) const {
+void Blocks::rebuild(std::size_t i, VisitScratch& scratch) const {
   const Block& block = blocks_[i];
-  if (!visit.scratch) visit.scratch = task_->make_scratch();
-  visit.rebuilt = Block();
+  scratch.rebuilt = Block();
   // The last candidate first: each is put before the others.
   for (std::size_t j = block.size(); j > 0; --j) {
     const Block::Row& row = block.rows()[j - 1];
     FunctionSink sink([&](const Candidate& candidate) {
-      put_first(visit.rebuilt, candidate, {!implicit_, products_}, visit);
-      visit.rebuilt.rows().front().dual = row.dual;
+      put_first(scratch.rebuilt, candidate, {!implicit_, products_}, scratch);
+      scratch.rebuilt.rows().front().dual = row.dual;
     });
-    if (!task_->candidate(i, block.output(row), *visit.scratch, sink)) {
+    if (!task_->candidate(i, block.output(row), scratch.for_task(*task_), sink)) {
       throw std::logic_error("a candidate that is held is not allowed");
     }
   }
@@ -88,13 +88,14 @@ void Blocks::rebuild(std::size_t i, Visit& visit) const {
 
 void Blocks::open(std::size_t i, Visit& visit) {
   Block& block = blocks_[i];
-  visit.block = &block;
+  visit.open.block = &block;
   if (block.empty() || (implicit_ ? !products_ || block.has_products() : block.has_support())) return;
-  rebuild(i, visit);
-  visit.block = &visit.rebuilt;
-  if (!has_room(visit.rebuilt.memory() - std::min(block.memory(), visit.rebuilt.memory()), refill_limit())) return;
-  change(block, [&](Block& stored) { std::swap(stored, visit.rebuilt); });
-  visit.block = &block;
+  Block& rebuilt = visit.scratch.rebuilt;
+  rebuild(i, visit.scratch);
+  visit.open.block = &rebuilt;
+  if (!has_room(rebuilt.memory() - std::min(block.memory(), rebuilt.memory()), refill_limit())) return;
+  change(block, [&](Block& stored) { std::swap(stored, rebuilt); });
+  visit.open.block = &block;
 }
 
 void Blocks::drop_zero_duals(std::size_t i) {
@@ -109,8 +110,8 @@ void Blocks::keep_first(std::size_t i, std::size_t count) {
 void Blocks::trim() {
   if (memory() <= budget_) return;
   for (std::size_t left = blocks_.size(); left > 0 && memory() > refill_limit(); --left) {
-    change(blocks_[hand_], [](Block& block) { block.forget_rows(); });
-    hand_ = (hand_ + 1) % blocks_.size();
+    change(blocks_[next_to_trim_], [](Block& block) { block.forget_rows(); });
+    next_to_trim_ = (next_to_trim_ + 1) % blocks_.size();
   }
 }
 
@@ -225,7 +226,7 @@ Blocks Blocks::imported(const StateArrays& state, const ExampleIds& ids) const {
   }
   // Both are held until the import is complete.
   Blocks result(task_, std::max<std::size_t>(budget_ - std::min(budget_, memory()), 1), products_);
-  Visit visit;
+  VisitScratch visit_scratch;
   const auto scratch = task_->make_scratch();
   // From the last to the first: each candidate is put before the others.
   for (std::size_t j = examples.size(); j-- > 0;) {
@@ -238,7 +239,7 @@ Blocks Blocks::imported(const StateArrays& state, const ExampleIds& ids) const {
     FunctionSink sink([&](const Candidate& candidate) {
       if (candidate.loss == 0 && candidate.squared_norm == 0) return;
       if (result[candidate.example].find(candidate.key)) throw std::invalid_argument("the state holds an output twice");
-      result.absorb(candidate, visit);
+      result.absorb(candidate, visit_scratch);
       result[candidate.example].rows().front().dual = duals[j];
     });
     const ByteView output = ByteView(outputs).subspan(offsets[j], offsets[j + 1] - offsets[j]);

@@ -37,7 +37,7 @@ class Blocks {
   [[nodiscard]] const Block& operator[](std::size_t i) const { return blocks_[i]; }
 
   // Puts a candidate first in the block of its example.
-  void absorb(const Candidate& candidate, Visit& visit);
+  void absorb(const Candidate& candidate, VisitScratch& scratch);
 
   // Makes the block of example i, with everything that it may do without, the one that the visit works on.
   void open(std::size_t i, Visit& visit);
@@ -75,8 +75,8 @@ class Blocks {
   }
   // What stays free below the budget when rows are stored again or trimmed is for new candidates.
   [[nodiscard]] std::size_t refill_limit() const { return budget_ - budget_ / 8; }
-  void put_first(Block& block, const Candidate& candidate, Block::Keep keep, Visit& visit) const;
-  void rebuild(std::size_t i, Visit& visit) const;
+  void put_first(Block& block, const Candidate& candidate, Block::Keep keep, VisitScratch& scratch) const;
+  void rebuild(std::size_t i, VisitScratch& scratch) const;
   void write_all(std::span<double> w) const;
   void write_range(std::span<double> w, std::size_t begin, std::size_t end) const;
   [[nodiscard]] std::vector<std::size_t> ranges_of_weights(std::size_t count) const;
@@ -92,7 +92,7 @@ class Blocks {
   mutable std::size_t held_;
   mutable std::size_t active_ = 0;
   const DualPoint* point_ = nullptr;
-  std::size_t hand_ = 0;  // the block that trim() comes to next
+  std::size_t next_to_trim_ = 0;
 };
 
 }  // namespace marginloom

@@ -9,17 +9,11 @@ CuttingPlane::CuttingPlane(std::shared_ptr<const Task> task, ExampleNumbers cost
                    {.of_rows = parameters.loss == Loss::hinge}),
       parameters_(parameters) {}
 
-void CuttingPlane::absorb(const Candidate& candidate, Visit& visit) {
-  BlockProblem::absorb(candidate, visit);
-  ++added_;
-}
-
 // At the end of a pass also if nothing was added: slacks must follow w, and the tolerance may have shrunk.
-std::optional<Together> CuttingPlane::due(std::optional<std::size_t> i, std::span<const std::size_t> examples, int,
-                                          Visit&) {
-  if (i && (parameters_.batch == 0 || added_ < parameters_.batch)) return std::nullopt;
-  added_ = 0;
-  return Together{.examples = examples, .tolerance = tolerance()};
+std::optional<Together> CuttingPlane::due(const Searched& searched) {
+  const bool enough = parameters_.batch > 0 && searched.candidates >= parameters_.batch;
+  if (!enough && !searched.at_end) return std::nullopt;
+  return Together{.examples = searched.examples, .tolerance = tolerance()};
 }
 
 }  // namespace marginloom

@@ -34,15 +34,11 @@ class CuttingPlane final : public BlockProblem {
 
   CuttingPlane(std::shared_ptr<const Task> task, ExampleNumbers costs, Parameters parameters);
 
-  void absorb(const Candidate& candidate, Visit& visit) override;
-  void begin_pass() override { added_ = 0; }
   Schedule schedule() const override { return {.together = true}; }
-  std::optional<Together> due(std::optional<std::size_t> i, std::span<const std::size_t> examples, int threads,
-                              Visit& visit) override;
+  std::optional<Together> due(const Searched& searched) override;
 
  private:
   Parameters parameters_;
-  std::size_t added_ = 0;
 };
 
 }  // namespace marginloom

@@ -50,9 +50,9 @@ class Dcd final : public BlockProblem {
   Schedule schedule() const override {
     return {.inner_passes = parameters_.inner_passes,
             .shrinking = parameters_.shrinking,
-            .longest_rest = parameters_.rest,
+            .most_skipped = parameters_.rest,
             .averaged = parameters_.averaged,
-            .lends = true};
+            .solves_copies = true};
   }
   FindOptions search(std::size_t i) const override { return {.k = at_once_, .min_violation = slack(i) + threshold()}; }
 

@@ -1,9 +1,11 @@
 #include "learners/dual_learner.hpp"
 
+#include <stdexcept>
+#include <utility>
+
 namespace marginloom {
 
-DualLearner::DualLearner(Objective&& objective, std::size_t memory, bool products)
-    : objective_(std::move(objective)), ids_(task().size()), blocks_(shared_task(), memory, products) {
+DualLearner::DualLearner(Objective&& objective) : objective_(std::move(objective)), ids_(task().size()) {
   if (objective_.costs.size() != task().size()) throw std::invalid_argument("one cost per example is needed");
 }
 
@@ -12,29 +14,8 @@ void DualLearner::name_examples(std::vector<std::uint64_t> ids) {
   ids_ = ExampleIds(std::move(ids));
 }
 
-PassEnd DualLearner::end_pass(std::span<double>, Visit&, StopRequest&) {
-  blocks_.trim();
-  return {};
-}
-
-void DualLearner::prefetch(std::span<const std::size_t> coming, WeightView w, bool inputs) const {
-  constexpr std::size_t near = 4;
-  if (coming.size() > near) prefetch_example(coming[near]);
-  blocks_.prefetch(coming, w, inputs);
-}
-
-Step DualLearner::visit(std::size_t i, WeightView w, const WeightWriter& writer, Visit& visit, bool may_drop) {
-  blocks_.open(i, visit);
-  if (visit.block->empty()) {
-    visit.duals.clear();
-    settle(i, visit, {}, may_drop);
-    return {};
-  }
-  gather(task(), i, w, visit);
-  const Step step = solve(i, visit);
-  if (step.updates > 0) scatter(task(), i, writer, visit);
-  settle(i, visit, step, may_drop);
-  return step;
+StateArrays DualLearner::merged(const StateArrays&, const StateArrays&) const {
+  throw std::invalid_argument("states of this learner do not merge: its variables do not belong to single examples");
 }
 
 }  // namespace marginloom

@@ -38,8 +38,8 @@ FrankWolfe::FrankWolfe(std::shared_ptr<const Task> task, ExampleNumbers costs, P
   if (parameters.averaged) average_ = std::make_unique<StepAverage>(task->dimension());
 }
 
-void FrankWolfe::absorb(const Candidate& candidate, Visit& visit) {
-  BlockProblem::absorb(candidate, visit);
+void FrankWolfe::absorb(const Candidate& candidate, VisitScratch& scratch) {
+  BlockProblem::absorb(candidate, scratch);
   oracle_[candidate.example] = Oracle::candidate;
   if (implicit_) return;
   take_corner(candidate);  // the step usually follows at once
@@ -69,38 +69,37 @@ Step FrankWolfe::visit(std::size_t i, WeightView w, const WeightWriter& writer, 
     return {};
   }
   const bool cached = oracle == Oracle::none;
-  visit.block = &blocks()[i];
+  OpenBlock& open = visit.open;
+  open.block = &blocks()[i];
   if (cached || implicit_) {
     blocks().open(i, visit);
     gather(task(), i, w, visit);
-  } else {
-    visit.duals.clear();
-    for (const Block::Row& row : visit.block->rows()) visit.duals.push_back(row.dual);
   }
-  const std::size_t target = cached ? best_cached(visit) : oracle == Oracle::candidate ? 0 : gold;
-  Line line = implicit_ ? line_by_products(i, target, visit) : line_by_rows(i, target, w, visit);
+  const std::size_t target = cached ? best_cached(open) : oracle == Oracle::candidate ? 0 : gold;
+  Line line = implicit_ ? line_by_products(i, target, open) : line_by_rows(i, target, w, visit.scratch);
   if (!cached) gap_of_pass_ += line.gap;
   if (line.gap > 0) line.share = line.distance > line.gap ? line.gap / line.distance : 1;
   if (average_) average_->tick();
   if (line.share > 0 && !implicit_) move_by_row(i, line.share, writer);
-  const double loss_change = move_duals(i, target, line.share, visit);
+  const double loss_change = move_duals(i, target, line.share, open);
   if (line.share > 0 && implicit_) scatter(task(), i, writer, visit);
   if (average_) average_->add_loss(loss_change);
   if (line.share > 0 && implicit_ && average_) {
-    for (double& step : visit.steps) step *= average_->weight();
-    scatter(task(), i, average_->writer(), visit);
+    late_steps_ = open.steps;
+    for (double& step : late_steps_) step *= average_->weight();
+    add_differences(task(), i, late_steps_, average_->writer(), visit);
   }
-  settle(i, visit, {}, may_drop);
+  settle(i, open.duals, {}, may_drop);
   const double gain = line.share * (line.gap - line.share * line.distance / 2);
   return {.gain = gain, .tried_gain = gain, .tried = 1, .updates = line.share > 0 ? 1U : 0U};
 }
 
-std::size_t FrankWolfe::best_cached(const Visit& visit) {
-  const auto rows = visit.block->rows();
+std::size_t FrankWolfe::best_cached(const OpenBlock& open) {
+  const auto rows = open.block->rows();
   double highest = 0;
   std::size_t best = gold;
   for (std::size_t j = 0; j < rows.size(); ++j) {
-    const double violation = rows[j].loss - visit.dot(rows[j]);
+    const double violation = rows[j].loss - open.dot(rows[j]);
     if (violation > highest) {
       highest = violation;
       best = j;
@@ -109,13 +108,13 @@ std::size_t FrankWolfe::best_cached(const Visit& visit) {
   return best;
 }
 
-FrankWolfe::Line FrankWolfe::line_by_rows(std::size_t i, std::size_t target, WeightView w, Visit& visit) {
+FrankWolfe::Line FrankWolfe::line_by_rows(std::size_t i, std::size_t target, WeightView w, VisitScratch& scratch) {
   const auto rows = blocks()[i].rows();
   Line line{};
   if (target == gold) {
     corner_.clear();
   } else {
-    if (corner_of_ != i || target != 0) take_corner(i, blocks()[i].output(rows[target]), visit);
+    if (corner_of_ != i || target != 0) take_corner(i, blocks()[i].output(rows[target]), scratch);
     line.gap = cost(i) * rows[target].loss;
   }
   corner_of_ = gold;
@@ -130,14 +129,14 @@ FrankWolfe::Line FrankWolfe::line_by_rows(std::size_t i, std::size_t target, Wei
   return line;
 }
 
-FrankWolfe::Line FrankWolfe::line_by_products(std::size_t i, std::size_t target, const Visit& visit) const {
-  const auto rows = visit.block->rows();
-  const auto products = visit.block->products();
+FrankWolfe::Line FrankWolfe::line_by_products(std::size_t i, std::size_t target, const OpenBlock& open) const {
+  const auto rows = open.block->rows();
+  const auto products = open.block->products();
   const std::size_t size = rows.size();
   const auto way = [&](std::size_t j) { return (j == target ? cost(i) : 0) - rows[j].dual; };
   Line line{};
   for (std::size_t j = 0; j < size; ++j) {
-    line.gap += way(j) * (rows[j].loss - visit.values[j]);
+    line.gap += way(j) * (rows[j].loss - open.values[j]);
     for (std::size_t k = 0; k < size; ++k) line.distance += way(j) * way(k) * products[j * size + k];
   }
   return line;
@@ -155,25 +154,25 @@ void FrankWolfe::move_by_row(std::size_t i, double share, const WeightWriter& w)
   }
 }
 
-double FrankWolfe::move_duals(std::size_t i, std::size_t target, double share, Visit& visit) {
-  const auto rows = visit.block->rows();
+double FrankWolfe::move_duals(std::size_t i, std::size_t target, double share, OpenBlock& open) const {
+  const auto rows = open.block->rows();
   double loss_change = 0;
-  visit.steps.resize(rows.size());
+  open.duals.resize(rows.size());
+  open.steps.resize(rows.size());
   for (std::size_t j = 0; j < rows.size(); ++j) {
     const double corner = j == target ? cost(i) : 0;
     double dual = share < 1 ? (1 - share) * rows[j].dual + share * corner : corner;
     if (dual <= 1e-14 * cost(i)) dual = 0;  // beyond rounding of the rest, and blocks must not grow for ever
-    visit.steps[j] = dual - rows[j].dual;
-    loss_change += visit.steps[j] * rows[j].loss;
-    visit.duals[j] = dual;
+    open.steps[j] = dual - rows[j].dual;
+    loss_change += open.steps[j] * rows[j].loss;
+    open.duals[j] = dual;
   }
   return loss_change;
 }
 
-void FrankWolfe::take_corner(std::size_t i, ByteView output, Visit& visit) {
-  if (!visit.scratch) visit.scratch = task().make_scratch();
+void FrankWolfe::take_corner(std::size_t i, ByteView output, VisitScratch& scratch) {
   FunctionSink take([&](const Candidate& candidate) { take_corner(candidate); });
-  (void)task().candidate(i, output, *visit.scratch, take);
+  (void)task().candidate(i, output, scratch.for_task(task()), take);
 }
 
 void FrankWolfe::take_corner(const Candidate& candidate) {
@@ -281,7 +280,7 @@ std::vector<MergedRow> FrankWolfe::rows_of_duals() {
   for (std::size_t i = 0; i < result.size(); ++i) {
     if (blocks()[i].empty()) continue;
     blocks().open(i, visit);
-    const Block& block = *visit.block;
+    const Block& block = *visit.open.block;
     std::vector<double> sums(block.support().size());
     block.with_entries([&](const auto* positions, const auto* values) {
       for (const Block::Row& row : block.rows()) {

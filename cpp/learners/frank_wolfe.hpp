@@ -39,7 +39,7 @@ class FrankWolfe final : public BlockProblem {
 
   Schedule schedule() const override { return {.inner_passes = parameters_.inner_passes}; }
   FindOptions search(std::size_t) const override { return {}; }
-  void absorb(const Candidate& candidate, Visit& visit) override;
+  void absorb(const Candidate& candidate, VisitScratch& scratch) override;
   void searched(std::size_t i, double bound) override;
   Step visit(std::size_t i, WeightView w, const WeightWriter& writer, Visit& visit, bool may_drop) override;
   void begin_pass() override;
@@ -61,15 +61,15 @@ class FrankWolfe final : public BlockProblem {
   };
 
   // The cached candidate with the largest violation by what was gathered, or gold.
-  [[nodiscard]] static std::size_t best_cached(const Visit& visit);
+  [[nodiscard]] static std::size_t best_cached(const OpenBlock& open);
   // w_s - w_i, in path_; and the line along it.
-  [[nodiscard]] Line line_by_rows(std::size_t i, std::size_t target, WeightView w, Visit& visit);
-  [[nodiscard]] Line line_by_products(std::size_t i, std::size_t target, const Visit& visit) const;
+  [[nodiscard]] Line line_by_rows(std::size_t i, std::size_t target, WeightView w, VisitScratch& scratch);
+  [[nodiscard]] Line line_by_products(std::size_t i, std::size_t target, const OpenBlock& open) const;
   // Goes along the line.
   void move_by_row(std::size_t i, double share, const WeightWriter& w);
   // The duals after it; returns the change of the block's loss.
-  double move_duals(std::size_t i, std::size_t target, double share, Visit& visit);
-  void take_corner(std::size_t i, ByteView output, Visit& visit);
+  double move_duals(std::size_t i, std::size_t target, double share, OpenBlock& open) const;
+  void take_corner(std::size_t i, ByteView output, VisitScratch& scratch);
   void take_corner(const Candidate& candidate);
   [[nodiscard]] std::vector<MergedRow> rows_of_duals();
 
@@ -85,6 +85,7 @@ class FrankWolfe final : public BlockProblem {
     double way;   // w_s - w_i
   };
   std::vector<Way> path_;
+  std::vector<double> late_steps_;  // as the average takes them
   double gap_of_pass_ = 0;
 };
 

@@ -48,31 +48,23 @@ Fsmo::Fsmo(std::shared_ptr<const Task> task, ExampleNumbers costs, Parameters pa
       at_once_(at_once(parameters.k_best)),
       counted_(objective_.costs.count_positive()),
       batch_(parameters.batch > 0 ? parameters.batch : std::max<std::size_t>(counted_ / 100, 1)),
-      fresh_(blocks().size(), 0),
       gap_(parameters.as_published ? 0 : unknown) {}
-
-void Fsmo::absorb(const Candidate& candidate, Visit& visit) {
-  BlockProblem::absorb(candidate, visit);
-  fresh_[candidate.example] = 1;
-}
 
 Step Fsmo::solve(std::size_t i, Visit& visit) const {
   return parameters_.as_published ? sweep_as_published(terms(i), tolerance(), visit) : BlockProblem::solve(i, visit);
 }
 
 // When a thread's part of a batch is complete, and at the end of its part of a pass.
-std::optional<Together> Fsmo::due(std::optional<std::size_t> i, std::span<const std::size_t> examples, int threads,
-                                  Visit& visit) {
-  if (i && std::exchange(fresh_[*i], 0)) visit.waiting.push_back(*i);
-  const std::size_t part = std::max<std::size_t>(batch_ / static_cast<std::size_t>(threads), 1);
-  if (i && visit.waiting.size() < part) return std::nullopt;
-  const bool all = !i || parameters_.all_after_batch;
-  const std::span<const std::size_t> solved = all ? examples : std::span<const std::size_t>(visit.waiting);
+std::optional<Together> Fsmo::due(const Searched& searched) {
+  const std::size_t part = std::max<std::size_t>(batch_ / static_cast<std::size_t>(searched.threads), 1);
+  if (!searched.at_end && searched.waiting.size() < part) return std::nullopt;
+  const bool all = searched.at_end || parameters_.all_after_batch;
+  const auto solved = all ? searched.examples : searched.waiting;
   return Together{.examples = solved,
                   .tolerance = parameters_.as_published ? 0 : tolerance(),
                   .whole_sweeps = parameters_.as_published,
                   .drops = !parameters_.as_published,
-                  .enough = Patience(parameters_, least_gain(solved.size()), threads == 1)};
+                  .enough = Patience(parameters_, least_gain(solved.size()), searched.threads == 1)};
 }
 
 double Fsmo::least_gain(std::size_t examples) const {
@@ -104,7 +96,6 @@ void Fsmo::import_state(const StateArrays& state) {
   if (gap.size() != 1 || !(gap[0] >= 0)) throw std::invalid_argument("'fsmo_gap' of the state is broken");
   BlockProblem::import_state(state);
   gap_ = gap[0];
-  begin_pass();
 }
 
 }  // namespace marginloom

@@ -57,11 +57,8 @@ class Fsmo final : public BlockProblem {
 
   Schedule schedule() const override { return {.together = true}; }
   FindOptions search(std::size_t i) const override { return {.k = at_once_, .min_violation = slack(i) + threshold()}; }
-  void absorb(const Candidate& candidate, Visit& visit) override;
   Step solve(std::size_t i, Visit& visit) const override;
-  std::optional<Together> due(std::optional<std::size_t> i, std::span<const std::size_t> examples, int threads,
-                              Visit& visit) override;
-  void begin_pass() override { std::ranges::fill(fresh_, 0); }
+  std::optional<Together> due(const Searched& searched) override;
   void note_gap(double primal, double dual) override;
   StateArrays export_state() const override;
   void import_state(const StateArrays& state) override;
@@ -75,8 +72,7 @@ class Fsmo final : public BlockProblem {
   int at_once_;          // constraints that a search may bring
   std::size_t counted_;  // examples whose weight is not 0
   std::size_t batch_;
-  std::vector<std::uint8_t> fresh_;  // examples whose last search has added a constraint
-  double gap_;                       // primal - dual when last seen
+  double gap_;  // primal - dual when last seen
 };
 
 }  // namespace marginloom

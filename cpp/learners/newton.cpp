@@ -60,7 +60,7 @@ void Newton::evaluate(Point& point, Visit& visit) {
   const WeightWriter gradient{point.gradient.data()};
   for (const Group& group : groups_) {
     point.value += evaluate(group, point, visit);
-    scatter(task(), group.example, gradient, visit);
+    add_differences(task(), group.example, numbers_, gradient, visit);
   }
 }
 
@@ -71,21 +71,22 @@ double Newton::evaluate(const Group& group, Point& point, Visit& visit) {
   const auto centre = std::span(centre_).subspan(first, count);
   blocks_.open(i, visit);
   gather(task(), i, point.weights, visit);
-  visit.gradient.resize(count);
-  visit.steps.resize(count);
+  auto& gradient = visit.scratch.gradient;
+  gradient.resize(count);
+  numbers_.resize(count);
   const double ridge = terms.ridge * sum_of(centre);
   for (std::size_t j = 0; j < count; ++j) {
-    const Block::Row& row = visit.block->rows()[j];
-    violations[j] = row.loss - visit.dot(row);
-    visit.gradient[j] = violations[j] - ridge;
+    const Block::Row& row = visit.open.block->rows()[j];
+    violations[j] = row.loss - visit.open.dot(row);
+    gradient[j] = violations[j] - ridge;
   }
-  visit.qp.solve_uniform(duals, visit.gradient, terms.budget, terms.ridge, 1 / reach);
+  visit.scratch.qp.solve_uniform(duals, gradient, terms.budget, terms.ridge, 1 / reach);
   const double sum = sum_of(duals);
   double value = -terms.ridge * sum * sum / 2;
   for (std::size_t j = 0; j < count; ++j) {
     const double change = duals[j] - centre[j];
     value += duals[j] * violations[j] - change * change / (2 * reach);
-    visit.steps[j] = -duals[j];
+    numbers_[j] = -duals[j];
   }
   return value;
 }
@@ -133,20 +134,20 @@ void Newton::add_curvature(const Group& group, const Point& point, Visit& visit)
   if (active == 0 || (active == 1 && shared == 1)) return;
   blocks_.open(group.example, visit);
   gather(task(), group.example, point.weights, visit);
-  visit.steps.assign(group.count, 0.0);
+  numbers_.assign(group.count, 0.0);
   for (std::size_t j = 0; j < group.count; ++j) {
     if (!(duals[j] > 0)) continue;
-    visit.steps[j] = 1;
+    numbers_[j] = 1;
     add_square(group, group.reach * (active == 1 ? 1 - shared : 1), visit);
-    visit.steps[j] = 0;
+    numbers_[j] = 0;
   }
   if (active == 1 || shared == 0) return;
-  for (std::size_t j = 0; j < group.count; ++j) visit.steps[j] = duals[j] > 0 ? 1 : 0;
+  for (std::size_t j = 0; j < group.count; ++j) numbers_[j] = duals[j] > 0 ? 1 : 0;
   add_square(group, -shared * group.reach, visit);
 }
 
 void Newton::add_square(const Group& group, double factor, Visit& visit) {
-  scatter(task(), group.example, {vector_.data()}, visit);
+  add_differences(task(), group.example, numbers_, {vector_.data()}, visit);
   curvature_.add(vector_, factor);
   std::ranges::fill(vector_, 0.0);
 }

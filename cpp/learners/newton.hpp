@@ -66,14 +66,14 @@ class Newton final : public BlockProblem {
 
   void collect_candidates();
   void evaluate(Point& point, Visit& visit);
-  // Of one example; leaves the block open, and its steps are what its duals take from the gradient.
+  // Of one example; leaves the block open, and in `numbers_` what its duals take from the gradient.
   [[nodiscard]] double evaluate(const Group& group, Point& point, Visit& visit);
   // Minimises f from the point; false if that takes too many steps or was stopped.
   [[nodiscard]] bool minimise(Point& point, Visit& visit, StopRequest& stop);
   // The step of Newton's method; false if there is none.
   [[nodiscard]] bool find_direction(const Point& point, std::vector<double>& direction, Visit& visit);
   void add_curvature(const Group& group, const Point& point, Visit& visit);
-  // Adds factor * v v^T, v the sum of the visit's steps times the differences.
+  // Adds factor * v v^T, v the sum of `numbers_` times the differences of the open block.
   void add_square(const Group& group, double factor, Visit& visit);
   // Whether the same candidates have a dual, and the same budgets are used up: f is one quadratic function.
   [[nodiscard]] bool on_same_piece(const Point& first, const Point& second) const;
@@ -91,8 +91,9 @@ class Newton final : public BlockProblem {
   std::vector<Group> groups_;
   std::vector<double> centre_;  // b
   Curvature curvature_;
-  std::vector<double> vector_;  // one number per weight, all 0 between uses
-  int steps_ = 0;               // that the last minimum took
+  std::vector<double> numbers_;  // one per candidate of a block
+  std::vector<double> vector_;   // one per weight, all 0 between uses
+  int steps_ = 0;                // that the last minimum took
 };
 
 }  // namespace marginloom

@@ -10,7 +10,7 @@
 namespace marginloom {
 
 OneSlack::OneSlack(std::shared_ptr<const Task> task, ExampleNumbers costs, Parameters parameters)
-    : DualLearner({std::move(task), std::move(costs), Loss::hinge}, parameters.memory, false),
+    : BlockLearner({std::move(task), std::move(costs), Loss::hinge}, parameters.memory, false),
       parameters_(parameters),
       sum_(this->task().dimension()) {}
 
@@ -36,10 +36,10 @@ void OneSlack::searched(std::size_t i, double bound) {
   violation_ += cost(i) * bound;
 }
 
-void OneSlack::absorb(const Candidate& candidate, Visit& visit) {
+void OneSlack::absorb(const Candidate& candidate, VisitScratch& scratch) {
   choose(candidate);
   if (parameters_.cache == 0) return;
-  blocks_.absorb(candidate, visit);
+  blocks_.absorb(candidate, scratch);
   blocks_[candidate.example].rows().front().dual = 1;
   blocks_.keep_first(candidate.example, parameters_.cache);
 }
@@ -91,15 +91,17 @@ void OneSlack::add_constraint() {
 // is not violated by more than `least`.
 bool OneSlack::choose_from_cache(WeightView w, Visit& visit, StopRequest& stop, double least) {
   double violation = 0;
+  std::vector<double> costs_of_chosen;  // 0 for the candidates that are not
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     if (i % 64 == 0 && stop.stopped()) break;
     if (blocks_[i].empty()) continue;
     blocks_.open(i, visit);
     gather(task(), i, w, visit);
+    const OpenBlock& open = visit.open;
     double highest = 0;
     const Block::Row* best = nullptr;
-    for (const Block::Row& row : visit.block->rows()) {
-      const double found = row.loss - visit.dot(row);
+    for (const Block::Row& row : open.block->rows()) {
+      const double found = row.loss - open.dot(row);
       if (found > highest) {
         highest = found;
         best = &row;
@@ -107,11 +109,11 @@ bool OneSlack::choose_from_cache(WeightView w, Visit& visit, StopRequest& stop, 
     }
     if (!best) continue;
     violation += cost(i) * highest;
-    choice_.add(i, visit.block->output(*best));
+    choice_.add(i, open.block->output(*best));
     loss_sum_ += cost(i) * best->loss;
-    visit.steps.assign(visit.block->size(), 0.0);
-    visit.steps[static_cast<std::size_t>(best - visit.block->rows().data())] = cost(i);
-    scatter(task(), i, {sum_.values().data()}, visit);
+    costs_of_chosen.assign(open.block->size(), 0.0);
+    costs_of_chosen[static_cast<std::size_t>(best - open.block->rows().data())] = cost(i);
+    add_differences(task(), i, costs_of_chosen, {sum_.values().data()}, visit);
   }
   if (violation > least) return true;
   forget_choice();
@@ -241,11 +243,6 @@ StateArrays OneSlack::export_state() const {
   state["constraint_offsets"] = std::move(all.offsets);
   state["constraint_outputs"] = std::move(all.outputs);
   return state;
-}
-
-StateArrays OneSlack::merged(const StateArrays&, const StateArrays&) const {
-  throw std::invalid_argument(
-      "states of one-slack do not merge: its variables belong to constraints over all examples");
 }
 
 void OneSlack::import_state(const StateArrays& state) {

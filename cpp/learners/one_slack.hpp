@@ -23,12 +23,12 @@
 
 #include "core/simplex_qp.hpp"
 #include "core/zeroed_array.hpp"
+#include "learners/block_learner.hpp"
 #include "learners/blocks.hpp"
-#include "learners/dual_learner.hpp"
 
 namespace marginloom {
 
-class OneSlack final : public DualLearner {
+class OneSlack final : public BlockLearner {
  public:
   struct Parameters {
     std::size_t cache = 5;      // candidates per example; 0: no cache
@@ -42,16 +42,15 @@ class OneSlack final : public DualLearner {
   FindOptions search(std::size_t) const override { return {.min_violation = 0}; }
   void begin_pass() override;
   void searched(std::size_t i, double bound) override;
-  void absorb(const Candidate& candidate, Visit& visit) override;
+  void absorb(const Candidate& candidate, VisitScratch& scratch) override;
   Step solve(std::size_t, Visit&) const override { return {}; }
-  void settle(std::size_t, const Visit&, const Step&, bool) override {}
+  void settle(std::size_t, std::span<const double>, const Step&, bool) override {}
   PassEnd end_pass(std::span<double> w, Visit& visit, StopRequest& stop) override;
   double dual(double squared_norm) const override;
   void write_weights(std::span<double> w, int threads = 1) override;
   Held held() const override;
   StateArrays export_state() const override;
   void import_state(const StateArrays& state) override;
-  StateArrays merged(const StateArrays& first, const StateArrays& second) const override;
 
  private:
   // One choice of outputs; examples that are not named have their gold output.

@@ -24,7 +24,7 @@ void add_row(const Position* positions, const Value* values, std::size_t count, 
   for (std::size_t k = 0; k < count; ++k) coordinates[positions[k]] += step * values[k];
 }
 
-// Coordinates that are the weights of the support. Under caution steps move them further than the weights themselves.
+// Coordinates that are the weights of the support. Damped steps move them further than the weights themselves.
 template <class Position, class Value>
 struct SupportCoordinates {
   const Block::Row* rows;
@@ -69,66 +69,80 @@ struct ScoreCoordinates {
 
 template <class Rule>
 Step on_coordinates(Visit& visit, Rule rule) {
-  const Block& block = *visit.block;
+  const Block& block = *visit.open.block;
   const Block::Row* const rows = block.rows().data();
-  double* const gathered = visit.values.data();
+  double* const gathered = visit.open.values.data();
   if (!block.has_support()) {
-    return rule(ScoreCoordinates{rows, block.products().data(), block.size(), gathered, visit.caution.most});
+    return rule(ScoreCoordinates{rows, block.products().data(), block.size(), gathered, visit.asked.damping.most});
   }
-  const double* const factors = visit.factors.empty() ? nullptr : visit.factors.data();
+  const double* const factors = visit.open.factors.empty() ? nullptr : visit.open.factors.data();
   return block.with_entries([&]<class Position, class Value>(const Position* positions, const Value* values) {
     return rule(SupportCoordinates<Position, Value>{rows, positions, values, gathered, factors});
   });
 }
 
 // For rules that move the coordinates by their steps: the scores, if the block knows their products, which makes a step
-// a few numbers; under caution the products are others.
+// a few numbers; damped, the products are others.
 template <class Rule>
 Step on_moving_coordinates(Visit& visit, Rule rule) {
-  const Block& block = *visit.block;
+  const Block& block = *visit.open.block;
   if (!block.has_support()) return on_coordinates(visit, rule);
-  if (!block.has_products() || !visit.factors.empty()) {
-    visit.gathered = visit.values;
+  if (!block.has_products() || !visit.open.factors.empty()) {
+    visit.open.as_read = visit.open.values;
     return on_coordinates(visit, rule);
   }
-  visit.scores.resize(block.size());
+  visit.scratch.scores.resize(block.size());
   on_coordinates(visit, [&](const auto& coordinates) {
-    for (std::size_t j = 0; j < block.size(); ++j) visit.scores[j] = coordinates.dot(j);
+    for (std::size_t j = 0; j < block.size(); ++j) visit.scratch.scores[j] = coordinates.dot(j);
     return Step();
   });
-  return rule(ScoreCoordinates{block.rows().data(), block.products().data(), block.size(), visit.scores.data(), 1});
+  return rule(
+      ScoreCoordinates{block.rows().data(), block.products().data(), block.size(), visit.scratch.scores.data(), 1});
 }
 
 double sum_of_duals(const Visit& visit) {
-  return std::accumulate(visit.duals.begin(), visit.duals.end(), visit.block->duals_elsewhere());
+  return std::accumulate(visit.open.duals.begin(), visit.open.duals.end(), visit.open.block->duals_elsewhere());
 }
 
 void order_candidates(Visit& visit) {
-  visit.order.resize(visit.block->size());
-  std::iota(visit.order.begin(), visit.order.end(), 0U);
-  visit.random.shuffle(std::span(visit.order).subspan(1));
+  visit.scratch.order.resize(visit.open.block->size());
+  std::iota(visit.scratch.order.begin(), visit.scratch.order.end(), 0U);
+  visit.asked.random.shuffle(std::span(visit.scratch.order).subspan(1));
 }
 
 void note_steps(Visit& visit, Step& step) {
-  const auto rows = visit.block->rows();
-  visit.steps.resize(rows.size());
+  const auto rows = visit.open.block->rows();
+  visit.open.steps.resize(rows.size());
   for (std::size_t j = 0; j < rows.size(); ++j) {
-    visit.steps[j] = visit.duals[j] - rows[j].dual;
-    step.updates += visit.steps[j] != 0 ? 1 : 0;
+    visit.open.steps[j] = visit.open.duals[j] - rows[j].dual;
+    step.updates += visit.open.steps[j] != 0 ? 1 : 0;
   }
 }
 
 // What the steps do to the weights of the support; all of `sums` must be 0.
-void sum_steps(const Visit& visit, std::span<double> sums) {
-  const Block& block = *visit.block;
+void sum_steps(const Block& block, std::span<const double> steps, std::span<double> sums) {
   const auto rows = block.rows();
   block.with_entries([&](const auto* positions, const auto* values) {
     for (std::size_t j = 0; j < rows.size(); ++j) {
       const std::size_t first = rows[j].first_entry;
-      if (visit.steps[j] == 0) continue;
-      add_row(positions + first, values + first, rows[j].entry_count, visit.steps[j], sums.data());
+      if (steps[j] == 0) continue;
+      add_row(positions + first, values + first, rows[j].entry_count, steps[j], sums.data());
     }
   });
+}
+
+void add_sums(std::span<const WeightIndex> support, std::span<const double> sums, const WeightWriter& w) {
+  w.with_add([&](auto add) {
+    for (std::size_t k = 0; k < sums.size(); ++k) {
+      if (sums[k] != 0) add(support[k], sums[k]);
+    }
+  });
+}
+
+// So many numbers that are 0, and are to be 0 again after use.
+std::span<double> zeros(std::size_t count, VisitScratch& scratch) {
+  scratch.spread.resize(std::max(scratch.spread.size(), count));
+  return std::span(scratch.spread).first(count);
 }
 
 // The products of candidate j with itself and those behind it; all of `spread` must be 0. They are added up in the
@@ -156,27 +170,29 @@ void multiply_row(const Block& block, std::size_t j, const double* factors, std:
 // A function of its own, so that the thread sanitizer can be told of just these reads: other threads may be changing
 // the weights.
 [[gnu::noinline]] void gather_scores(const Task& task, std::size_t i, WeightView w, Visit& visit) {
-  task.gather(i, visit.outputs, w, visit.values);
+  task.gather(i, visit.open.outputs, w, visit.open.values);
 }
 
 // loss - w.d - ridge * sum of all candidates.
 void fill_gradient(const BlockTerms& terms, Visit& visit) {
-  const auto rows = visit.block->rows();
+  const auto rows = visit.open.block->rows();
   const double ridge = terms.ridge * sum_of_duals(visit);
-  visit.gradient.resize(rows.size());
-  if (visit.block->has_support()) {
+  visit.scratch.gradient.resize(rows.size());
+  if (visit.open.block->has_support()) {
     on_coordinates(visit, [&](const auto& coordinates) {
-      for (std::size_t j = 0; j < rows.size(); ++j) visit.gradient[j] = rows[j].loss - coordinates.dot(j) - ridge;
+      for (std::size_t j = 0; j < rows.size(); ++j)
+        visit.scratch.gradient[j] = rows[j].loss - coordinates.dot(j) - ridge;
       return Step();
     });
   } else {
-    for (std::size_t j = 0; j < rows.size(); ++j) visit.gradient[j] = rows[j].loss - visit.values[j] - ridge;
+    for (std::size_t j = 0; j < rows.size(); ++j)
+      visit.scratch.gradient[j] = rows[j].loss - visit.open.values[j] - ridge;
   }
 }
 
 }  // namespace
 
-double Visit::dot(const Block::Row& row) const {
+double OpenBlock::dot(const Block::Row& row) const {
   if (!block->has_support()) return values[static_cast<std::size_t>(&row - block->rows().data())];
   return block->with_entries([&](const auto* positions, const auto* row_values) {
     return dot_row(positions + row.first_entry, row_values + row.first_entry, row.entry_count, values.data());
@@ -184,93 +200,98 @@ double Visit::dot(const Block::Row& row) const {
 }
 
 void gather(const Task& task, std::size_t i, WeightView w, Visit& visit) {
-  const Block& block = *visit.block;
+  const Block& block = *visit.open.block;
   const auto rows = block.rows();
-  visit.gathered.clear();
-  visit.factors.clear();
-  visit.duals.resize(rows.size());
-  for (std::size_t j = 0; j < rows.size(); ++j) visit.duals[j] = rows[j].dual;
+  visit.open.as_read.clear();
+  visit.open.factors.clear();
+  visit.open.duals.resize(rows.size());
+  for (std::size_t j = 0; j < rows.size(); ++j) visit.open.duals[j] = rows[j].dual;
   if (block.has_support()) {
     const auto support = block.support();
-    visit.values.resize(support.size());
-    for (std::size_t k = 0; k < support.size(); ++k) visit.values[k] = read_weight(w, support[k]);
-    if (visit.caution.most == 1) return;
-    for (const WeightIndex k : support) visit.factors.push_back(visit.caution.of(k));
+    visit.open.values.resize(support.size());
+    for (std::size_t k = 0; k < support.size(); ++k) visit.open.values[k] = read_weight(w, support[k]);
+    if (visit.asked.damping.most == 1) return;
+    for (const WeightIndex k : support) visit.open.factors.push_back(visit.asked.damping.of(k));
     return;
   }
-  visit.values.resize(rows.size());
-  block.list_outputs(visit.outputs);
+  visit.open.values.resize(rows.size());
+  block.list_outputs(visit.open.outputs);
   gather_scores(task, i, w, visit);
 }
 
 void scatter(const Task& task, std::size_t i, const WeightWriter& w, Visit& visit, WeightDelta* delta) {
-  const Block& block = *visit.block;
+  const OpenBlock& open = visit.open;
+  const Block& block = *open.block;
   if (!block.has_support()) {
-    task.scatter(i, visit.outputs, visit.steps, w);
-    if (delta) delta->add(i, visit.outputs, visit.steps);
+    task.scatter(i, open.outputs, open.steps, w);
+    if (delta) delta->add(i, open.outputs, open.steps);
     return;
   }
   const auto support = block.support();
-  visit.spread.resize(std::max(visit.spread.size(), support.size()));
-  const auto sums = delta ? delta->add(support) : std::span(visit.spread).first(support.size());
-  if (visit.gathered.empty()) {
-    sum_steps(visit, sums);
+  const auto sums = delta ? delta->add(support) : zeros(support.size(), visit.scratch);
+  if (open.as_read.empty()) {
+    sum_steps(block, open.steps, sums);
   } else {  // the rule has added them up
-    for (std::size_t k = 0; k < sums.size(); ++k) sums[k] = visit.values[k] - visit.gathered[k];
-    for (std::size_t k = 0; k < visit.factors.size(); ++k) sums[k] /= visit.factors[k];
+    for (std::size_t k = 0; k < sums.size(); ++k) sums[k] = open.values[k] - open.as_read[k];
+    for (std::size_t k = 0; k < open.factors.size(); ++k) sums[k] /= open.factors[k];
   }
-  w.with_add([&](auto add) {
-    for (std::size_t k = 0; k < sums.size(); ++k) {
-      if (sums[k] != 0) add(support[k], sums[k]);
-    }
-  });
+  add_sums(support, sums, w);
   if (!delta) std::ranges::fill(sums, 0.0);
 }
 
-void multiply_first(Block& block, Visit& visit) {
-  visit.spread.resize(std::max(visit.spread.size(), block.support().size()));
-  multiply_row(block, 0, nullptr, visit.spread, block.products());
+void add_differences(const Task& task, std::size_t i, std::span<const double> numbers, const WeightWriter& w,
+                     Visit& visit) {
+  const Block& block = *visit.open.block;
+  if (!block.has_support()) return task.scatter(i, visit.open.outputs, numbers, w);
+  const auto sums = zeros(block.support().size(), visit.scratch);
+  sum_steps(block, numbers, sums);
+  add_sums(block.support(), sums, w);
+  std::ranges::fill(sums, 0.0);
+}
+
+void multiply_first(Block& block, VisitScratch& scratch) {
+  multiply_row(block, 0, nullptr, zeros(block.support().size(), scratch), block.products());
 }
 
 void fill_products(const Task& task, std::size_t i, Visit& visit, std::span<double> products) {
-  const Block& block = *visit.block;
+  const Block& block = *visit.open.block;
   const std::size_t size = block.size();
-  if (block.has_products() && visit.factors.empty()) {
+  if (block.has_products() && visit.open.factors.empty()) {
     std::ranges::copy(block.products(), products.begin());
   } else if (block.has_support()) {
-    visit.spread.resize(std::max(visit.spread.size(), block.support().size()));
-    const double* const factors = visit.factors.empty() ? nullptr : visit.factors.data();
-    for (std::size_t j = 0; j < size; ++j) multiply_row(block, j, factors, visit.spread, products);
+    const auto spread = zeros(block.support().size(), visit.scratch);
+    const double* const factors = visit.open.factors.empty() ? nullptr : visit.open.factors.data();
+    for (std::size_t j = 0; j < size; ++j) multiply_row(block, j, factors, spread, products);
   } else {
-    if (!visit.scratch) visit.scratch = task.make_scratch();
+    Scratch& scratch = visit.scratch.for_task(task);
     for (std::size_t j = 0; j < size; ++j) {
-      task.products(i, visit.outputs[j], visit.outputs, *visit.scratch, products.subspan(j * size, size));
+      task.products(i, visit.open.outputs[j], visit.open.outputs, scratch, products.subspan(j * size, size));
     }
   }
   if (block.has_support()) return;
-  for (double& product : products) product *= visit.caution.most;
+  for (double& product : products) product *= visit.asked.damping.most;
 }
 
 Step sweep(const BlockTerms& terms, int most_sweeps, Visit& visit) {
   constexpr double little = 0.1;
-  const auto rows = visit.block->rows();
+  const auto rows = visit.open.block->rows();
   double sum = sum_of_duals(visit);
   Step result;
   order_candidates(visit);
   on_moving_coordinates(visit, [&](const auto& coordinates) {
     const auto sweep_once = [&] {
       double total = 0;
-      for (const std::uint32_t j : visit.order) {
+      for (const std::uint32_t j : visit.scratch.order) {
         const double gradient = rows[j].loss - coordinates.dot(j) - terms.ridge * sum;
         const double curvature = coordinates.squared_norm(j) + terms.ridge;
-        const double dual = std::max(visit.duals[j] + gradient / curvature, 0.0);
-        const double step = dual - visit.duals[j];
+        const double dual = std::max(visit.open.duals[j] + gradient / curvature, 0.0);
+        const double step = dual - visit.open.duals[j];
         if (step == 0) continue;
         const double gain = step * (gradient - step * curvature / 2);
         result.tried_gain += gain;
-        if (gain < visit.least_gain) continue;
+        if (gain < visit.asked.least_gain) continue;
         coordinates.move(j, step);
-        visit.duals[j] = dual;
+        visit.open.duals[j] = dual;
         sum += step;
         total += gain;
         result.residual = std::max(result.residual, std::abs(gradient));
@@ -291,51 +312,52 @@ Step sweep(const BlockTerms& terms, int most_sweeps, Visit& visit) {
 
 Step solve_exactly(const Task& task, std::size_t i, const BlockTerms& terms, double tolerance,
                    const UniformProducts* uniform, Visit& visit) {
-  const std::size_t size = visit.block->size();
-  const double budget = std::max(terms.budget - visit.block->duals_elsewhere(), 0.0);
+  const std::size_t size = visit.open.block->size();
+  const double budget = std::max(terms.budget - visit.open.block->duals_elsewhere(), 0.0);
   fill_gradient(terms, visit);
-  Step result{.residual = SimplexQp::residual(visit.duals, visit.gradient, budget)};
+  Step result{.residual = SimplexQp::residual(visit.open.duals, visit.scratch.gradient, budget)};
   result.as_a_whole = true;
   if (result.residual > tolerance) {
     if (uniform) {
-      result.gain = visit.qp.solve_uniform(visit.duals, visit.gradient, budget,
-                                           visit.caution.most * uniform->shared + terms.ridge,
-                                           visit.caution.most * uniform->excess);
+      result.gain = visit.scratch.qp.solve_uniform(visit.open.duals, visit.scratch.gradient, budget,
+                                                   visit.asked.damping.most * uniform->shared + terms.ridge,
+                                                   visit.asked.damping.most * uniform->excess);
     } else {
-      visit.qp.reset(size);
-      fill_products(task, i, visit, visit.qp.products());
-      for (double& product : visit.qp.products()) product += terms.ridge;
-      result.gain = visit.qp.solve(visit.duals, visit.gradient, budget, tolerance / 8, 100 + 20 * size).gain;
+      visit.scratch.qp.reset(size);
+      fill_products(task, i, visit, visit.scratch.qp.products());
+      for (double& product : visit.scratch.qp.products()) product += terms.ridge;
+      result.gain =
+          visit.scratch.qp.solve(visit.open.duals, visit.scratch.gradient, budget, tolerance / 8, 100 + 20 * size).gain;
     }
     result.tried = 1;
     result.tried_gain = result.gain;
-    if (result.gain < visit.least_gain) {
+    if (result.gain < visit.asked.least_gain) {
       result.gain = 0;
-      for (std::size_t j = 0; j < size; ++j) visit.duals[j] = visit.block->rows()[j].dual;
+      for (std::size_t j = 0; j < size; ++j) visit.open.duals[j] = visit.open.block->rows()[j].dual;
       fill_gradient(terms, visit);
     }
   }
-  result.largest_violation = *std::ranges::max_element(visit.gradient);
+  result.largest_violation = *std::ranges::max_element(visit.scratch.gradient);
   note_steps(visit, result);
   return result;
 }
 
 Step sweep_as_published(const BlockTerms& terms, double tolerance, Visit& visit) {
-  const auto rows = visit.block->rows();
+  const auto rows = visit.open.block->rows();
   double sum = sum_of_duals(visit);
   Step result;
   on_moving_coordinates(visit, [&](const auto& coordinates) {
     for (std::size_t j = 0; j < rows.size(); ++j) {
       const double violation = rows[j].loss - coordinates.dot(j);
       const double curvature = coordinates.squared_norm(j);
-      const bool may_rise = visit.duals[j] < terms.budget && violation > tolerance;
-      const bool may_fall = visit.duals[j] > 0 && violation < -tolerance;
+      const bool may_rise = visit.open.duals[j] < terms.budget && violation > tolerance;
+      const bool may_fall = visit.open.duals[j] > 0 && violation < -tolerance;
       result.largest_violation = std::max(result.largest_violation, violation);
       if (!(may_rise || may_fall)) continue;
-      const double step = std::clamp(violation / curvature, -visit.duals[j], std::max(terms.budget - sum, 0.0));
+      const double step = std::clamp(violation / curvature, -visit.open.duals[j], std::max(terms.budget - sum, 0.0));
       if (step == 0) continue;
       coordinates.move(j, step);
-      visit.duals[j] += step;
+      visit.open.duals[j] += step;
       sum += step;
       result.gain += step * (violation - step * curvature / 2);
       result.residual = std::max(result.residual, std::abs(violation));

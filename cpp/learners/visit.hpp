@@ -13,7 +13,7 @@
 #include "core/task.hpp"
 #include "core/weight_delta.hpp"
 #include "core/weight_writer.hpp"
-#include "learners/caution.hpp"
+#include "learners/step_damping.hpp"
 
 namespace marginloom {
 
@@ -28,54 +28,70 @@ struct Step {
   std::size_t updates = 0;       // duals that changed
 };
 
-// The scratch of a thread that visits blocks, all of it the learner's; reused without allocating once it has grown.
-struct Visit {
-  // What the engine asks for.
-  Caution caution = {};
+// What an engine asks of steps.
+struct StepRequest {
+  StepDamping damping = {};
   double least_gain = 0;  // of a step on one candidate or, where a block is solved as a whole, of the block
   Random random{0};
+};
 
-  // The block as it is solved, stored or rebuilt here; its coordinates, and its duals before and after.
-  const Block* block = nullptr;
+// The block that is being visited, what was gathered for it, and where a rule has led.
+struct OpenBlock {
+  const Block* block = nullptr;   // stored or, where it does without its rows, rebuilt
   std::vector<ByteView> outputs;  // of the candidates, where differences are implicit
   std::vector<double> values;     // weights of the support, or w.d of the candidates
-  std::vector<double> gathered;   // `values` as they were read, if a rule has moved weights of the support since
-  std::vector<double> scores;     // w.d of the candidates, if a rule moves them by products instead
+  std::vector<double> as_read;    // `values` before a rule moved them with its steps, if it does so
   std::vector<double> factors;    // how often the weights of the support count, if any does so more than once
-  std::vector<double> duals;
-  std::vector<double> steps;
-
-  // Of the rules.
-  std::vector<double> gradient;
-  std::vector<std::uint32_t> order;
-  std::vector<double> spread;  // one number per position of the support, all 0 between uses
-  SimplexQp qp;
-
-  // Of blocks that do without their rows.
-  Block rebuilt;
-  std::unique_ptr<Scratch> scratch;
-
-  // Of learners that solve over many blocks.
-  std::vector<std::size_t> waiting;  // examples with candidates that are not solved for yet
+  std::vector<double> duals;      // before a rule, and after it
+  std::vector<double> steps;      // what a rule has added to them
 
   // How much w.d of a candidate is, as gathered.
   [[nodiscard]] double dot(const Block::Row& row) const;
 };
 
-// Reads what the solution needs: visit.values and visit.duals.
+// Memory of one thread that is used again and again; none of it means anything after the function that fills it.
+struct VisitScratch {
+  std::vector<double> gradient;
+  std::vector<double> scores;  // w.d of the candidates, where a rule moves them by products
+  std::vector<std::uint32_t> order;
+  std::vector<double> spread;  // one number per position of the support, all 0 between uses
+  std::vector<ByteView> outputs;
+  std::vector<double> products;
+  SimplexQp qp;
+  Block rebuilt;
+  std::unique_ptr<Scratch> of_task;  // made when it is needed first
+
+  [[nodiscard]] Scratch& for_task(const Task& task) {
+    if (!of_task) of_task = task.make_scratch();
+    return *of_task;
+  }
+};
+
+// The visits of one thread, one after the other.
+struct Visit {
+  StepRequest asked = {};
+  OpenBlock open = {};
+  VisitScratch scratch = {};
+};
+
+// Reads what the solution needs: values and duals of the open block.
 void gather(const Task& task, std::size_t i, WeightView w, Visit& visit);
 
-// Moves the weights by the visit's steps, times the differences; notes that in the delta if there is one.
+// Moves the weights by the steps, times the differences; notes that in the delta if there is one.
 void scatter(const Task& task, std::size_t i, const WeightWriter& w, Visit& visit, WeightDelta* delta = nullptr);
 
-// Fills in what a block that has support and products lacks: the products of its first candidate, which is new.
-void multiply_first(Block& block, Visit& visit);
+// w += sum of the numbers, one per candidate of the open block, times the differences.
+void add_differences(const Task& task, std::size_t i, std::span<const double> numbers, const WeightWriter& w,
+                     Visit& visit);
 
-// The products of all pairs of differences of the block, row by row, each weight counted as often as caution asks for.
+// Fills in what a block that has support and products lacks: the products of its first candidate, which is new.
+void multiply_first(Block& block, VisitScratch& scratch);
+
+// The products of all pairs of differences of the block, row by row, each weight counted as often as damping says.
 void fill_products(const Task& task, std::size_t i, Visit& visit, std::span<double> products);
 
-// Update rules. Each moves visit.duals from those of the block to better ones, given what was gathered, and says what
-// that gains; none knows the weights.
+// Update rules. Each moves the open block's duals to better ones, given what was gathered, and says what that gains;
+// none knows the weights.
 
 // What the duals of one example are worth: sum_y a_y loss_y - 1/2 |w|^2 - ridge / 2 (sum_y a_y)^2, a >= 0, sum a <=
 // budget.

@@ -402,6 +402,8 @@ class DualLearner:
     @property
     def memory(self) -> int: ...
 
+class BlockLearner(DualLearner): ...
+
 class DcdParameters:
     def __init__(
         self,
@@ -417,31 +419,31 @@ class DcdParameters:
         memory: int,
     ) -> None: ...
 
-class Dcd(DualLearner):
+class Dcd(BlockLearner):
     def __init__(self, task: Task, costs: Float64, parameters: DcdParameters) -> None: ...
 
 class CuttingPlaneParameters:
     def __init__(self, *, loss: Loss, epsilon: float, batch: int, memory: int) -> None: ...
 
-class CuttingPlane(DualLearner):
+class CuttingPlane(BlockLearner):
     def __init__(self, task: Task, costs: Float64, parameters: CuttingPlaneParameters) -> None: ...
 
 class OneSlackParameters:
     def __init__(self, *, cache: int, inactive: int, memory: int) -> None: ...
 
-class OneSlack(DualLearner):
+class OneSlack(BlockLearner):
     def __init__(self, task: Task, costs: Float64, parameters: OneSlackParameters) -> None: ...
 
 class FrankWolfeParameters:
     def __init__(self, *, inner_passes: int, averaged: bool, memory: int) -> None: ...
 
-class FrankWolfe(DualLearner):
+class FrankWolfe(BlockLearner):
     def __init__(self, task: Task, costs: Float64, parameters: FrankWolfeParameters) -> None: ...
 
 class NewtonParameters:
     def __init__(self, *, loss: Loss, delta: float, memory: int) -> None: ...
 
-class Newton(DualLearner):
+class Newton(BlockLearner):
     def __init__(self, task: Task, costs: Float64, parameters: NewtonParameters) -> None: ...
 
 class FsmoParameters:
@@ -461,7 +463,7 @@ class FsmoParameters:
         memory: int,
     ) -> None: ...
 
-class Fsmo(DualLearner):
+class Fsmo(BlockLearner):
     def __init__(self, task: Task, costs: Float64, parameters: FsmoParameters) -> None: ...
 
 class ThreadTime:
@@ -486,10 +488,10 @@ class PassReport:
     working_set_bytes: Final[int]
 
 class Certificate:
-    def __init__(self, *, primal: float, dual: float, exact: bool, complete: bool) -> None: ...
+    def __init__(self, *, primal: float, dual: float, proven: bool, complete: bool) -> None: ...
     primal: Final[float]
     dual: Final[float]
-    exact: Final[bool]
+    proven: Final[bool]
     complete: Final[bool]
 
 class Primal:
@@ -504,7 +506,7 @@ class OnlineJob:
 
 class DualJob:
     def __init__(
-        self, *, task: Task, learner: DualLearner, examples: UInt64, seed: int, shuffle: bool, threads: int
+        self, *, task: Task, learner: BlockLearner, examples: UInt64, seed: int, shuffle: bool, threads: int
     ) -> None: ...
 
 class Engine:
@@ -519,8 +521,6 @@ class Engine:
     def forget_averages(self) -> None: ...
     @property
     def weights_are_final(self) -> bool: ...
-    @property
-    def descriptor(self) -> int: ...
     @property
     def weights(self) -> Float64: ...
 
@@ -544,8 +544,6 @@ class MasterWorker(Engine):
 
 class Shared(Engine):
     def __init__(self, job: DualJob) -> None: ...
-    @property
-    def caution(self) -> float: ...
 
 class Pipelined(Engine):
     def __init__(self, job: DualJob, scorers: int) -> None: ...

@@ -11,8 +11,8 @@ from marginloom.training.certificate import checked_certificate
 TASK = SequenceTask.from_lists([[[0], [1]]], [[0, 1]], feature_count=2, label_count=2)
 
 
-def found(primal, dual, exact=True):
-    return _core.Certificate(primal=primal, dual=dual, exact=exact, complete=True)
+def found(primal, dual, proven=True):
+    return _core.Certificate(primal=primal, dual=dual, proven=proven, complete=True)
 
 
 def test_a_dual_above_the_primal_is_an_error_of_marginloom_and_not_of_the_input():
@@ -28,7 +28,7 @@ def test_rounding_is_no_mistake():
 
 
 def test_inference_without_a_bound_proves_nothing_and_contradicts_nothing():
-    assert not checked_certificate(TASK, found(2.0, 2.1, exact=False)).exact
+    assert not checked_certificate(TASK, found(2.0, 2.1, proven=False)).exact
 
 
 class Careless(Majority):

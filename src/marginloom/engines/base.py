@@ -39,7 +39,7 @@ class Job:
 
     def dual(self, engine: str, shuffle: bool) -> _core.DualJob:
         """Return it for a native engine that drives learners with a dual; `InputError` if this one has none."""
-        if not isinstance(self.learner, _core.DualLearner):
+        if not isinstance(self.learner, _core.BlockLearner):
             raise InputError(f"the engine {engine} drives learners with a dual, and this one has none")
         return _core.DualJob(
             task=self.task,

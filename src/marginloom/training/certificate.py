@@ -76,12 +76,12 @@ def checked_certificate(task: Task, found: _core.Certificate) -> Certificate:
     --------
     >>> from marginloom.tasks.sequence.task import SequenceTask
     >>> task = SequenceTask.from_lists([[[0]]], [[0]], feature_count=1, label_count=2)
-    >>> checked_certificate(task, _core.Certificate(primal=2.0, dual=1.5, exact=True, complete=True))
+    >>> checked_certificate(task, _core.Certificate(primal=2.0, dual=1.5, proven=True, complete=True))
     Certificate(primal=2.0, dual=1.5, gap=0.25, exact=True, bounded=True)
     """
     gap = relative_gap(found.primal, found.dual)
     assert gap is not None
-    bounded = found.exact  # the engines' word for both
+    bounded = found.proven
     exact = bounded and "exact" in task.core.capabilities
     if bounded and gap < -ROUNDING:
         bounds = f"a dual of {found.dual:.9g} above the primal of {found.primal:.9g}"

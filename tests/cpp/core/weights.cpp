@@ -1,4 +1,3 @@
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,25 +17,6 @@ using marginloom::WeightIndex;
 using marginloom::WeightWriter;
 
 namespace {
-
-// A second view of the buffer's memory, as another process would open it.
-class Mapping {
- public:
-  Mapping(int descriptor, std::size_t size) : bytes_(size * sizeof(double)) {
-    data_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-  }
-  ~Mapping() {
-    if (valid()) munmap(data_, bytes_);
-  }
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
-  [[nodiscard]] bool valid() const { return data_ != MAP_FAILED; }
-  double& operator[](std::size_t k) { return static_cast<double*>(data_)[k]; }
-
- private:
-  std::size_t bytes_;
-  void* data_;
-};
 
 // Runs `work` in a forked process and returns its exit status.
 template <class Work>
@@ -72,31 +52,11 @@ TEST("weights: a forked child shares the mapping") {
   CHECK(buffer.values()[0] == 1.5);
 }
 
-TEST("weights: a process that maps the descriptor shares the memory") {
-  constexpr std::size_t size = 5000;
-  WeightBuffer buffer(size);
-  buffer.values()[3] = -2;
-  Mapping here(buffer.descriptor(), size);
-  CHECK(here.valid());
-  CHECK(here[3] == -2);
-  here[4] = 8;
-  CHECK(buffer.values()[4] == 8);
-  const int status = in_child([&] {
-    Mapping there(buffer.descriptor(), size);
-    if (!there.valid() || there[3] != -2) return 1;
-    there[size - 1] = 2.5;
-    return 0;
-  });
-  CHECK(status == 0);
-  CHECK(buffer.values()[size - 1] == 2.5);
-}
-
 TEST("weights: two buffers share nothing") {
   WeightBuffer first(10);
   WeightBuffer second(10);
   first.values()[2] = 1;
   CHECK(second.values()[2] == 0);
-  CHECK(first.descriptor() != second.descriptor());
 }
 
 TEST("weights: atomic adds of several threads lose nothing") {

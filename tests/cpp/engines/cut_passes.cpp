@@ -16,8 +16,8 @@
 #include "problems.hpp"
 #include "test.hpp"
 
+using marginloom::BlockLearner;
 using marginloom::DualEngine;
-using marginloom::DualLearner;
 using marginloom::MasterWorker;
 using marginloom::PassReport;
 using marginloom::SerialDual;
@@ -26,8 +26,8 @@ using marginloom::Task;
 
 namespace {
 
-using Make = std::function<std::shared_ptr<DualLearner>(const std::shared_ptr<const Task>&)>;
-using Drive = std::function<std::unique_ptr<DualEngine>(std::shared_ptr<const Task>, std::shared_ptr<DualLearner>,
+using Make = std::function<std::shared_ptr<BlockLearner>(const std::shared_ptr<const Task>&)>;
+using Drive = std::function<std::unique_ptr<DualEngine>(std::shared_ptr<const Task>, std::shared_ptr<BlockLearner>,
                                                         std::vector<std::size_t>)>;
 using Cut = std::function<void(FailingTask&, DualEngine&)>;
 
@@ -97,7 +97,7 @@ void check_goes_on(const Drive& drive, const std::vector<Cut>& cuts) {
 TEST("serial: nothing of a pass that was cut short is left over in the next one") {
   check_goes_on(
       [](auto task, auto learner, auto examples) {
-        return std::make_unique<SerialDual>(task, learner, examples, marginloom::VisitOptions{.seed = 1});
+        return std::make_unique<SerialDual>(task, learner, examples, marginloom::OrderOptions{.seed = 1});
       },
       {cut_by_exception, cut_by_request});
 }
@@ -105,7 +105,7 @@ TEST("serial: nothing of a pass that was cut short is left over in the next one"
 TEST("master_worker: nothing of a pass that was cut short is left over in the next one") {
   check_goes_on(
       [](auto task, auto learner, auto examples) {
-        return std::make_unique<MasterWorker>(task, learner, examples, marginloom::VisitOptions{.seed = 1}, 3);
+        return std::make_unique<MasterWorker>(task, learner, examples, marginloom::OrderOptions{.seed = 1}, 3);
       },
       {cut_by_exception});
 }

@@ -31,28 +31,28 @@ using MakeEngine = std::function<std::unique_ptr<Engine>(SharedTask, Examples)>;
 
 constexpr int call = 40;  // of the searches of a pass over 90 sentences
 
-std::shared_ptr<DualLearner> dcd(const SharedTask& task) {
+std::shared_ptr<BlockLearner> dcd(const SharedTask& task) {
   return std::make_shared<Dcd>(task, std::vector<double>(task->size(), 0.1), Dcd::Parameters{});
 }
 
 const std::vector<MakeEngine>& dual_engines() {
   static const std::vector<MakeEngine> all{
       [](SharedTask task, Examples examples) {
-        return std::make_unique<SerialDual>(task, dcd(task), std::move(examples), VisitOptions{.seed = 1});
+        return std::make_unique<SerialDual>(task, dcd(task), std::move(examples), OrderOptions{.seed = 1});
       },
       [](SharedTask task, Examples examples) {
-        return std::make_unique<MasterWorker>(task, dcd(task), std::move(examples), VisitOptions{.seed = 1}, 3);
+        return std::make_unique<MasterWorker>(task, dcd(task), std::move(examples), OrderOptions{.seed = 1}, 3);
       },
       [](SharedTask task, Examples examples) {
-        return std::make_unique<Decoupled>(task, dcd(task), std::move(examples), VisitOptions{.seed = 1},
+        return std::make_unique<Decoupled>(task, dcd(task), std::move(examples), OrderOptions{.seed = 1},
                                            DecoupledOptions{.threads = 3});
       },
       [](SharedTask task, Examples examples) {
-        return std::make_unique<Decoupled>(task, dcd(task), std::move(examples), VisitOptions{.seed = 1},
+        return std::make_unique<Decoupled>(task, dcd(task), std::move(examples), OrderOptions{.seed = 1},
                                            DecoupledOptions{.threads = 4, .learners = 2});
       },
       [](SharedTask task, Examples examples) {
-        return std::make_unique<Shared>(task, dcd(task), std::move(examples), VisitOptions{.seed = 1},
+        return std::make_unique<Shared>(task, dcd(task), std::move(examples), OrderOptions{.seed = 1},
                                         SharedOptions{.threads = 3});
       },
   };
@@ -63,7 +63,7 @@ const std::vector<MakeEngine>& online_engines_of_all_kinds() {
   static const std::vector<MakeEngine> all{
       [](SharedTask task, Examples examples) {
         return std::make_unique<SerialOnline>(task, online_engines::perceptron(task), std::move(examples),
-                                              VisitOptions{.seed = 1});
+                                              OrderOptions{.seed = 1});
       },
       [](SharedTask task, Examples examples) {
         MinibatchOptions options{.batch_size = 8, .threads = 3};

@@ -28,7 +28,7 @@ TEST("minibatch: any number of threads gives the same bits") {
       std::vector<double> alone;
       for (const int threads : {1, 2, 3, 16}) {
         Minibatch engine(task, make(task), problem.examples(),
-                         {.visits = {.seed = 3}, .batch_size = 18, .threads = threads});
+                         {.order = {.seed = 3}, .batch_size = 18, .threads = threads});
         StopRequest never;
         for (int pass = 0; pass < 4; ++pass) {
           const PassReport report = engine.run_pass(never);
@@ -46,7 +46,7 @@ TEST("minibatch: batches of one are the serial engine to the bit") {
   const Problem problem = training_problem(Kind::values);
   const auto task = problem.task();
   for (const auto make : {perceptron, mira}) {
-    Minibatch batches(task, make(task), problem.examples(), {.visits = {.seed = 3}, .batch_size = 1, .threads = 2});
+    Minibatch batches(task, make(task), problem.examples(), {.order = {.seed = 3}, .batch_size = 1, .threads = 2});
     SerialOnline serial(task, make(task), problem.examples(), {.seed = 3});
     StopRequest never;
     for (int pass = 0; pass < 4; ++pass) {

@@ -32,7 +32,7 @@ namespace {
 
 Mixing make_engine(const Problem& problem, const std::shared_ptr<const Task>& task,
                    std::shared_ptr<OnlineLearner> learner, MixingOptions options) {
-  options.visits.seed = 4;
+  options.order.seed = 4;
   return {task, std::move(learner), make_shards(problem.examples(), 17, true, 4), options};
 }
 

@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "engines/block_queue.hpp"
 #include "engines/decoupled.hpp"
-#include "engines/mailbox.hpp"
 #include "engines/master_worker.hpp"
 #include "engines/serial.hpp"
 #include "engines/snapshots.hpp"
@@ -19,13 +19,13 @@
 #include "problems.hpp"
 #include "test.hpp"
 
+using marginloom::BlockBatch;
+using marginloom::BlockQueue;
 using marginloom::Dcd;
 using marginloom::Decoupled;
 using marginloom::DecoupledOptions;
 using marginloom::DualEngine;
 using marginloom::Loss;
-using marginloom::Mail;
-using marginloom::Mailbox;
 using marginloom::MasterWorker;
 using marginloom::Random;
 using marginloom::Snapshots;
@@ -227,7 +227,7 @@ TEST("decoupled: learners whose steps concern more than one block are refused") 
   const Problem problem = training_problem(2);
   const auto task = problem.task();
   const std::vector<double> costs(task->size(), 0.1);
-  const std::vector<std::shared_ptr<marginloom::DualLearner>> others{
+  const std::vector<std::shared_ptr<marginloom::BlockLearner>> others{
       std::make_shared<marginloom::FrankWolfe>(task, costs, marginloom::FrankWolfe::Parameters{}),
       std::make_shared<marginloom::OneSlack>(task, costs, marginloom::OneSlack::Parameters{})};
   for (const auto& learner : others) {
@@ -287,39 +287,39 @@ TEST("snapshots: copies have the bits of the weights, whatever changed when, one
   }
 }
 
-TEST("mailbox: nothing is lost and the order of a sender is kept, with many senders at once") {
+TEST("block_queue: nothing is lost and the order of a sender is kept, with many senders at once") {
   constexpr std::size_t senders = 5;
   constexpr std::size_t each = 300;
-  Mailbox box(senders, 2);
+  BlockQueue queue(senders, 2);
   for (int round = 0; round < 2; ++round) {
-    box.open();
+    queue.open();
     std::vector<std::jthread> threads;
     for (std::size_t sender = 0; sender < senders; ++sender) {
-      threads.emplace_back([&box, sender] {
+      threads.emplace_back([&queue, sender] {
         for (std::size_t k = 0; k < each; ++k) {
-          Mail* mail = box.take_mail(sender);
-          mail->clear();
-          mail->add().example = k;
-          box.send(mail);
+          BlockBatch* batch = queue.take_empty(sender);
+          batch->clear();
+          batch->add().found.example = k;
+          queue.send(batch);
         }
       });
     }
     std::vector<std::size_t> next(senders, 0);
     for (std::size_t received = 0; received < senders * each;) {
-      const auto [mail, next_mail] = box.receive();
-      CHECK(mail || !next_mail);
-      if (!mail) {
-        box.wait();
+      const auto [batch, next_batch] = queue.receive();
+      CHECK(batch || !next_batch);
+      if (!batch) {
+        queue.wait();
         continue;
       }
-      CHECK(mail->items().size() == 1 && mail->items()[0].example == next[mail->sender()]);
-      ++next[mail->sender()];
+      CHECK(batch->items().size() == 1 && batch->items()[0].found.example == next[batch->sender()]);
+      ++next[batch->sender()];
       ++received;
-      box.give_back(mail);
+      queue.give_back(batch);
     }
     threads.clear();
-    CHECK(box.receive().mail == nullptr);
+    CHECK(queue.receive().batch == nullptr);
   }
-  box.close();
-  CHECK(box.take_mail(0) == nullptr);
+  queue.close();
+  CHECK(queue.take_empty(0) == nullptr);
 }

@@ -71,7 +71,7 @@ struct Classes {
   }
 };
 
-std::shared_ptr<DualLearner> learner(const std::shared_ptr<const Task>& task, Loss loss) {
+std::shared_ptr<BlockLearner> learner(const std::shared_ptr<const Task>& task, Loss loss) {
   Dcd::Parameters parameters;
   parameters.loss = loss;
   parameters.inner_passes = 4;
@@ -86,7 +86,7 @@ std::vector<std::size_t> everything(const Task& task) {
   return examples;
 }
 
-double distance_from_duals(const DualEngine& engine, DualLearner& learner) {
+double distance_from_duals(const DualEngine& engine, BlockLearner& learner) {
   const auto w = engine.weights()->values();
   std::vector<double> expected(w.size());
   learner.write_weights(expected);
@@ -165,7 +165,7 @@ TEST("pipelined: a stop and an exception leave weights that are what the duals s
 
   Team team(4);
   std::vector<double> weights(task->dimension());
-  VisitPipeline pipeline(*task->product_form(), weights, team, 2);
+  ScorePipeline pipeline(*task->product_form(), weights, team, 2);
   std::vector<ThreadTime> times(4);
   const auto order = everything(*task);
   for (const std::size_t last : {0U, 31U, 32U, 70U, 149U}) {
@@ -192,7 +192,7 @@ TEST("pipelined: every visit sees the scores that the visits before it have led 
     for (const int threads : {3, 5, 9}) {
       Team team(threads);
       std::vector<double> weights(task->dimension()), expected(task->dimension());
-      VisitPipeline pipeline(*task->product_form(), weights, team, static_cast<std::size_t>(threads) / 2);
+      ScorePipeline pipeline(*task->product_form(), weights, team, static_cast<std::size_t>(threads) / 2);
       std::vector<ThreadTime> times(static_cast<std::size_t>(threads));
       StopRequest never;
       for (const std::size_t count : {0U, 1U, 31U, 32U, 33U, 64U, 150U}) {

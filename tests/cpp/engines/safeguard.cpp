@@ -16,8 +16,8 @@
 #include "test.hpp"
 
 using marginloom::Block;
+using marginloom::BlockLearner;
 using marginloom::Dcd;
-using marginloom::DualLearner;
 using marginloom::Fsmo;
 using marginloom::Loss;
 using marginloom::Random;
@@ -26,7 +26,6 @@ using marginloom::SerialDual;
 using marginloom::Shared;
 using marginloom::SharedOptions;
 using marginloom::StopRequest;
-using marginloom::Visit;
 using problems::Kind;
 using problems::Problem;
 
@@ -44,7 +43,7 @@ double squared_norm(std::span<const double> w) {
   return marginloom::kernels().squared_norm(w.data(), w.size());
 }
 
-std::vector<std::vector<double>> all_duals(DualLearner& learner) {
+std::vector<std::vector<double>> all_duals(BlockLearner& learner) {
   std::vector<std::vector<double>> result;
   for (std::size_t i = 0; i < learner.blocks().size(); ++i) {
     auto& duals = result.emplace_back();
@@ -54,11 +53,9 @@ std::vector<std::vector<double>> all_duals(DualLearner& learner) {
 }
 
 // Sets the duals of all blocks and the weights that belong to them; returns the dual.
-double set_duals(DualLearner& learner, const std::vector<std::vector<double>>& duals, std::vector<double>& w) {
-  Visit visit;
+double set_duals(BlockLearner& learner, const std::vector<std::vector<double>>& duals, std::vector<double>& w) {
   for (std::size_t i = 0; i < duals.size(); ++i) {
-    visit.duals = duals[i];
-    if (!duals[i].empty()) learner.settle(i, visit, {}, true);
+    if (!duals[i].empty()) learner.settle(i, duals[i], {}, true);
   }
   learner.write_weights(w);
   return learner.dual(squared_norm(w));
@@ -83,7 +80,7 @@ Problem small_problem(std::uint64_t seed, Kind kind, std::size_t features = 15) 
 
 // Trains with far more threads than there are cores, which are put aside at random between a search and its step.
 // The dual must not fall on the way to the certified optimum.
-void train_with_stale_steps(const Problem& problem, const std::shared_ptr<DualLearner>& learner, std::uint64_t seed) {
+void train_with_stale_steps(const Problem& problem, const std::shared_ptr<BlockLearner>& learner, std::uint64_t seed) {
   std::atomic<std::uint64_t> calls{seed};
   SharedOptions options;
   options.threads = 16;
@@ -116,7 +113,7 @@ TEST("safeguard: a dual that fell goes back to the best point between the two") 
       for (std::uint64_t seed = 0; seed < 5; ++seed) {
         const Problem problem = small_problem(seed, kind);
         Trained trained(problem, loss);
-        DualLearner& learner = *trained.learner;
+        BlockLearner& learner = *trained.learner;
         Random random(seed);
         const auto examples = problem.examples();
         const double before = learner.dual(squared_norm(trained.w));
@@ -150,7 +147,7 @@ TEST("safeguard: a dual that fell goes back to the best point between the two") 
         std::vector<double> expected(trained.w.size());
         learner.write_weights(expected);
         CHECK(problems::same_bits(expected, trained.w));
-        CHECK(guard.caution().most > 1);
+        CHECK(guard.damping().most > 1);
       }
     }
   }
@@ -159,7 +156,7 @@ TEST("safeguard: a dual that fell goes back to the best point between the two") 
 TEST("safeguard: candidates with a dual at a check stay until the next one") {
   const Problem problem = small_problem(3, Kind::values);
   Trained trained(problem, Loss::squared_hinge);
-  DualLearner& learner = *trained.learner;
+  BlockLearner& learner = *trained.learner;
   Random random(1);
   const auto start = all_duals(learner);
   auto none = start;
@@ -188,14 +185,14 @@ TEST("safeguard: only weights that many supports share count more often") {
   Trained trained(problem, Loss::squared_hinge);
   Random random(1);
   Safeguard guard(*trained.learner, 4, 4);
-  CHECK(guard.caution().most == 1 && guard.caution().of(0) == 1);
+  CHECK(guard.damping().most == 1 && guard.damping().of(0) == 1);
   for (int pass = 0; pass < 2; ++pass) {
     guard.begin(trained.w, problem.examples(), random);
     (void)guard.check(squared_norm(trained.w), 1.0, true, trained.w);  // nothing was gained of it
   }
   guard.begin(trained.w, problem.examples(), random);
-  const auto caution = guard.caution();
-  CHECK(caution.most == 1.5 * 1.5);
+  const auto damping = guard.damping();
+  CHECK(damping.most == 1.5 * 1.5);
   std::vector<std::size_t> counts(trained.w.size());
   for (const std::size_t i : problem.examples()) {
     for (const auto k : trained.learner->blocks()[i].support()) ++counts[k];
@@ -203,8 +200,8 @@ TEST("safeguard: only weights that many supports share count more often") {
   const auto rarest = std::ranges::min_element(counts) - counts.begin();
   const auto busiest = std::ranges::max_element(counts) - counts.begin();
   CHECK(counts[static_cast<std::size_t>(busiest)] > 10);
-  CHECK(caution.of(static_cast<marginloom::WeightIndex>(busiest)) == caution.most);
-  CHECK(caution.of(static_cast<marginloom::WeightIndex>(rarest)) == 1);
+  CHECK(damping.of(static_cast<marginloom::WeightIndex>(busiest)) == damping.most);
+  CHECK(damping.of(static_cast<marginloom::WeightIndex>(rarest)) == 1);
 }
 
 TEST("safeguard: where blocks do without their rows all weights count alike") {
@@ -216,10 +213,10 @@ TEST("safeguard: where blocks do without their rows all weights count alike") {
   Safeguard guard(learner, 4, 4);
   for (int pass = 0; pass < 3; ++pass) {
     guard.begin(w, problem.examples(), random);
-    CHECK(guard.caution().most >= 1 && guard.caution().of(0) == guard.caution().most);
+    CHECK(guard.damping().most >= 1 && guard.damping().of(0) == guard.damping().most);
     (void)guard.check(0, 1.0, true, w);  // nothing was gained of it
   }
-  CHECK(guard.caution().most > 1);
+  CHECK(guard.damping().most > 1);
 }
 
 TEST("safeguard: sixteen threads with stale steps end at the certified optimum, and the dual never falls") {

@@ -16,8 +16,8 @@
 #include "problems.hpp"
 #include "test.hpp"
 
+using marginloom::BlockLearner;
 using marginloom::Dcd;
-using marginloom::DualLearner;
 using marginloom::Fsmo;
 using marginloom::Loss;
 using marginloom::Random;
@@ -128,7 +128,7 @@ TEST("shared: reaches the certified optimum with random delays between a search 
 TEST("shared: after a pass of 16 threads the weights are those of the duals") {
   const Problem problem = training_problem(4, 200);
   const auto task = problem.task();
-  for (const auto& learner : std::vector<std::shared_ptr<DualLearner>>{fsmo(task), dcd(task, Loss::squared_hinge)}) {
+  for (const auto& learner : std::vector<std::shared_ptr<BlockLearner>>{fsmo(task), dcd(task, Loss::squared_hinge)}) {
     SharedOptions options;
     options.threads = 16;
     Shared engine(task, learner, problem.examples(), {.seed = 1}, options);
@@ -151,7 +151,7 @@ TEST("shared: after a pass of 16 threads the weights are those of the duals") {
 TEST("shared: one thread makes the steps of the serial engine, to the bit") {
   const Problem problem = training_problem(2, 60);
   const auto task = problem.task();
-  const marginloom::VisitOptions in_order{.seed = 1, .shuffle = false};
+  const marginloom::OrderOptions in_order{.seed = 1, .shuffle = false};
   SerialDual serial(task, dcd(task, Loss::hinge), problem.examples(), in_order);
   Shared shared(task, dcd(task, Loss::hinge), problem.examples(), in_order, {});
   StopRequest never;
@@ -165,7 +165,7 @@ TEST("shared: one thread makes the steps of the serial engine, to the bit") {
     CHECK(*found.primal_estimate == *expected.primal_estimate);
     CHECK(found.training_loss == expected.training_loss);
     CHECK(problems::same_bits(serial.weights()->values(), shared.weights()->values()));
-    CHECK(shared.caution() == 1);
+    CHECK(shared.damping() == 1);
   }
 }
 
@@ -178,7 +178,7 @@ TEST("shared: steps that overshoot together become shorter, and the dual does no
   const auto make_engine = [&] {
     const auto learner = std::make_shared<Dcd>(task, std::vector<double>(task->size(), 1.0),
                                                Dcd::Parameters{.loss = Loss::hinge, .inner_passes = 0});
-    return std::make_unique<Shared>(task, learner, examples, marginloom::VisitOptions{.seed = 1}, options);
+    return std::make_unique<Shared>(task, learner, examples, marginloom::OrderOptions{.seed = 1}, options);
   };
   StopRequest never;
   double most = 1;
@@ -190,7 +190,7 @@ TEST("shared: steps that overshoot together become shorter, and the dual does no
       CHECK(!report.stopped);
       CHECK(*report.dual >= dual - 1e-9);
       dual = *report.dual;
-      most = std::max(most, engine->caution());
+      most = std::max(most, engine->damping());
     }
     CHECK_NEAR(dual, 0.5, 1e-9);
   }

@@ -10,7 +10,7 @@
 #include "core/kernels.hpp"
 #include "engines/serial.hpp"
 #include "engines/shared.hpp"
-#include "engines/visits.hpp"
+#include "engines/worker.hpp"
 #include "learners/dcd.hpp"
 #include "problems.hpp"
 #include "test.hpp"

@@ -62,7 +62,8 @@ void find_and_absorb(const Problem& problem, Dcd& learner, std::span<const doubl
   const auto task = problem.task();
   const auto scratch = task->make_scratch();
   Visit visit;
-  marginloom::FunctionSink sink([&](const marginloom::Candidate& candidate) { learner.absorb(candidate, visit); });
+  marginloom::FunctionSink sink(
+      [&](const marginloom::Candidate& candidate) { learner.absorb(candidate, visit.scratch); });
   for (std::size_t i = 0; i < problem.size(); ++i) task->find(i, w, {}, *scratch, sink);
 }
 
@@ -166,17 +167,17 @@ TEST("dcd: plain and atomic writers take the same steps when one thread works al
   }
 }
 
-TEST("dcd: steps with more caution are shorter") {
+TEST("dcd: steps with more damping are shorter") {
   Random random(33);
   for (const Kind kind : {Kind::values, Kind::dense}) {
     const Problem problem = problems::make_problem({.sentences = 12, .kind = kind, .start_end = true}, random);
     const auto task = problem.task();
     double previous = std::numeric_limits<double>::infinity();
-    for (const double caution : {1.0, 2.0, 8.0}) {
+    for (const double damping : {1.0, 2.0, 8.0}) {
       Dcd learner(task, std::vector<double>(problem.size(), 1.0), {});
       std::vector<double> w(task->dimension(), 0.0);
       find_and_absorb(problem, learner, w);
-      Visit visit = visits::seeded(1, caution);
+      Visit visit = visits::seeded(1, damping);
       std::size_t i = 0;
       while (learner.blocks()[i].empty()) ++i;
       learner.visit(i, w, WeightWriter{w.data()}, visit, true);
@@ -201,7 +202,7 @@ TEST("dcd: threads that improve disjoint examples on shared weights lose nothing
     std::vector<double> w(task->dimension(), 0.0);
     std::vector<Visit> each(threads);
     std::vector<std::size_t> updates(threads, 0);
-    for (std::size_t thread = 0; thread < threads; ++thread) each[thread].random = Random(thread);
+    for (std::size_t thread = 0; thread < threads; ++thread) each[thread].asked.random = Random(thread);
     for (int pass = 0; pass < 5; ++pass) {
       find_and_absorb(problem, learner, w);
       std::latch start(threads);

@@ -9,7 +9,7 @@
 
 #include "core/random.hpp"
 #include "dual_states.hpp"
-#include "engines/visits.hpp"
+#include "engines/worker.hpp"
 
 using dual_states::array;
 using dual_states::not_a_number;
@@ -65,10 +65,9 @@ TEST("fsmo: a solution ends although another thread keeps moving the weights") {
     std::vector<double> w(task->dimension(), 0.0);
     std::vector<std::size_t> examples(task->size());
     std::iota(examples.begin(), examples.end(), std::size_t{0});
-    const auto scratch = task->make_scratch();
-    Visitor visitor{.examples = examples};
-    FunctionSink absorb([&](const Candidate& candidate) { learner.absorb(candidate, visitor.visit); });
-    for (const std::size_t i : examples) (void)task->find(i, w, learner.search(i), *scratch, absorb);
+    SkippedSearches none(examples.size(), 0);
+    Worker worker(learner, none, examples);
+    for (const std::size_t i : examples) (void)worker.find(i, w, false);
     std::atomic<bool> moved{false};
     std::jthread other([&](const std::stop_token& stop) {
       for (Random random(1); !stop.stop_requested();) {
@@ -78,8 +77,8 @@ TEST("fsmo: a solution ends although another thread keeps moving the weights") {
     });
     while (!moved) std::this_thread::yield();
     StopRequest never;
-    (void)end_part(learner, visitor, {w, {w.data(), true}, 2, never});
-    CHECK(visitor.updates > 0);
-    CHECK(visitor.updates < 1'000 * examples.size());
+    worker.end_part({w, {w.data(), true}, 2, never});
+    CHECK(worker.updates > 0);
+    CHECK(worker.updates < 1'000 * examples.size());
   }
 }

@@ -36,7 +36,7 @@ struct Training {
   Training(const Problem& problem, std::size_t memory, std::uint64_t seed = 1) {
     const auto task = problem.task();
     learner = std::make_shared<Dcd>(task, std::vector<double>(problem.size(), 0.5), Dcd::Parameters{.memory = memory});
-    engine = std::make_unique<SerialDual>(task, learner, problem.examples(), marginloom::VisitOptions{.seed = seed});
+    engine = std::make_unique<SerialDual>(task, learner, problem.examples(), marginloom::OrderOptions{.seed = seed});
   }
   void run(int passes) {
     StopRequest never;
@@ -118,8 +118,8 @@ TEST("memory_budget: a visit of a block that does without its rows is that of on
         const auto searched_with = weights[0];
         for (std::size_t i = 0; i < problem.size(); ++i) {
           marginloom::FunctionSink sink([&](const marginloom::Candidate& candidate) {
-            stored.absorb(candidate, pair[0]);
-            rebuilt.absorb(candidate, pair[1]);
+            stored.absorb(candidate, pair[0].scratch);
+            rebuilt.absorb(candidate, pair[1].scratch);
           });
           task->find(i, searched_with, {}, *scratch, sink);
           const auto first = stored.visit(i, weights[0], WeightWriter{weights[0].data(), true}, pair[0], true);
@@ -152,7 +152,7 @@ TEST("memory_budget: threads that improve disjoint examples count what they hold
       team.emplace_back([&, thread] {
         Visit visit = visits::seeded(thread);
         const auto scratch = task->make_scratch();
-        marginloom::FunctionSink sink([&](const auto& candidate) { learner.absorb(candidate, visit); });
+        marginloom::FunctionSink sink([&](const auto& candidate) { learner.absorb(candidate, visit.scratch); });
         start.arrive_and_wait();
         for (std::size_t i = thread; i < problem.size(); i += threads) {
           task->find(i, found_with, {}, *scratch, sink);
@@ -191,7 +191,7 @@ TEST("memory_budget: what blocks count is what each of them holds") {
   bool over = false;
   for (int round = 0; round < 20; ++round) {
     const auto w = problems::random_vector(task->dimension(), random, problems::uniform);
-    marginloom::FunctionSink sink([&](const auto& candidate) { blocks.absorb(candidate, visit); });
+    marginloom::FunctionSink sink([&](const auto& candidate) { blocks.absorb(candidate, visit.scratch); });
     for (std::size_t i = 0; i < problem.size(); ++i) task->find(i, w, {}, *scratch, sink);
     check();
     over |= blocks.memory() > 20000;

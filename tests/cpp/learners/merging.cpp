@@ -156,7 +156,7 @@ TEST("merging: constraints over all examples do not merge") {
   dual_states::Training<OneSlack> training(problem, {});
   training.run(2);
   const StateArrays state = training.engine.export_state();
-  CHECK_THROWS(std::invalid_argument, (void)training.engine.merged(state, state), "one-slack");
+  CHECK_THROWS(std::invalid_argument, (void)training.engine.merged(state, state), "do not merge");
 }
 
 TEST("merging: ids that do not fit are refused") {

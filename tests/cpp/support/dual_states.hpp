@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engines/serial.hpp"
-#include "engines/visits.hpp"
+#include "engines/worker.hpp"
 #include "problems.hpp"
 #include "test.hpp"
 
@@ -120,29 +120,26 @@ void check_stops_within(typename Learner::Parameters parameters) {
   const auto small = problem();
   Training<Learner> training(small, parameters);
   const auto task = small.task();
-  const auto scratch = training.learner->task().make_scratch();
   std::vector<double> w(task->dimension(), 0.0);
   const auto examples = small.examples();
-  marginloom::Visitor visitor{.random = marginloom::Random(1), .examples = examples};
+  marginloom::SkippedSearches none(examples.size(), 0);
+  marginloom::Worker worker(*training.learner, none, examples);
+  marginloom::Random random(1);
+  worker.begin(random);
   const auto end = [&](StopRequest& stop) {
-    end_part(*training.learner, visitor, {w, {w.data()}, 1, stop});
-    visitor.updates += training.learner->end_pass(w, visitor.visit, stop).updates;
+    worker.end_part({w, {w.data()}, 1, stop});
+    worker.updates += training.learner->end_pass(w, worker.visit, stop).updates;
   };
   StopRequest stop = already_stopped();
-  marginloom::FunctionSink absorb(
-      [&](const marginloom::Candidate& found) { training.learner->absorb(found, visitor.visit); });
-  for (std::size_t i = 0; i < small.size(); ++i) {
-    const double bound = training.learner->task().find(i, w, training.learner->search(i), *scratch, absorb);
-    training.learner->searched(i, bound);
-  }
+  for (const std::size_t i : examples) worker.note(worker.find(i, w, false));
   end(stop);
-  const std::size_t cut_short = visitor.updates;
+  const std::size_t cut_short = worker.updates;
   std::vector<double> again(w.size());
   training.learner->write_weights(again);
   for (std::size_t k = 0; k < w.size(); ++k) CHECK_NEAR(w[k], again[k], 1e-12);
   StopRequest never;
   end(never);
-  CHECK(visitor.updates > cut_short);
+  CHECK(worker.updates > cut_short);
 }
 
 }  // namespace dual_states

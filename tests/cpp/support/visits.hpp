@@ -7,10 +7,10 @@
 
 namespace visits {
 
-[[nodiscard]] inline marginloom::Visit seeded(std::uint64_t seed, double caution = 1) {
+[[nodiscard]] inline marginloom::Visit seeded(std::uint64_t seed, double damping = 1) {
   marginloom::Visit visit;
-  visit.random = marginloom::Random(seed);
-  visit.caution.most = caution;
+  visit.asked.random = marginloom::Random(seed);
+  visit.asked.damping.most = damping;
   return visit;
 }
 

@@ -1,4 +1,4 @@
-#include "engines/visit_pipeline.hpp"
+#include "engines/score_pipeline.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -14,7 +14,7 @@ constexpr std::size_t ahead = 4;  // visits that memory is fetched before its us
 
 }  // namespace
 
-VisitPipeline::VisitPipeline(const ProductForm& form, std::span<double> weights, Team& team, std::size_t scorers)
+ScorePipeline::ScorePipeline(const ProductForm& form, std::span<double> weights, Team& team, std::size_t scorers)
     : inputs_(form.inputs),
       weights_(weights),
       team_(team),
@@ -41,7 +41,7 @@ VisitPipeline::VisitPipeline(const ProductForm& form, std::span<double> weights,
   for (std::size_t m = 0; m < multipliers; ++m) multipliers_.emplace_back(inputs_, group_size);
 }
 
-std::size_t VisitPipeline::bytes_for(const ProductForm& form, std::size_t threads, std::size_t scorers) {
+std::size_t ScorePipeline::bytes_for(const ProductForm& form, std::size_t threads, std::size_t scorers) {
   const std::size_t single_stride = 2 * padded((form.stride + 1) / 2);
   const std::size_t scorer = (near * group_size * form.columns + form.stride) * sizeof(double) +
                              form.inputs.size() * sizeof(ColumnRange::Segment);
@@ -51,7 +51,7 @@ std::size_t VisitPipeline::bytes_for(const ProductForm& form, std::size_t thread
   return scorers * scorer + (threads - 1 - scorers) * multiplier + products + solver;
 }
 
-bool VisitPipeline::run(std::span<const std::size_t> order, const MakeStep& step, std::span<ThreadTime> times,
+bool ScorePipeline::run(std::span<const std::size_t> order, const MakeStep& step, std::span<ThreadTime> times,
                         StopRequest& stop) {
   begin(order);
   team_.run([&](int thread) {
@@ -72,7 +72,7 @@ bool VisitPipeline::run(std::span<const std::size_t> order, const MakeStep& step
   return !ending_;
 }
 
-void VisitPipeline::begin(std::span<const std::size_t> order) {
+void ScorePipeline::begin(std::span<const std::size_t> order) {
   order_ = order;
   next_.value = 0;
   solved_.value = 0;
@@ -84,23 +84,23 @@ void VisitPipeline::begin(std::span<const std::size_t> order) {
   }
 }
 
-std::span<const std::size_t> VisitPipeline::group(std::size_t g) const {
+std::span<const std::size_t> ScorePipeline::group(std::size_t g) const {
   const std::size_t begin = g * group_size;
   return order_.subspan(begin, std::min(group_size, order_.size() - begin));
 }
 
-double* VisitPipeline::changes(std::size_t g, std::size_t place) {
+double* ScorePipeline::changes(std::size_t g, std::size_t place) {
   return changes_.data() + (g % near * group_size + place) * stride_;
 }
 
 // Of the visits of a group, row by row, with those of the group so many places before it.
-float* VisitPipeline::products(std::size_t g, std::size_t back) {
+float* ScorePipeline::products(std::size_t g, std::size_t back) {
   return products_.data() + (g % ring_ * (lag + 1) + back) * group_size * group_size;
 }
 
 // False if the others are told to end first.
 template <class Ready>
-bool VisitPipeline::wait_until(Ready ready) const {
+bool ScorePipeline::wait_until(Ready ready) const {
   constexpr int spins = 2000;
   for (int spin = 0; !ready(); ++spin) {
     if (ending_.load(std::memory_order_acquire)) return ready();
@@ -115,7 +115,7 @@ bool VisitPipeline::wait_until(Ready ready) const {
 
 // The solver.
 
-void VisitPipeline::solve(const MakeStep& step, ThreadTime& time, StopRequest& stop) {
+void ScorePipeline::solve(const MakeStep& step, ThreadTime& time, StopRequest& stop) {
   Stopwatch watch;
   for (std::size_t g = 0; g < group_count(); ++g) {
     if (stop.stopped()) ending_ = true;
@@ -128,7 +128,7 @@ void VisitPipeline::solve(const MakeStep& step, ThreadTime& time, StopRequest& s
   }
 }
 
-bool VisitPipeline::wait_for_group(std::size_t g) const {
+bool ScorePipeline::wait_for_group(std::size_t g) const {
   for (std::size_t from = g - std::min(g, lag); from <= g; ++from) {
     const auto& multiplied = multiplied_[from % ring_].value;
     if (!wait_until([&] { return multiplied.load(std::memory_order_acquire) > from; })) return false;
@@ -139,7 +139,7 @@ bool VisitPipeline::wait_for_group(std::size_t g) const {
 }
 
 // Also if a step throws: what was done before it counts.
-void VisitPipeline::solve_group(std::size_t g, const MakeStep& step) {
+void ScorePipeline::solve_group(std::size_t g, const MakeStep& step) {
   gather_scores(g);
   for (auto& steps : steps_) steps.clear();
   std::fill_n(moves(g), group_size * single_stride_, 0.0F);
@@ -158,7 +158,7 @@ void VisitPipeline::solve_group(std::size_t g, const MakeStep& step) {
 }
 
 // All at once: the solver would wait for its own writes to memory that scorers have read.
-void VisitPipeline::publish_changes(std::size_t g) {
+void ScorePipeline::publish_changes(std::size_t g) {
   std::fill_n(changes(g, 0), group_size * stride_, 0.0);
   for (std::size_t place = 0; place < group_size; ++place) {
     double* change = changes(g, place);
@@ -168,7 +168,7 @@ void VisitPipeline::publish_changes(std::size_t g) {
 }
 
 // The scores of all visits of a group as the scorers know them, and what the groups that they do not know of add.
-void VisitPipeline::gather_scores(std::size_t g) {
+void ScorePipeline::gather_scores(std::size_t g) {
   std::ranges::fill(scores_, 0.0);
   for (const Scorer& scorer : scorers_) {
     const double* part = scorer.scores.data() + g % near * group_size * columns_;
@@ -186,7 +186,7 @@ void VisitPipeline::gather_scores(std::size_t g) {
 
 // Adds what the visits before it in the group did: for some visits at a time what those before them did, and for each
 // of them the rest, column by column (rows that were written just now cannot be read with wide registers yet).
-void VisitPipeline::correct_scores(std::size_t g, std::size_t place) {
+void ScorePipeline::correct_scores(std::size_t g, std::size_t place) {
   constexpr std::size_t some = 8;
   const float* products = this->products(g, 0) + place * group_size;
   float* corrections = corrections_.data() + place * single_stride_;
@@ -202,7 +202,7 @@ void VisitPipeline::correct_scores(std::size_t g, std::size_t place) {
 
 // Scorers.
 
-void VisitPipeline::score(Scorer& scorer, ThreadTime& time) {
+void ScorePipeline::score(Scorer& scorer, ThreadTime& time) {
   Stopwatch watch;
   for (std::size_t g = 0; g < group_count(); ++g) {
     const std::size_t known = g - std::min(g, lag);
@@ -222,7 +222,7 @@ void VisitPipeline::score(Scorer& scorer, ThreadTime& time) {
   time.update += watch.lap();
 }
 
-void VisitPipeline::apply_group(Scorer& scorer, std::size_t g) {
+void ScorePipeline::apply_group(Scorer& scorer, std::size_t g) {
   const auto examples = group(g);
   for (std::size_t place = 0; place < examples.size(); ++place) {
     inputs_.prefetch(examples.subspan(place + 1), scorer.range);
@@ -232,7 +232,7 @@ void VisitPipeline::apply_group(Scorer& scorer, std::size_t g) {
   }
 }
 
-void VisitPipeline::score_group(Scorer& scorer, std::size_t g) {
+void ScorePipeline::score_group(Scorer& scorer, std::size_t g) {
   const auto examples = group(g);
   double* scores = scorer.scores.data() + g % near * group_size * columns_;
   for (std::size_t place = 0; place < examples.size(); ++place) {
@@ -244,7 +244,7 @@ void VisitPipeline::score_group(Scorer& scorer, std::size_t g) {
 
 // Multipliers.
 
-void VisitPipeline::multiply(InputProducts& products, ThreadTime& time) {
+void ScorePipeline::multiply(InputProducts& products, ThreadTime& time) {
   Stopwatch watch;
   for (;;) {
     const std::size_t g = next_.value.fetch_add(1, std::memory_order_relaxed);
@@ -264,7 +264,7 @@ void VisitPipeline::multiply(InputProducts& products, ThreadTime& time) {
 }
 
 // The products of a group with itself and with those that follow.
-void VisitPipeline::multiply_group(InputProducts& inputs, std::size_t g) {
+void ScorePipeline::multiply_group(InputProducts& inputs, std::size_t g) {
   inputs.set_group(group(g));
   for (std::size_t later = 0; later <= lag && g + later < group_count(); ++later) {
     const auto examples = group(g + later);

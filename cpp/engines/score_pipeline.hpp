@@ -21,20 +21,21 @@
 #include <vector>
 
 #include "core/input_products.hpp"
+#include "core/parallel.hpp"
+#include "core/pass_report.hpp"
 #include "core/scored_task.hpp"
 #include "core/team.hpp"
-#include "engines/engine.hpp"
 
 namespace marginloom {
 
-class VisitPipeline {
+class ScorePipeline {
  public:
   // Makes the step of a visit: gets its place in the order, the scores of the example there and an empty list for its
   // steps.
   using MakeStep = std::function<void(std::size_t, const double*, ScoreSteps&)>;
 
   // The inputs and the weights must outlive it. Needs a team of at least three.
-  VisitPipeline(const ProductForm& form, std::span<double> weights, Team& team, std::size_t scorers);
+  ScorePipeline(const ProductForm& form, std::span<double> weights, Team& team, std::size_t scorers);
 
   // What it takes, in bytes, for a form, so many threads and scorers among them.
   [[nodiscard]] static std::size_t bytes_for(const ProductForm& form, std::size_t threads, std::size_t scorers);

@@ -1,10 +1,12 @@
-// What engines that visit examples in a random order share.
+// What engines add to the state of a learner, and how they restore it.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -12,17 +14,6 @@
 #include "core/state.hpp"
 
 namespace marginloom {
-
-struct VisitOptions {
-  std::uint64_t seed = 0;
-  bool shuffle = true;  // a new order of the examples in every pass
-};
-
-[[nodiscard]] inline std::vector<std::size_t> pass_order(std::vector<std::size_t> examples, const VisitOptions& options,
-                                                         Random& random) {
-  if (options.shuffle) random.shuffle(std::span(examples));
-  return examples;
-}
 
 [[nodiscard]] inline StateArrays with_engine_state(StateArrays state, std::span<const double> weights,
                                                    const Random& random) {
@@ -47,6 +38,18 @@ inline void restore_last_bits(std::span<const double> saved, std::span<double> w
     if (!(std::abs(saved[k] - weights[k]) <= 1e-9 * scale)) return;
   }
   std::ranges::copy(saved, weights.begin());
+}
+
+// The weights of that name; std::invalid_argument if they are not for a task of that size.
+[[nodiscard]] inline const std::vector<double>& saved_weights(const StateArrays& state, const std::string& name,
+                                                              std::size_t size) {
+  const auto& weights = state_array<double>(state, name);
+  if (!all_finite(weights)) throw std::invalid_argument("'" + name + "' of the state has NaN or infinite values");
+  if (weights.size() != size) {
+    throw std::invalid_argument("the state has " + std::to_string(weights.size()) + " weights, the task " +
+                                std::to_string(size));
+  }
+  return weights;
 }
 
 }  // namespace marginloom

@@ -1,81 +1,81 @@
-#include "engines/mailbox.hpp"
+#include "engines/block_queue.hpp"
 
 namespace marginloom {
 
-Mailbox::Mailbox(std::size_t senders, std::size_t mails_each) {
+BlockQueue::BlockQueue(std::size_t senders, std::size_t batches_each) {
   for (std::size_t number = 0; number < senders; ++number) {
     Sender& sender = senders_.emplace_back();
-    sender.mails = mails_each;
-    for (std::size_t k = 0; k < mails_each; ++k) {
-      mails_.emplace_back(number);
-      sender.empty.push_back(&mails_.back());
+    sender.batches = batches_each;
+    for (std::size_t k = 0; k < batches_each; ++k) {
+      batches_.emplace_back(number);
+      sender.empty.push_back(&batches_.back());
     }
   }
 }
 
-void Mailbox::open() {
+void BlockQueue::open() {
   const std::lock_guard lock(mutex_);
   closed_ = false;
   full_.clear();
   for (Sender& sender : senders_) sender.empty.clear();
-  for (Mail& mail : mails_) {
-    mail.clear();
-    senders_[mail.sender()].empty.push_back(&mail);
+  for (BlockBatch& batch : batches_) {
+    batch.clear();
+    senders_[batch.sender()].empty.push_back(&batch);
   }
 }
 
-Mail* Mailbox::take_mail(std::size_t number) {
+BlockBatch* BlockQueue::take_empty(std::size_t number) {
   Sender& sender = senders_[number];
   std::unique_lock lock(mutex_);
   sender.waiting = true;
   sender.returned.wait(lock, [&] { return closed_ || !sender.empty.empty(); });
   sender.waiting = false;
   if (closed_) return nullptr;
-  Mail* mail = sender.empty.back();
+  BlockBatch* batch = sender.empty.back();
   sender.empty.pop_back();
-  return mail;
+  return batch;
 }
 
-bool Mailbox::send(Mail* mail) {
+bool BlockQueue::send(BlockBatch* batch) {
   bool wake = false;
   bool first = false;
   {
     const std::lock_guard lock(mutex_);
     first = full_.empty();
-    full_.push_back(mail);
+    full_.push_back(batch);
     wake = receiver_waiting_;
   }
   if (wake) sent_.notify_one();
   return first;
 }
 
-Mailbox::Received Mailbox::receive() {
+BlockQueue::Received BlockQueue::receive() {
   const std::lock_guard lock(mutex_);
   if (full_.empty()) return {};
-  Mail* mail = full_.front();
+  BlockBatch* batch = full_.front();
   full_.pop_front();
-  return {mail, full_.empty() ? nullptr : full_.front()};
+  return {batch, full_.empty() ? nullptr : full_.front()};
 }
 
-void Mailbox::wait() {
+void BlockQueue::wait() {
   std::unique_lock lock(mutex_);
   receiver_waiting_ = true;
   wait_listening(lock, sent_, [&] { return closed_ || !full_.empty() || told_to_stop(); });
   receiver_waiting_ = false;
 }
 
-void Mailbox::give_back(Mail* mail) {
-  Sender& sender = senders_[mail->sender()];
+void BlockQueue::give_back(BlockBatch* batch) {
+  Sender& sender = senders_[batch->sender()];
   bool wake = false;
   {
     const std::lock_guard lock(mutex_);
-    sender.empty.push_back(mail);
-    wake = sender.waiting && sender.empty.size() == sender.mails;
+    sender.empty.push_back(batch);
+    wake = sender.waiting && sender.empty.size() == sender.batches;
   }
   if (wake) sender.returned.notify_one();
 }
 
-void Mailbox::close() {
+void BlockQueue::close() {
   {
     const std::lock_guard lock(mutex_);
     closed_ = true;
@@ -84,7 +84,7 @@ void Mailbox::close() {
   for (Sender& sender : senders_) sender.returned.notify_all();
 }
 
-bool Mailbox::closed() const {
+bool BlockQueue::closed() const {
   const std::lock_guard lock(mutex_);
   return closed_;
 }
