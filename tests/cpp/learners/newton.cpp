@@ -72,7 +72,7 @@ TEST("newton: the optimum is that of dual coordinate descent, and the dual never
       for (int pass = 0; pass < 25; ++pass) {
         newton.run(1);
         const Certificate proof = certify(newton);
-        CHECK(proof.complete && proof.exact);
+        CHECK(proof.complete && proof.proven);
         CHECK(proof.dual >= last - 1e-9 * std::abs(last));
         CHECK(proof.dual <= proof.primal * (1 + 1e-9));
         last = proof.dual;
