@@ -2,12 +2,14 @@
 
 import json
 import re
+from collections import Counter
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from support.program import last_json, run
 
+from marginloom import write_conllu
 from marginloom.algorithms import ALGORITHMS
 from marginloom.tasks.sequence.datasets import make_tagging, write_conll
 from marginloom.tasks.sequence.metrics import sequence_scores
@@ -191,3 +193,50 @@ def test_numbers_in_json_are_plain_json(model):
         raise AssertionError(name)
 
     json.loads(run("inspect", model, "--json").stdout, parse_constant=refuse)
+
+
+def test_the_most_frequent_confusions_are_shown_with_their_counts(model, tmp_path):
+    words = ["the"] * 5 + ["it"] * 2
+    write_conll(tmp_path / "t.conll", [words], [["NOUN"] * 2 + ["NEW"] * 3 + ["DET", "PRON"]])
+    done = run("evaluate", model, tmp_path / "t.conll")
+    pairs = last_json(run("evaluate", model, tmp_path / "t.conll", "--json"))["scores"]["confusions"]
+    predicted = run("predict", model, tmp_path / "t.conll").stdout.split("\n")
+    wrong = Counter(
+        (line.split()[1], line.split()[2]) for line in predicted if line and len(set(line.split()[1:])) == 2
+    )
+    assert {(pair["gold"], pair["predicted"]): pair["count"] for pair in pairs} == wrong
+    assert [pair["count"] for pair in pairs] == sorted(wrong.values(), reverse=True)
+    rows = [line.split() for line in done.stdout.split("most frequent errors\n")[1].splitlines()[2:]]
+    assert rows == [[pair["gold"], pair["predicted"], str(pair["count"])] for pair in pairs]
+
+
+def test_no_more_than_ten_confusions_are_shown(tmp_path):
+    labels = [f"L{i:02}" for i in range(12)]
+    write_conll(tmp_path / "t", [[f"w{i}" for i in range(12)]], [labels])
+    write_conll(tmp_path / "other", [[f"w{i}" for i in range(12)]], [labels[1:] + labels[:1]])
+    run("train", "tag", tmp_path / "t", "--model", tmp_path / "m", "--features", "words")
+    scores = last_json(run("evaluate", tmp_path / "m", tmp_path / "other", "--json"))["scores"]
+    assert len(scores["confusions"]) == 10
+    shown = run("evaluate", tmp_path / "m", tmp_path / "other").stdout.split("most frequent errors\n")[1]
+    assert len(shown.splitlines()) == 2 + 10
+
+
+def test_nothing_is_said_of_errors_where_there_are_none(span_model, tmp_path):
+    (tmp_path / "test.conll").write_text("Rome B-LOC\nis O\n\n")
+    assert "errors" not in run("evaluate", span_model, tmp_path / "test.conll").stdout
+
+
+def test_classifiers_and_parsers_show_confusions_too(tmp_path):
+    (tmp_path / "c.svm").write_text("a 1:1\nb 2:1\na 1:2\nb 2:3\n")
+    (tmp_path / "other.svm").write_text("b 1:1\nnew 2:1\na 1:2\n")
+    run("train", "classify", tmp_path / "c.svm", "--model", tmp_path / "c")
+    pairs = last_json(run("evaluate", tmp_path / "c", tmp_path / "other.svm", "--json"))["scores"]["confusions"]
+    assert pairs == [
+        {"gold": "b", "predicted": "a", "count": 1},
+        {"gold": "new", "predicted": "b", "count": 1},
+    ]
+    write_conllu(tmp_path / "p.conllu", [[("dogs", "N"), ("bark", "V")]], [[(2, "nsubj"), (0, "root")]])
+    write_conllu(tmp_path / "other.conllu", [[("dogs", "N"), ("bark", "V")]], [[(2, "obj:x"), (0, "root")]])
+    run("train", "parse", tmp_path / "p.conllu", "--labelled", "--model", tmp_path / "p")
+    done = run("evaluate", tmp_path / "p", tmp_path / "other.conllu")
+    assert done.stdout.split("most frequent errors\n")[1].splitlines()[-1].split() == ["obj", "nsubj", "1"]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from marginloom.cli.common import note
 from marginloom.cli.model_command import ModelCommand
-from marginloom.cli.scores import print_scores
+from marginloom.cli.scores import print_confusions, print_scores
 from marginloom.io.model import OpenedFile
 from marginloom.io.names import shown
 from marginloom.tasks.base.commands import AnyCommands, EvaluateOptions
@@ -27,6 +27,7 @@ def _run(commands: AnyCommands, opened: OpenedFile, options: EvaluateOptions) ->
     else:
         print(", ".join(f"{count} {name}" for name, count in evaluator.counts.items()))
         print_scores({"": scores})
+        print_confusions(scores)
 
 
 def _help(tasks: Sequence[AnyCommands]) -> str:
