@@ -62,7 +62,9 @@ class TrainingOptions:
     training: Annotated[
         list[str], typer.Argument(metavar="TRAIN", help="Training files, plain, .gz or .xz; - is standard input.")
     ]
-    model: Annotated[str, typer.Option("--model", metavar="OUT", help="Model file to write.", rich_help_panel=OUTPUT)]
+    model: Annotated[
+        str, typer.Option("-o", "--model", metavar="OUT", help="Model file to write.", rich_help_panel=OUTPUT)
+    ]
     dev: Annotated[
         str | None,
         typer.Option("--dev", metavar="F", help="Development file, scored after every pass.", rich_help_panel=INPUT),
