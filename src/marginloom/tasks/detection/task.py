@@ -124,6 +124,11 @@ class DetectionTask(Task):
         return 4 * largest * self._label_count * len(self._sizes)
 
     @property
+    def scaled(self) -> bool:
+        """Pixels are all of one scale."""
+        return False
+
+    @property
     def pass_work(self) -> float:
         """Products of pixels with weights: every window of every image, for every label."""
         products = 0
