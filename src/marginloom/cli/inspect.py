@@ -17,7 +17,7 @@ from marginloom.cli.report import certificate_sentence
 from marginloom.cli.tables import WIDEST, plain_table, print_table, printable
 from marginloom.io.model import open_model
 from marginloom.tasks.base.commands import shown_model_of
-from marginloom.tasks.base.model import Model
+from marginloom.tasks.base.model import GIVEN, Model
 from marginloom.tasks.registry import command_of
 
 #: Labels whose weights are shown; an object of JSON has all.
@@ -55,9 +55,11 @@ def _facts(model: Model, summary: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _settings(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the settings in order, with the parameters of learner and engine one by one."""
+    """Return the settings that training had in order, with the parameters of learner and engine one by one."""
     rows = []
     for name, value in sorted(settings.items()):
+        if name == GIVEN:
+            continue
         if isinstance(value, Mapping):
             rows.append((name, str(value.get("name", ""))))
             rows += [(f"  {key}", _shown(inner)) for key, inner in value.items() if key != "name"]

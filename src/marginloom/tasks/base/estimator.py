@@ -17,12 +17,12 @@ from marginloom.documentation import with_shared_texts
 from marginloom.io.files import StrPath
 from marginloom.io.model import MISFITS, misfit
 from marginloom.parameters import checked
-from marginloom.tasks.base.model import Model, Problem, fit_model
+from marginloom.tasks.base.model import GIVEN, Model, Problem, fit_model
 from marginloom.training.callbacks import Callback, ProgressBar
 from marginloom.training.certificate import Certificate
 from marginloom.training.checkpoint import Checkpoint, as_checkpoint
 from marginloom.training.interrupts import watch_ctrl_c
-from marginloom.training.spec import PARAMETER_TEXT, RunParameters, RunSpec
+from marginloom.training.spec import PARAMETER_TEXT, RunParameters, RunSpec, stored_parameters
 
 #: Texts that stand for their names in braces, alone on a line, in the documentation of estimators and their `fit`.
 SHARED_TEXTS = {
@@ -115,6 +115,7 @@ class Estimator(BaseEstimator, RunParameters):  # type: ignore[misc]
         )
         with nullcontext() if place is None else place.in_use():
             model, result = fit_model(problem, spec, evaluation_sets)
+            model.settings[GIVEN] = stored_parameters(self, model.settings["seed"])
             self._adopt(model)
             self.history_ = result.trace.rows
             for name, value in (attributes or {}).items():
@@ -163,7 +164,8 @@ class Estimator(BaseEstimator, RunParameters):  # type: ignore[misc]
     def _of_model(cls, path: StrPath, model: Model) -> Self:
         """Return an estimator that is fitted with a model from a file."""
         try:
-            estimator = cls(**_common_parameters(model.settings), **cls._own_parameters(model))
+            given = _given_parameters(cls, model.settings)
+            estimator = cls(**{**cls._own_parameters(model), **given})
             estimator._adopt(model)
         except MISFITS as error:
             raise misfit(path, "settings", error) from error
@@ -179,8 +181,18 @@ class Estimator(BaseEstimator, RunParameters):  # type: ignore[misc]
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first")
 
 
-def _common_parameters(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the constructor's parameters that all estimators have, from the settings of a model."""
+def _given_parameters(estimator: type[Estimator], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the constructor's parameters that were given for training, from the settings of a model."""
+    if GIVEN not in settings:
+        return _resolved_parameters(settings)
+    known = {field.name for field in dataclasses.fields(estimator)}
+    return {name: value for name, value in settings[GIVEN].items() if name in known}
+
+
+def _resolved_parameters(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters that train in the same way, for models of versions that did not store what was given."""
+    if settings.get("auto") is not None:
+        return {"random_state": settings.get("seed", 0)}
     named = {"algorithm", "C", "tol", "max_iter", "loss"}
     preset = ALGORITHMS.get(settings.get("algorithm", ""))
     if preset is not None:  # what it does not have would be an error in the next fit
