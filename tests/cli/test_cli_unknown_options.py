@@ -35,6 +35,6 @@ def test_hidden_options_are_not_named(option):
 
 
 def test_other_commands_have_no_more_options_to_show():
-    assert "--help lists the options" in (said := said_of("--zzz", command=("inspect", "m")))
+    assert "--help lists the options." in (said := said_of("--zzz", command=("inspect", "m")))
     assert "--help-all" not in said
     assert "Did you mean --output?" in said_of("--out", command=("predict", "m", "x"))

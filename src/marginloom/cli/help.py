@@ -50,19 +50,15 @@ class GroupedCommand(TyperCommand):
         shown = [
             name
             for parameter in self.get_params(ctx)
-            if parameter.param_type_name == "option" and not parameter.hidden
+            if parameter.param_type_name == "option" and not getattr(parameter, "hidden", False)
             for name in (*parameter.opts, *parameter.secondary_opts)
         ]
         meant = suggested_options(option, shown)
         text = f"No such option: {option}."
         if meant:
             return f"{text} Did you mean {listed(meant, 'or')}?"
-        pages = "--help lists the options"
-        return (
-            f"{text} {pages}, --help-all also those of single algorithms."
-            if "--help-all" in shown
-            else f"{text} {pages}."
-        )
+        more = ", --help-all also those of single algorithms" if "--help-all" in shown else ""
+        return f"{text} --help lists the options{more}."
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return what follows the command's name in the first line."""

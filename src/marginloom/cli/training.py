@@ -63,7 +63,7 @@ class TrainingOptions:
         list[str], typer.Argument(metavar="TRAIN", help="Training files, plain, .gz or .xz; - is standard input.")
     ]
     model: Annotated[
-        str, typer.Option("-o", "--model", metavar="OUT", help="Model file to write.", rich_help_panel=OUTPUT)
+        str, typer.Option("--model", "-o", metavar="OUT", help="Model file to write.", rich_help_panel=OUTPUT)
     ]
     dev: Annotated[
         str | None,
