@@ -162,23 +162,26 @@ def test_inspect_text_has_the_certificate_and_the_settings(model):
         assert part in text
     assert "{" not in text
     assert text.count("13: ADJ") == 1
-    weights = text.split("strongest weights\n")[1].splitlines()[1:]
+    weights = text.split("strongest weights\n")[1].split("\nEach entry")[0].splitlines()[1:]
     assert [line.split()[0] for line in weights] == SequenceModel.load(model).labels.names
     assert all(len(re.findall(r"[+-]\d\.\d{3} ", line)) == 2 for line in weights)
 
 
 def test_algorithms_lists_every_preset():
-    header, _, *lines = run("algorithms").stdout.splitlines()
+    table, legend = run("algorithms").stdout.split("marginloom algorithms NAME")
+    header, _, *lines = table.splitlines()
     assert header.split()[0] == "algorithm"
-    assert [line.split()[0] for line in lines[:-1] if line[0] != " "] == ["auto", *ALGORITHMS]
-    assert max(map(len, lines)) <= 100
+    assert [line.split()[0] for line in lines if line[0] != " "] == ["auto", *ALGORITHMS]
+    assert max(map(len, [*lines, *legend.splitlines()])) <= 100
+    assert all(f"\n{term} " in legend for term in ("engine", "certified", "inference", "working set"))
 
 
 def test_algorithms_shows_one_in_full():
     text = run("algorithms", "dcd-light").stdout
     for part in ("dual", "serial", "objective", "squared_hinge", "update", "paper", "--delta", "--inner-passes"):
         assert part in text
-    assert "here 0" in text
+    assert "default 0)" in text
+    assert max(map(len, text.splitlines())) <= 100
     assert "engines    serial, minibatch, mixing, subsample" in run("algorithms", "ipm").stdout
 
 

@@ -31,12 +31,12 @@ def _run(commands: AnyCommands, opened: OpenedFile, options: EvaluateOptions) ->
 
 
 def _help(tasks: Sequence[AnyCommands]) -> str:
-    return "Score a model on a file with gold labels, by default in the column that the model was trained on."
+    return "Score a model on examples with gold labels, and show its most frequent errors."
 
 
 _EXAMPLES = """\
 marginloom evaluate pos.safetensors test.conllu
 marginloom evaluate ner.safetensors test.conll --json"""
 EVALUATE = ModelCommand(
-    "evaluate", "evaluate_options", _run, "Compare a model's predictions with gold labels.", _EXAMPLES, _help
+    "evaluate", "evaluate_options", _run, "Score a model on examples with gold labels.", _EXAMPLES, _help
 )

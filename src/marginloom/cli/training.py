@@ -77,7 +77,7 @@ class TrainingOptions:
         typer.Option(
             "--algorithm",
             metavar="NAME",
-            help="Training algorithm; 'marginloom algorithms' lists them.",
+            help="Training algorithm; auto chooses one. 'marginloom algorithms' lists them.",
             rich_help_panel=TRAINING,
         ),
     ] = RunParameters.algorithm
@@ -86,7 +86,7 @@ class TrainingOptions:
         typer.Option(
             "--engine",
             metavar="NAME",
-            help="Run the algorithm on another engine; 'marginloom algorithms NAME' lists its engines.",
+            help="How threads share the work; 'marginloom algorithms NAME' lists the choices. [default: by algorithm]",
             rich_help_panel=TRAINING,
         ),
     ] = None
@@ -122,7 +122,7 @@ class TrainingOptions:
         typer.Option(
             "--max-iter",
             metavar="N",
-            help="Maximum number of passes over the data. [default: 100; online learners 10, one-slack and bcfw 500]",
+            help="Maximum number of passes over the data. [default: by algorithm, mostly 100]",
             rich_help_panel=TRAINING,
         ),
     ] = None
@@ -132,9 +132,8 @@ class TrainingOptions:
             "--threads",
             metavar="N",
             callback=usage_check(resolve_threads),
-            help="Number of threads; -1 for all cores that the process may use. [default: all cores with "
-            "auto, but one if the "
-            "problem is small; 1 with a named algorithm]",
+            help="Number of threads; -1 for all cores. [default: with auto all cores, or 1 for a small problem; "
+            "with a named algorithm 1]",
             rich_help_panel=TRAINING,
         ),
     ] = None
@@ -143,8 +142,8 @@ class TrainingOptions:
         typer.Option(
             "--memory",
             metavar="SIZE",
-            help="Limit for candidates kept in memory, such as 500M; affects time, not "
-            "the result. [default: half of what is free]",
+            help="Limit for the working set (outputs that training keeps to use again), such as 500M; a smaller one "
+            "takes more time. [default: half of the free memory]",
             rich_help_panel=TRAINING,
         ),
     ] = None
@@ -176,7 +175,7 @@ class TrainingOptions:
         bool,
         typer.Option(
             "--save-state",
-            help="Save in the model what --warm-start needs.",
+            help="Also save in the model what --warm-start needs.",
             rich_help_panel=OUTPUT,
         ),
     ] = False
@@ -185,7 +184,7 @@ class TrainingOptions:
         typer.Option(
             "--warm-start",
             metavar="MODEL",
-            help="Continue from a model saved with --save-state, on the same data.",
+            help="Start from a model that was trained with --save-state on the same data.",
             rich_help_panel=TRAINING,
         ),
     ] = None

@@ -21,7 +21,7 @@ def shortfall(
 
     Examples
     --------
-    >>> shortfall("iterations", Certificate(2.0, 1.5, 0.25, exact=True), 100, 0.01)[:82]
+    >>> shortfall("iterations", Certificate(2.0, 1.5, 0.25, exact=True), 100, 0.01)[:83]
     'training has not converged: after 100 passes the gap is 0.25, and tol is 0.01. Try '
     >>> shortfall("tolerance", Certificate(2.0, 2.0, 0.0, exact=True), 100, 0.01)
     ''
