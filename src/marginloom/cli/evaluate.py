@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from marginloom.cli.common import note
 from marginloom.cli.model_command import ModelCommand
-from marginloom.cli.scores import print_confusions, print_scores
+from marginloom.commands.common import note
+from marginloom.commands.scores import print_confusions, print_scores
+from marginloom.commands.task_commands import AnyCommands, EvaluateOptions
 from marginloom.io.model import OpenedFile
 from marginloom.io.names import shown
-from marginloom.tasks.base.commands import AnyCommands, EvaluateOptions
 from marginloom.tasks.base.model import Model
 
 

@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from marginloom.algorithms import ALGORITHMS, AUTO, Algorithm, check_engine, find_algorithm
+from marginloom.common.memory import parse_size
+from marginloom.common.parameters import KINDS, Declared, checked, declared, listed, option_name, suggestion
+from marginloom.common.threads import resolve_threads
+from marginloom.core.choice import Choice
+from marginloom.core.task import Task
 from marginloom.engines import ENGINES, Engine
 from marginloom.errors import InputError, OptionWarning
 from marginloom.learners import LEARNERS, Learner
-from marginloom.memory import parse_size
-from marginloom.parameters import KINDS, Declared, checked, declared, listed, option_name, suggestion
-from marginloom.tasks.base.choice import Choice
-from marginloom.tasks.base.task import Task
-from marginloom.threads import resolve_threads
 from marginloom.training.checks import (
     check_engine_needs,
     check_loss,

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
+from marginloom.core.row import Row
 from marginloom.io.files import StrPath
 from marginloom.io.json_lines import JsonLines
-
-Row = dict[str, Any]
 
 
 class Trace:

@@ -9,12 +9,12 @@ from collections.abc import Callable, Collection, Iterable
 from contextlib import nullcontext, suppress
 from typing import Concatenate, ParamSpec
 
-from marginloom.documentation import with_shared_texts
+from marginloom.common.documentation import with_shared_texts
+from marginloom.common.parameters import suggestion
+from marginloom.core.task import Task
 from marginloom.errors import InputError
 from marginloom.io.files import StrPath
 from marginloom.io.overwriting import refuse_same_outputs
-from marginloom.parameters import suggestion
-from marginloom.tasks.base.task import Task
 from marginloom.training.checkpoint import Checkpoint, Identity, Saver, Snapshot, as_checkpoint
 from marginloom.training.convergence import shortfall
 from marginloom.training.interrupts import Interrupts, watch_ctrl_c

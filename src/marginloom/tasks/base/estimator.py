@@ -13,10 +13,10 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from marginloom.algorithms import ALGORITHMS
-from marginloom.documentation import with_shared_texts
+from marginloom.common.documentation import with_shared_texts
+from marginloom.common.parameters import checked
 from marginloom.io.files import StrPath
 from marginloom.io.model import MISFITS, misfit
-from marginloom.parameters import checked
 from marginloom.tasks.base.model import GIVEN, Model, Problem, fit_model
 from marginloom.training.callbacks import Callback, ProgressBar
 from marginloom.training.certificate import Certificate

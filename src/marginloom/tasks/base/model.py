@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom import _core
+from marginloom.common.threads import resolve_threads
+from marginloom.core.task import Task
 from marginloom.errors import ModelFileError
 from marginloom.io.files import StrPath
 from marginloom.io.model import MISFITS, OpenedFile, Tensors, load_model, misfit, save_model
-from marginloom.tasks.base.task import Task
 from marginloom.tasks.registry import command_of
-from marginloom.threads import resolve_threads
 from marginloom.training.certificate import Certificate
 from marginloom.training.options import check_spec
 from marginloom.training.result import Result

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from marginloom.common.parameters import checked
 from marginloom.errors import InputError
 from marginloom.io.files import StrPath
 from marginloom.io.model import Tensors
-from marginloom.parameters import checked
 from marginloom.tasks.base.model import Model, Prepared, Problem, strongest_places
 from marginloom.tasks.custom.task import CustomTask
 from marginloom.training.spec import RunSpec

@@ -10,17 +10,17 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from marginloom.common.parameters import check_costs, checked
+from marginloom.common.threads import resolve_threads
 from marginloom.errors import InputError
 from marginloom.io.model import Tensors
 from marginloom.labels.label_set import UNSEEN, LabelSet
-from marginloom.parameters import check_costs, checked
 from marginloom.tasks.base.dense import require_costs
 from marginloom.tasks.base.metrics import confusions
 from marginloom.tasks.base.model import LEAST_INFERENCES, Evaluator, Model, Prepared, Problem
 from marginloom.tasks.multiclass.features import LabelledRows
 from marginloom.tasks.multiclass.metrics import class_scores
 from marginloom.tasks.multiclass.task import MulticlassTask
-from marginloom.threads import resolve_threads
 from marginloom.training.spec import RunSpec
 
 ClassWeight: TypeAlias = "str | Mapping[Any, float] | None"

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marginloom import _core
+from marginloom.common.parameters import checked
+from marginloom.core.choice import Choice, Circumstances
 from marginloom.errors import InputError
-from marginloom.parameters import checked
-from marginloom.tasks.base.choice import Choice, Circumstances
 from marginloom.tasks.base.dense import require_coefficients, require_costs, require_scores
 from marginloom.tasks.base.inputs import RowTask
-from marginloom.tasks.multiclass.choice import Size, choose
+from marginloom.tasks.multiclass.auto_rule import Size, choose
 
 
 class MulticlassTask(RowTask):

@@ -12,18 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom.algorithms import Algorithm
+from marginloom.common.parameters import check_costs, checked
+from marginloom.common.threads import resolve_threads
 from marginloom.errors import InputError
 from marginloom.io.model import Tensors
 from marginloom.labels.label_set import LabelSet
 from marginloom.learners import DCD
-from marginloom.parameters import check_costs, checked
 from marginloom.tasks.base.dense import require_coefficients, require_scores, row_batches
 from marginloom.tasks.base.model import LEAST_INFERENCES, Evaluator, Model, Prepared, Problem, strongest_places
 from marginloom.tasks.multilabel.features import LabelledRows, encode_labels, learn_labels
 from marginloom.tasks.multilabel.label_sets import PackedSets
 from marginloom.tasks.multilabel.metrics import multilabel_scores, scores_of_labels
 from marginloom.tasks.multilabel.task import MultilabelTask
-from marginloom.threads import resolve_threads
 from marginloom.training.checks import check_loss
 from marginloom.training.options import check_spec
 from marginloom.training.spec import RunSpec

@@ -9,11 +9,12 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from marginloom.common.parameters import checked
+from marginloom.common.threads import resolve_threads
 from marginloom.errors import InputError
 from marginloom.features import Lists
 from marginloom.io.columns import NamedRows, checked_column, checked_columns
 from marginloom.io.files import StrPath
-from marginloom.parameters import checked
 from marginloom.tasks.base.estimator import Estimator
 from marginloom.tasks.base.model import Model
 from marginloom.tasks.base.outputs import OutputList
@@ -21,7 +22,6 @@ from marginloom.tasks.parse.features import AUTO, ArcFeatureSet
 from marginloom.tasks.parse.model import ParseModel, ParseProblem, trees_as_lists
 from marginloom.tasks.parse.sentences import checked_sentences, named_rows, offsets_of
 from marginloom.tasks.parse.treebank import Treebank
-from marginloom.threads import resolve_threads
 from marginloom.training.callbacks import Callback
 from marginloom.training.checkpoint import Checkpoint
 from marginloom.training.spec import training_threads

@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom import _core
+from marginloom.common.memory import parse_size, require_memory
+from marginloom.common.parameters import checked
+from marginloom.common.threads import resolve_threads
 from marginloom.errors import InputError
 from marginloom.io.columns import NamedRows
 from marginloom.io.conll import ColumnCorpus
 from marginloom.io.model import Tensors
 from marginloom.labels.label_set import LabelSet
 from marginloom.labels.numbered import NumberedLabels
-from marginloom.memory import parse_size, require_memory
-from marginloom.parameters import checked
 from marginloom.tasks.base.model import Evaluator, Model, Prepared, Problem, strongest_places
 from marginloom.tasks.parse.features import ArcFeatureSet
 from marginloom.tasks.parse.gold import FittingTrees, check_trees, fitting_trees
@@ -26,7 +27,6 @@ from marginloom.tasks.parse.metrics import SHORT, ParseScorer
 from marginloom.tasks.parse.sentences import checked_sentences, lengths_of, named_rows, offsets_of
 from marginloom.tasks.parse.task import KBestTrees, ParseTask, TreeOptions, Trees
 from marginloom.tasks.parse.treebank import Treebank, check_lengths
-from marginloom.threads import resolve_threads
 from marginloom.training.checks import checked_weights
 from marginloom.training.spec import RunSpec, training_threads
 

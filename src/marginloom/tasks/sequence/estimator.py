@@ -9,11 +9,11 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from marginloom.common.parameters import checked
 from marginloom.errors import InputError
 from marginloom.features import ExtractedFeatures, FeatureSet
 from marginloom.io.columns import checked_column, checked_columns
 from marginloom.io.files import StrPath
-from marginloom.parameters import checked
 from marginloom.tasks.base.estimator import Estimator
 from marginloom.tasks.base.model import Model
 from marginloom.tasks.base.outputs import OutputList

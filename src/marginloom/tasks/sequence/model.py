@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marginloom import _core
+from marginloom.common.parameters import check_costs, checked
+from marginloom.common.threads import resolve_threads
 from marginloom.errors import InputError
 from marginloom.features import STORED, Encoded, ExtractedFeatures, FeatureSet
 from marginloom.io.model import Tensors
 from marginloom.labels.label_set import LabelSet
 from marginloom.labels.numbered import NumberedLabels
-from marginloom.parameters import check_costs, checked
 from marginloom.tasks.base.metrics import confusions
 from marginloom.tasks.base.model import Evaluator, Model, Prepared, Problem, strongest_places
 from marginloom.tasks.sequence.constraints import BOUNDARY, Pair, named_pairs
@@ -27,7 +28,6 @@ from marginloom.tasks.sequence.metrics import SHORT, numbered_scores, warn_witho
 from marginloom.tasks.sequence.named_weights import NamedWeights
 from marginloom.tasks.sequence.spans import check_scheme
 from marginloom.tasks.sequence.task import SequenceTask
-from marginloom.threads import resolve_threads
 from marginloom.training.checks import checked_weights
 from marginloom.training.spec import RunSpec
 

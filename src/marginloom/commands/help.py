@@ -8,7 +8,7 @@ from typing import Any
 
 from typer.core import TyperCommand
 
-from marginloom.parameters import listed
+from marginloom.common.parameters import listed
 
 INPUT, FEATURES, STRUCTURE, TRAINING, OUTPUT = "Input", "Features", "Structure", "Training", "Output"
 #: The groups of options, in the order in which help shows them; an option without a group is among the last.

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from marginloom.cli.common import (
+from marginloom.commands.common import (
     JsonOption,
     note,
     peak_memory_mb,
@@ -21,20 +21,20 @@ from marginloom.cli.common import (
     usage_error,
     usage_errors,
 )
-from marginloom.cli.ending import interrupted_exit_code
-from marginloom.cli.help import FEATURES, INPUT, OUTPUT, TRAINING
-from marginloom.cli.outputs import Outputs, Saved
-from marginloom.cli.parameters import by_owner, with_options
-from marginloom.cli.report import print_report
-from marginloom.cli.standard_input import check_standard_input
-from marginloom.cli.streams import ReaderGone
+from marginloom.commands.ending import interrupted_exit_code
+from marginloom.commands.help import FEATURES, INPUT, OUTPUT, TRAINING
+from marginloom.commands.learner_options import by_owner, with_options
+from marginloom.commands.outputs import Outputs, Saved
+from marginloom.commands.report import print_report
+from marginloom.commands.standard_input import check_standard_input
+from marginloom.commands.streams import ReaderGone
+from marginloom.common.parameters import checked
+from marginloom.common.threads import resolve_threads
 from marginloom.errors import InputError, OptionWarning, OutputError, OutputWarning
 from marginloom.io.files import StrPath
 from marginloom.io.names import shown
 from marginloom.io.overwriting import named_files
-from marginloom.parameters import checked
 from marginloom.tasks.base.model import Model, Problem, fit_model
-from marginloom.threads import resolve_threads
 from marginloom.training.callbacks import Callback, ChoiceLine, EarlyStopping, ProgressBar
 from marginloom.training.checkpoint import Checkpoint
 from marginloom.training.interrupts import watch_ctrl_c
