@@ -249,9 +249,9 @@ def _put_together(
     if name == AUTO:
         raise InputError("auto chooses when there is a task to choose for: train with it, or name an algorithm")
     if not isinstance(name, str) or name not in ALGORITHMS:
-        raise InputError(
-            f"there is no algorithm {name!r}{suggestion(name, ALGORITHMS)}; there are: {', '.join(ALGORITHMS)}"
-        )
+        close = suggestion(name, ALGORITHMS)
+        known = "'marginloom algorithms' lists them" if close else f"there are: {', '.join([AUTO, *ALGORITHMS])}"
+        raise InputError(f"there is no algorithm {name!r}{close}; {known}")
     preset = ALGORITHMS[name]
     if not isinstance(learner, Learner):
         learner = _with_parameters(name, "learner", preset.learner, learner)

@@ -238,6 +238,13 @@ def test_plain_text_that_is_taken_for_columns_is_said_to_need_its_format(model, 
     assert "line" in said
 
 
+def test_one_line_of_plain_text_that_is_taken_for_a_token_is_warned_of(model):
+    text = b"The dog barks.\n"
+    assert run("predict", model, "-", stdin=text).stderr.rstrip().endswith("if this is plain text, use --format text")
+    assert run("predict", model, "-", "--format", "text", stdin=text).stderr == ""
+    assert run("predict", model, "-", stdin=b"dog NOUN\n\nthe DET\n").stderr == ""
+
+
 def test_columns_with_tabs_are_not_taken_for_plain_text(model, tmp_path):
     (tmp_path / "in.conll").write_text("the\tDET\nit\n")
     assert "plain text" not in run("predict", model, tmp_path / "in.conll", code=1).stderr

@@ -360,7 +360,7 @@ def _checked(options: TrainingOptions) -> _Plan:
         check_spec(spec)
     check_standard_input([path for _, path in options.files_to_read], options.resume)
     if options.patience is not None and options.dev is None:
-        raise usage_error("--patience watches the score on --dev, which is not given")
+        raise usage_error("--patience needs --dev: it stops training when the score on that file no longer improves")
     return _Plan(spec, outputs)
 
 
@@ -390,7 +390,7 @@ def _prepare(checkpoint: Checkpoint, options: TrainingOptions) -> None:
     """Make sure, before the long work, that no unfinished run is lost, and say where this one starts."""
     checkpoint.prepare(options.resume)
     if options.resume:
-        found = "going on from" if checkpoint.exists() else "starting from the beginning: there is no"
+        found = "resuming from" if checkpoint.exists() else "starting from the beginning: there is no"
         note(f"{found} {shown(checkpoint.path)}", options.quiet)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from functools import partial
 from typing import Annotated
 
@@ -26,7 +27,7 @@ from marginloom.commands.task_commands import EvaluateOptions, KBestOptions, Tas
 from marginloom.commands.training import MinCountOption, TrainingData, TrainingOptions, run_training, training_command
 from marginloom.common.memory import require_memory
 from marginloom.common.parameters import checked
-from marginloom.errors import InputError
+from marginloom.errors import InputError, InputWarning
 from marginloom.features import ExtractedFeatures, FeatureSet, check_feature_set
 from marginloom.features.sets import FEATURE_SETS
 from marginloom.io.columns import checked_column, columns_of_format
@@ -252,7 +253,9 @@ class SequenceCommands(TaskCommands[SequenceModel, SequencePredictOptions, Seque
             )
         with streams(options) as (stream, out, advance):
             read = stream_text if chosen == TEXT else partial(stream_corpora, format=chosen)
-            for corpus in read(stream, name=options.input):
+            for place, corpus in enumerate(read(stream, name=options.input)):
+                if place == 0 and options.format is None:
+                    _warn_of_text(model, corpus)
                 numbers = _labels(model, corpus, k, options.threads)
                 out.write(corpus.with_labels(model.labels.vocabulary, numbers, _label_column(model, corpus), k))
                 out.flush()
@@ -292,6 +295,23 @@ class SequenceCommands(TaskCommands[SequenceModel, SequencePredictOptions, Seque
             "word[-1]=the: the previous word is 'the'; [0] is the word itself, [1] the next one. suffix[0,3]=ous: its "
             "last 3 letters are 'ous'. after X: the previous label is X. <s> and </s> stand before and after a "
             "sentence. docs/features.md lists all."
+        )
+
+
+def _warn_of_text(tagger: SequenceModel, corpus: Corpus) -> None:
+    """Warn if what is taken for columns looks like text: a sentence a line, and more columns than training had."""
+    if not isinstance(corpus, ColumnCorpus) or corpus.format != CONLL:
+        return
+    (table,) = corpus.tables
+    trained = tagger.settings.get("label_column")
+    usual = trained if isinstance(trained, int) else 2
+    if table.tokens == corpus.sentences.size - 1 > 0 and table.columns > max(2, usual):
+        warnings.warn(
+            InputWarning(
+                f"{table.name}: every sentence is one token with {table.columns} columns; if this is plain text, use "
+                "--format text"
+            ),
+            stacklevel=2,
         )
 
 
