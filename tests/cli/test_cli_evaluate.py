@@ -61,7 +61,7 @@ def test_spans_can_be_scored_strictly(span_model, tmp_path):
     lenient, strict = last_json(run(*given))["scores"], last_json(run(*given, "--strict", "bio"))["scores"]
     assert (lenient["f1"], strict["f1"]) == (1.0, pytest.approx(2 / 3))  # Lee alone is labelled I-PER
     assert "--strict must be one of the schemes bio" in run(*given, "--strict", "iob", code=2).stderr
-    assert "right labels are not of this scheme: B-PER" in run(*given, "--strict", "ioe", code=1).stderr
+    assert "gold labels are not of this scheme: B-PER" in run(*given, "--strict", "ioe", code=1).stderr
     assert "mark no span that is well formed in bioes" in run(*given, "--strict", "bioes").stderr
 
 
@@ -69,7 +69,7 @@ def test_a_test_set_without_spans_is_scored_with_a_warning(span_model, tmp_path)
     (tmp_path / "test.conll").write_text("Ann O\nsaw O\n\n")
     done = run("evaluate", span_model, tmp_path / "test.conll", "--json")
     assert last_json(done)["scores"]["f1"] == 0
-    assert done.stderr.startswith("marginloom: warning: the right labels mark no span")
+    assert done.stderr.startswith("marginloom: warning: the gold labels mark no span")
     assert done.stderr.count("\n") == 1
 
 

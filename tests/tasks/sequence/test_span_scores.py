@@ -66,8 +66,8 @@ def test_predictions_of_another_scheme_are_not_well_formed():
 @pytest.mark.parametrize(
     ("gold", "strict", "message"),
     [
-        (["B-X", "E-X"], "bio", "right labels are not of this scheme: E-X"),
-        (["NOUN", "VERB"], "bio", "right labels are not of this scheme: NOUN, VERB"),
+        (["B-X", "E-X"], "bio", "gold labels are not of this scheme: E-X"),
+        (["NOUN", "VERB"], "bio", "gold labels are not of this scheme: NOUN, VERB"),
         (["B-X"], "IOB2", "strict must be one of the schemes bio, bioes, bilou, ioe, not 'IOB2'"),
     ],
 )

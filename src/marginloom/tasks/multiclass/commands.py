@@ -155,7 +155,7 @@ def _read_costs(path: str, label: Callable[[str], Any]) -> dict[tuple[Any, Any],
             raise InputError(f"{name}, line {number}: {error}") from error
         except ValueError as error:
             raise InputError(
-                f"{name}, line {number}: found {line.strip()!r}, expected the right class, a predicted one and a cost"
+                f"{name}, line {number}: found {line.strip()!r}, expected the gold class, a predicted one and a cost"
             ) from error
         if pair in costs:
             raise InputError(f"{name}, line {number}: {predicted} where {right} is right stands there twice")

@@ -208,7 +208,7 @@ class ParseCommands(TaskCommands[ParseModel, ParsePredictOptions, ParseEvaluateO
     train = staticmethod(train)
     train_examples = (
         "marginloom train parse train.conllu --labelled --dev dev.conllu --model parser.safetensors",
-        "marginloom train parse train.conllu --labelled --order 2 --non-projective --model second.safetensors",
+        "marginloom train parse train.conllu --labelled --order 2 --non-projective -o second.safetensors",
     )
     model_type = ParseModel
     predict_options = ParsePredictOptions

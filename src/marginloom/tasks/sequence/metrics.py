@@ -128,7 +128,7 @@ def warn_without_spans(scores: dict[str, Any], strict: str | None = None) -> Non
     """Say that scores of spans mean nothing if no span is true."""
     if "f1" in scores and not any(row["support"] for row in scores["per_label"].values()):
         which = f" that is well formed in {strict}" if strict else ""
-        text = f"the right labels mark no span{which}, so recall and f1 are 0 whatever is predicted"
+        text = f"the gold labels mark no span{which}, so recall and f1 are 0 whatever is predicted"
         warnings.warn(text, ScoreWarning, stacklevel=3)
 
 
