@@ -95,7 +95,7 @@ def test_algorithms_and_help_show_which_options_an_engine_honours():
     assert "default 15, but the engine decoupled takes only --rest 0" in shown
     assert "takes" not in run("algorithms", "shrinking-dcd").stdout
     assert "options    all on serial, master-worker\n" in run("algorithms", "bcfw").stdout
-    assert "[dcd; not on master-worker and decoupled and columns]" in " ".join(
+    assert "[dcd (not on master-worker, decoupled, columns)]" in " ".join(
         run("train", "tag", "--help-all").stdout.split()
     )
 

@@ -132,8 +132,8 @@ class TrainingOptions:
             "--threads",
             metavar="N",
             callback=usage_check(resolve_threads),
-            help="Number of threads; -1 for all cores. [default: with auto all cores, or 1 for a small problem; "
-            "with a named algorithm 1]",
+            help="Number of threads; -1 for all cores. [default: all cores with auto (1 if the problem is "
+            "small), 1 with a named algorithm]",
             rich_help_panel=TRAINING,
         ),
     ] = None
@@ -184,7 +184,7 @@ class TrainingOptions:
         typer.Option(
             "--warm-start",
             metavar="MODEL",
-            help="Start from a model that was trained with --save-state on the same data.",
+            help="Start from a model saved with --save-state on the same data.",
             rich_help_panel=TRAINING,
         ),
     ] = None

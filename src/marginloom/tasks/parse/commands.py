@@ -85,7 +85,7 @@ def train(
         typer.Option(
             "--gazetteer",
             metavar="NAME=FILE",
-            help="Word list, such as city names, one entry per line, for feature templates; may be repeated.",
+            help="Word list, such as city names, one entry per line; may be repeated.",
             rich_help_panel=FEATURES,
         ),
     ] = None,
@@ -94,7 +94,7 @@ def train(
         typer.Option(
             "--clusters",
             metavar="FILE",
-            help="Brown clusters, for feature templates; each line has a bit string, a word and a count.",
+            help="Brown clusters; each line has a bit string, a word and a count.",
             rich_help_panel=FEATURES,
         ),
     ] = None,
@@ -115,8 +115,8 @@ def train(
         str,
         typer.Option(
             "--invalid-gold",
-            metavar="repair|skip|error",
-            help="What to do with sentences whose gold tree has crossing arcs, unless --non-projective allows them.",
+            metavar="WHAT",
+            help="What to do if gold arcs cross (without --non-projective): repair, skip the sentence, or error.",
             rich_help_panel=INPUT,
         ),
     ] = "repair",

@@ -69,7 +69,7 @@ def train(
         typer.Option(
             "--gazetteer",
             metavar="NAME=FILE",
-            help="Word list, such as city names, one entry per line, for feature templates; may be repeated.",
+            help="Word list, such as city names, one entry per line; may be repeated.",
             rich_help_panel=FEATURES,
         ),
     ] = None,
@@ -78,7 +78,7 @@ def train(
         typer.Option(
             "--clusters",
             metavar="FILE",
-            help="Brown clusters, for feature templates; each line has a bit string, a word and a count.",
+            help="Brown clusters; each line has a bit string, a word and a count.",
             rich_help_panel=FEATURES,
         ),
     ] = None,
@@ -120,8 +120,8 @@ def train(
         str,
         typer.Option(
             "--invalid-gold",
-            metavar="error|repair|skip",
-            help="What to do with sentences whose gold labels violate --constraints or --forbid.",
+            metavar="WHAT",
+            help="What to do if gold labels violate --constraints: error, repair, or skip the sentence.",
             rich_help_panel=INPUT,
         ),
     ] = "error",
@@ -138,7 +138,7 @@ def train(
 ) -> None:
     """Train a sequence tagger: part-of-speech tags, entities, chunks.
 
-    Reads CoNLL columns, CoNLL-U and CoNLL-U Plus; CRFsuite and LIBSVM files bring features of their own.
+    Files are CoNLL columns, CoNLL-U (Plus), CRFsuite or LIBSVM.
     """
     with usage_errors():
         checked("min_count", min_count, "positive count")
