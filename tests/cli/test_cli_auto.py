@@ -44,7 +44,7 @@ def test_threads_and_their_default_are_said_and_reported(corpus, tmp_path, optio
 @pytest.mark.parametrize(
     ("command", "default"),
     [
-        (("train", "tag"), "all cores with auto, but one if the problem is small; 1 with a named algorithm"),
+        (("train", "tag"), "all cores with auto (1 if the problem is small), 1 with a named algorithm"),
         (("predict",), "all cores"),
         (("evaluate",), "all cores"),
     ],
@@ -92,7 +92,7 @@ def test_options_that_the_chosen_learner_does_not_have_are_told_in_a_line(corpus
 
 def test_training_without_its_tolerance_is_told_in_a_line(corpus, tmp_path):
     done = train(corpus, tmp_path, "--max-iter", "1", "--tol", "0.0001")
-    assert done.stderr.count("marginloom: warning: training has not converged: after 1 passes the gap is") == 1
+    assert done.stderr.count("marginloom: warning: training has not converged: after 1 pass the gap is") == 1
 
 
 def test_quiet_training_says_nothing_of_it(corpus, tmp_path):

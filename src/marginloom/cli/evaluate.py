@@ -21,7 +21,7 @@ def _run(commands: AnyCommands, opened: OpenedFile, options: EvaluateOptions) ->
         labels = ", ".join(f"{label} ({count})" for label, count in list(evaluator.unseen.items())[:10])
         more = f" and {len(evaluator.unseen) - 10} more" if len(evaluator.unseen) > 10 else ""
         note(f"{shown(options.input)}: labels that training did not see count as errors: {labels}{more}")
-    scores = model.report(evaluator)
+    scores = evaluator.report(model.weights)
     if options.as_json:
         print(json.dumps({"scores": scores, **evaluator.counts, "unseen_labels": evaluator.unseen}))
     else:

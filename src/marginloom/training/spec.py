@@ -9,7 +9,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marginloom.algorithms import AUTO
+from marginloom.algorithms import AUTO, Algorithm
 from marginloom.engines import Engine
 from marginloom.io.files import StrPath
 from marginloom.learners import Learner
@@ -143,6 +143,19 @@ def _plain(value: Any) -> Any:
         is_plain = not any(isinstance(inner, _NotPlain) for inner in items.values())
         return items if is_plain and all(isinstance(name, str) for name in items) else _NotPlain()
     return value if value is None or isinstance(value, (bool, int, float, str)) else _NotPlain()
+
+
+@dataclasses.dataclass(kw_only=True, eq=False)
+class CheckedSpec(RunSpec):
+    """A run that `marginloom.training.options.checked_spec` has checked as far as that needs no task.
+
+    Attributes
+    ----------
+    named : Algorithm or None
+        The algorithm that was asked for; None if ``auto`` is to choose.
+    """
+
+    named: Algorithm | None = None
 
 
 def training_threads(algorithm: str, n_threads: int | None) -> int | None:

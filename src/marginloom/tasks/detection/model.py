@@ -260,7 +260,7 @@ def _gold_windows(training: LabelledImages, sizes: list[tuple[int, int]], stride
     return np.column_stack([np.array(numbers, dtype=np.int64), cells[:, :2]])
 
 
-class DetectionEvaluator:
+class DetectionEvaluator(Evaluator):
     """Scores weights of a detector on labelled images."""
 
     def __init__(self, detector: DetectionModel, labelled: LabelledImages, n_threads: int | None = 1) -> None:

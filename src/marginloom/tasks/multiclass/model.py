@@ -78,11 +78,6 @@ class MulticlassModel(Model):
         """Return what scores weights of this classifier on examples with their right classes."""
         return MulticlassEvaluator(self, labelled, n_threads)
 
-    def report(self, evaluator: Evaluator) -> dict[str, Any]:
-        """Return the scores, with those of every class."""
-        assert isinstance(evaluator, MulticlassEvaluator)
-        return evaluator.report(self.weights)
-
     def summary(self) -> dict[str, Any]:
         """Return the classes, the number of features and the bias."""
         return {"labels": self.labels.names, "feature_count": self.n_features, "bias": self.bias}
@@ -224,7 +219,7 @@ def _costs(labels: LabelSet, given: CostMatrix) -> NDArray[np.float64] | None:
     return costs
 
 
-class MulticlassEvaluator:
+class MulticlassEvaluator(Evaluator):
     """Scores weights of a classifier on examples with their right classes."""
 
     def __init__(self, classifier: MulticlassModel, labelled: LabelledRows, n_threads: int | None = 1) -> None:

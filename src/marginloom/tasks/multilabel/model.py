@@ -111,11 +111,6 @@ class MultilabelModel(Model):
         """Return what scores weights of this classifier on examples with their right labels."""
         return MultilabelEvaluator(self, labelled, n_threads)
 
-    def report(self, evaluator: Evaluator) -> dict[str, Any]:
-        """Return all scores, with averages and those of every label."""
-        assert isinstance(evaluator, MultilabelEvaluator)
-        return evaluator.report(self.weights)
-
     def summary(self) -> dict[str, Any]:
         """Return the labels, the number of features, the bias and the pairs."""
         names = self.labels.names
@@ -289,7 +284,7 @@ def _stored_interactions(labels: LabelSet, pairs: Any) -> Any:
     return [[labels.names[first], labels.names[second]] for first, second in pairs]
 
 
-class MultilabelEvaluator:
+class MultilabelEvaluator(Evaluator):
     """Scores weights of a multilabel classifier on examples with their right labels."""
 
     def __init__(self, model: MultilabelModel, labelled: LabelledRows, n_threads: int | None = 1) -> None:

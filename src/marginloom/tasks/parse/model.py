@@ -86,11 +86,6 @@ class ParseModel(Model):
         """Return what scores weights of this parser on sentences with their right trees."""
         return ParseEvaluator(self, labelled, n_threads)
 
-    def report(self, evaluator: Evaluator) -> dict[str, Any]:
-        """Return all scores, with those of every label."""
-        assert isinstance(evaluator, ParseEvaluator)
-        return evaluator.report(self.weights)
-
     def summary(self) -> dict[str, Any]:
         """Return the name and number of the features, the columns they read, the labels, and which trees there are."""
         return {
@@ -259,7 +254,7 @@ def _kept(
     return offsets, values[np.repeat(trees.kept, lengths)]
 
 
-class ParseEvaluator:
+class ParseEvaluator(Evaluator):
     """Scores weights of a parser on sentences with their right trees, which are encoded once."""
 
     def __init__(self, model: ParseModel, bank: Treebank, n_threads: int | None = 1) -> None:

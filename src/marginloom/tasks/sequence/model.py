@@ -77,11 +77,6 @@ class SequenceModel(Model):
         """Return what scores weights of this tagger on labelled sentences; `strict` is that of `sequence_scores`."""
         return SequenceEvaluator(self, labelled, n_threads, strict)
 
-    def report(self, evaluator: Evaluator) -> dict[str, Any]:
-        """Return all scores, with averages and those of every type of span, or of every label."""
-        assert isinstance(evaluator, SequenceEvaluator)
-        return evaluator.report(self.weights)
-
     @property
     def feature_count(self) -> int:
         """Number of emission features."""
@@ -253,7 +248,7 @@ def _label_costs(labels: LabelSet, given: Mapping[Any, float] | None) -> list[fl
     return costs
 
 
-class SequenceEvaluator:
+class SequenceEvaluator(Evaluator):
     """Scores weights of a tagger on labelled sentences, which are encoded once."""
 
     def __init__(
