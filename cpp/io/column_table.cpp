@@ -94,8 +94,9 @@ void ColumnTable::check_count(std::size_t cells, std::size_t number, bool has_sp
   if (format_.tabs_only && !format_.comments) {
     problem += " separated by tabs, as in CoNLL-X (another format needs --format)";
   } else if (format_.tabs_only) {
-    problem += columns_ == ColumnFormat::conllu.columns ? " separated by tabs, as in CoNLL-U (another format needs --format)"
-                                                        : " separated by tabs, as # global.columns says";
+    problem += columns_ == ColumnFormat::conllu.columns
+                   ? " separated by tabs, as in CoNLL-U (another format needs --format)"
+                   : " separated by tabs, as # global.columns says";
   } else {
     problem += " as in the lines before";
   }
