@@ -163,7 +163,7 @@ class ReturnsUnlisted(Majority):
 
 
 MISTAKES = [
-    (LossAtGold, r"LossAtGold.loss, example 0: the loss of the right output \d is 0.5 and must be 0"),
+    (LossAtGold, r"LossAtGold.loss, example 0: the loss of the gold output \d is 0.5 and must be 0"),
     (NegativeLoss, r"NegativeLoss.loss, example 0: the result must be a finite number, 0 or more, not -1.0"),
     (WorseThanGold, r"argmax, example \d+: the output \d has w.phi = \S+, and the (right )?output \d has more, \S+;"),
     (ForgetsLoss, r"argmax_augmented, example \d+: the output \d has w.phi \+ loss = \S+, and the output \d has more"),
@@ -180,11 +180,11 @@ MISTAKES = [
         r"encode, example 0: an output, or a part of one, is a set, which has no encoding of its own",
     ),
     (LossyDecode, r"decode, example \d: the output \d comes back from encode and decode as 0; decode must undo"),
-    (OtherTypes, r"argmax, example \d: returned \d.0 for the right output \d, .* return the same types as in Y"),
+    (OtherTypes, r"argmax, example \d: returned \d.0 for the gold output \d, .* return the same types as in Y"),
     (BeyondDimension, r"features, example \d: the result has the index 3, and the dimension is 3: 0 to 2 exist"),
     (WrongLength, r"features, example 0: the result has the shape \(5,\) and must have that of the weights, \(3,\)"),
     (Raises, r"argmax, example 0: raised LookupError: no lexicon"),
-    (GoldNotListed, r"outputs, example 0: the right output \d is not among the 2 outputs"),
+    (GoldNotListed, r"outputs, example 0: the gold output \d is not among the 2 outputs"),
     (ReturnsUnlisted, r"argmax, example \d: returned 2, which is not among outputs\(x\)"),
 ]
 
@@ -268,5 +268,5 @@ def test_the_seed_fixes_what_is_found():
 
 
 def test_only_tasks_with_right_outputs_can_be_checked():
-    with pytest.raises(InputError, match="with right outputs"):
+    with pytest.raises(InputError, match="with gold outputs"):
         check_task(Majority(votes(3)[0]))

@@ -92,10 +92,11 @@ void ColumnTable::check_count(std::size_t cells, std::size_t number, bool has_sp
   std::string problem = "found " + std::to_string(cells) + (cells == 1 ? " column, expected " : " columns, expected ") +
                         std::to_string(columns_);
   if (format_.tabs_only && !format_.comments) {
-    problem += " separated by tabs, as CoNLL-X has";
+    problem += " separated by tabs, as in CoNLL-X (another format needs --format)";
   } else if (format_.tabs_only) {
-    problem += columns_ == ColumnFormat::conllu.columns ? " separated by tabs, as CoNLL-U has"
-                                                        : " separated by tabs, as # global.columns says";
+    problem += columns_ == ColumnFormat::conllu.columns
+                   ? " separated by tabs, as in CoNLL-U (another format needs --format)"
+                   : " separated by tabs, as # global.columns says";
   } else {
     problem += " as in the lines before";
   }

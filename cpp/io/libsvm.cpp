@@ -85,7 +85,7 @@ void add_labels(std::string_view field, LibsvmRows& rows) {
 
 void add_entry(std::string_view field, std::uint64_t& last_index, LibsvmRows& rows) {
   const std::size_t colon = field.find(':');
-  if (colon == std::string_view::npos) refuse(field, "expected index:value");
+  if (colon == std::string_view::npos) refuse(field, "expected index:value, as in the LIBSVM line 'dog 3:0.5 7:1'");
   const std::uint64_t index = index_of(field.substr(0, colon), field);
   if (index <= last_index) {
     refuse(field, index == last_index

@@ -85,32 +85,32 @@ ALGORITHMS: dict[str, Algorithm] = {
         ),
         Algorithm(
             "dcd-light",
-            "DCD with one update of an example per inference",
+            "DCD that updates each example once per inference",
             DCD(inner_passes=0, sweeps=1),
             Serial(),
         ),
         Algorithm(
             "shrinking-dcd",
-            "DCD that skips settled examples; for cheap inference",
+            "DCD that skips examples that have settled; for cheap inference",
             DCD(inner_passes=20, shrinking=0.003, rest=15, averaged=True),
             Serial(),
         ),
-        Algorithm("ms-dcd", "DCD; all threads search between barriers, one learns", DCD(), MasterWorker()),
+        Algorithm("ms-dcd", "DCD; threads search in parallel, then one updates the weights", DCD(), MasterWorker()),
         Algorithm(
             "demi-dcd",
-            "DCD; one thread learns while the others search",
+            "DCD; one thread updates the weights while the others search",
             DCD(inner_passes=2),
             Decoupled(),
         ),
         Algorithm(
             "shared-dcd",
-            "DCD; all threads search and learn on shared weights",
+            "DCD; all threads search and update the same weights",
             DCD(inner_passes=2),
             Shared(),
         ),
         Algorithm(
             "newton",
-            "Newton's method, for few weights and any feature scale",
+            "Newton's method, for few weights; features may have any scale",
             Newton(),
             Serial(),
         ),
@@ -122,18 +122,22 @@ ALGORITHMS: dict[str, Algorithm] = {
         ),
         Algorithm("cpd", "cutting planes, solved by DCD after every pass", CPD(), Serial()),
         Algorithm("n-slack", "cutting planes, solved after every new constraint", NSlack(), Serial()),
-        Algorithm("one-slack", "cutting planes with one slack for all examples", OneSlack(), Serial()),
+        Algorithm("one-slack", "cutting planes with one slack variable for all examples", OneSlack(), Serial()),
         Algorithm("bcfw", "block-coordinate Frank-Wolfe with line search", FrankWolfe(), Serial()),
         Algorithm("fsmo", "sequential minimal optimization (SMO) in batches", FSMO(), Serial()),
         Algorithm(
             "fastssvm",
-            "SMO with adaptive stopping on shared weights; for classes, many candidates at once",
+            "SMO with adaptive stopping; all threads update the same weights; for classes, many candidates at once",
             FSMO(k_best=0, inner_stop=True),
             Shared(),
         ),
-        Algorithm("perceptron", "structured perceptron with the last weights", Perceptron(averaged=False), Serial()),
-        Algorithm("averaged-perceptron", "structured perceptron with averaged weights", Perceptron(), Serial()),
-        Algorithm("mira", "smallest weight change that gives the margin", MIRA(), Serial()),
+        Algorithm(
+            "perceptron", "structured perceptron; predicts with the last weights", Perceptron(averaged=False), Serial()
+        ),
+        Algorithm(
+            "averaged-perceptron", "structured perceptron; predicts with averaged weights", Perceptron(), Serial()
+        ),
+        Algorithm("mira", "MIRA: the smallest change of the weights that gives the margin", MIRA(), Serial()),
         Algorithm(
             "kbest-mira",
             "MIRA on the five best outputs",
@@ -149,11 +153,11 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm("sgd", "stochastic (sub)gradient descent on the hinge objective", SGD(), Serial()),
         Algorithm(
             "minibatch-perceptron",
-            "perceptron; all threads search a minibatch",
+            "perceptron; all threads search a minibatch together",
             Perceptron(),
             Minibatch(),
         ),
-        Algorithm("minibatch-mira", "MIRA; all threads search a minibatch", MIRA(), Minibatch()),
+        Algorithm("minibatch-mira", "MIRA; all threads search a minibatch together", MIRA(), Minibatch()),
         Algorithm(
             "parameter-mixing",
             "perceptrons on shards of the data, averaged at the end",
@@ -162,11 +166,11 @@ ALGORITHMS: dict[str, Algorithm] = {
         ),
         Algorithm(
             "ipm",
-            "parameter-mixing, averaged after every pass",
+            "iterative parameter mixing (IPM): averaged after every pass",
             Perceptron(),
             Mixing(),
         ),
-        Algorithm("ipm-mira", "iterative parameter mixing with MIRA", MIRA(), Mixing()),
+        Algorithm("ipm-mira", "IPM with MIRA", MIRA(), Mixing()),
         Algorithm("subsample", "perceptron on one shard only, as a baseline", Perceptron(), Subsample()),
     )
 }
@@ -245,9 +249,9 @@ def _put_together(
     if name == AUTO:
         raise InputError("auto chooses when there is a task to choose for: train with it, or name an algorithm")
     if not isinstance(name, str) or name not in ALGORITHMS:
-        raise InputError(
-            f"there is no algorithm {name!r}{suggestion(name, ALGORITHMS)}; there are: {', '.join(ALGORITHMS)}"
-        )
+        close = suggestion(name, ALGORITHMS)
+        known = "'marginloom algorithms' lists them" if close else f"there are: {', '.join([AUTO, *ALGORITHMS])}"
+        raise InputError(f"there is no algorithm {name!r}{close}; {known}")
     preset = ALGORITHMS[name]
     if not isinstance(learner, Learner):
         learner = _with_parameters(name, "learner", preset.learner, learner)

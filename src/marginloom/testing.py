@@ -83,7 +83,7 @@ def check_task(
     ['Sign.argmax_augmented, example 0: the output 1 has w.phi + loss = ..., and the output -1 has more, ...']
     """
     if not isinstance(task, CustomTask) or task.Y is None:
-        raise InputError("check_task takes a CustomTask with right outputs (Y)")
+        raise InputError("check_task takes a CustomTask with gold outputs (Y)")
     checked("raise_error", raise_error, "switch")
     trials = checked("trials", trials, "positive count")
     random = np.random.default_rng(checked("random_state", random_state, "seed"))
@@ -187,7 +187,7 @@ class _ExampleCheck:
         self._add(gold)
         loss = self._outputs[self._gold].loss
         if loss != 0:
-            self._report("not zero", "loss", f"the loss of the right output {_show(gold)} is {loss:g} and must be 0")
+            self._report("not zero", "loss", f"the loss of the gold output {_show(gold)} is {loss:g} and must be 0")
 
     def _collect_all(self) -> None:
         if not hasattr(self._task, "outputs"):
@@ -198,7 +198,7 @@ class _ExampleCheck:
         keys = {self._add(y) for y in outputs}
         if self._listed and self._gold not in keys:
             gold = self._oracle.gold(self._i)
-            self._report("no gold", "outputs", f"the right output {_show(gold)} is not among the {len(keys)} outputs")
+            self._report("no gold", "outputs", f"the gold output {_show(gold)} is not among the {len(keys)} outputs")
 
     def _infer(self, method: str, w: NDArray[np.float64]) -> bytes:
         function = self._oracle.argmax if method == "argmax" else self._oracle.argmax_augmented
@@ -210,7 +210,7 @@ class _ExampleCheck:
             self._report(
                 "alike",
                 method,
-                f"returned {_show(y)} for the right output {_show(gold)}, which encode takes for another one; return "
+                f"returned {_show(y)} for the gold output {_show(gold)}, which encode takes for another one; return "
                 "the same types as in Y",
             )
         elif self._listed and len(self._outputs) > known:
@@ -274,7 +274,7 @@ class _ExampleCheck:
         if highest <= objective + rounding + more_rounding:
             return
         name = "w.phi + loss" if loss_scale else "w.phi"
-        which = "the right output" if best is self._outputs[self._gold] else "the output"
+        which = "the gold output" if best is self._outputs[self._gold] else "the output"
         self._report(
             "not best",
             method,

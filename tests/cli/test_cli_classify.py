@@ -245,7 +245,7 @@ def test_wrong_training_files_are_told_in_one_line(tmp_path, text, said):
 @pytest.mark.parametrize(
     ("costs", "said"),
     [
-        ("1 2\n", "line 1: found '1 2', expected the right class"),
+        ("1 2\n", "line 1: found '1 2', expected the gold class"),
         ("\n1 2 x\n", "line 2: found '1 2 x'"),
         ("1 2 -1\n", "line 1: the cost must be"),
         ("1 2 1\n1 2 3\n", "line 2: 2 where 1 is right stands there twice"),

@@ -31,7 +31,7 @@ def test_text_that_is_not_conllu_is_an_error_and_not_passed_through(models):
     for task in ("tag", "parse"):
         for text in (b"I like dogs.", b"well-known\n", b"1-2 dogs\n"):
             said = fails("predict", models / task, "-", stdin=text)
-            assert "-, line 1: found 1 column, expected 10 separated by tabs, as CoNLL-U has" in said
+            assert "-, line 1: found 1 column, expected 10 separated by tabs, as in CoNLL-U" in said
 
 
 @pytest.mark.parametrize("wrong", ["2-", "2.", "-2"])

@@ -2,12 +2,14 @@
 
 import json
 import re
+from collections import Counter
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from support.program import last_json, run
 
+from marginloom import write_conllu
 from marginloom.algorithms import ALGORITHMS
 from marginloom.tasks.sequence.datasets import make_tagging, write_conll
 from marginloom.tasks.sequence.metrics import sequence_scores
@@ -59,7 +61,7 @@ def test_spans_can_be_scored_strictly(span_model, tmp_path):
     lenient, strict = last_json(run(*given))["scores"], last_json(run(*given, "--strict", "bio"))["scores"]
     assert (lenient["f1"], strict["f1"]) == (1.0, pytest.approx(2 / 3))  # Lee alone is labelled I-PER
     assert "--strict must be one of the schemes bio" in run(*given, "--strict", "iob", code=2).stderr
-    assert "right labels are not of this scheme: B-PER" in run(*given, "--strict", "ioe", code=1).stderr
+    assert "gold labels are not of this scheme: B-PER" in run(*given, "--strict", "ioe", code=1).stderr
     assert "mark no span that is well formed in bioes" in run(*given, "--strict", "bioes").stderr
 
 
@@ -67,7 +69,7 @@ def test_a_test_set_without_spans_is_scored_with_a_warning(span_model, tmp_path)
     (tmp_path / "test.conll").write_text("Ann O\nsaw O\n\n")
     done = run("evaluate", span_model, tmp_path / "test.conll", "--json")
     assert last_json(done)["scores"]["f1"] == 0
-    assert done.stderr.startswith("marginloom: warning: the right labels mark no span")
+    assert done.stderr.startswith("marginloom: warning: the gold labels mark no span")
     assert done.stderr.count("\n") == 1
 
 
@@ -160,23 +162,26 @@ def test_inspect_text_has_the_certificate_and_the_settings(model):
         assert part in text
     assert "{" not in text
     assert text.count("13: ADJ") == 1
-    weights = text.split("strongest weights\n")[1].splitlines()[1:]
+    weights = text.split("strongest weights\n")[1].split("\nEach entry")[0].splitlines()[1:]
     assert [line.split()[0] for line in weights] == SequenceModel.load(model).labels.names
     assert all(len(re.findall(r"[+-]\d\.\d{3} ", line)) == 2 for line in weights)
 
 
 def test_algorithms_lists_every_preset():
-    header, _, *lines = run("algorithms").stdout.splitlines()
+    table, legend = run("algorithms").stdout.split("marginloom algorithms NAME")
+    header, _, *lines = table.splitlines()
     assert header.split()[0] == "algorithm"
-    assert [line.split()[0] for line in lines[:-1] if line[0] != " "] == ["auto", *ALGORITHMS]
-    assert max(map(len, lines)) <= 100
+    assert [line.split()[0] for line in lines if line[0] != " "] == ["auto", *ALGORITHMS]
+    assert max(map(len, [*lines, *legend.splitlines()])) <= 100
+    assert all(f"\n{term} " in legend for term in ("engine", "certified", "inference", "working set"))
 
 
 def test_algorithms_shows_one_in_full():
     text = run("algorithms", "dcd-light").stdout
     for part in ("dual", "serial", "objective", "squared_hinge", "update", "paper", "--delta", "--inner-passes"):
         assert part in text
-    assert "here 0" in text
+    assert "default 0)" in text
+    assert max(map(len, text.splitlines())) <= 100
     assert "engines    serial, minibatch, mixing, subsample" in run("algorithms", "ipm").stdout
 
 
@@ -191,3 +196,50 @@ def test_numbers_in_json_are_plain_json(model):
         raise AssertionError(name)
 
     json.loads(run("inspect", model, "--json").stdout, parse_constant=refuse)
+
+
+def test_the_most_frequent_confusions_are_shown_with_their_counts(model, tmp_path):
+    words = ["the"] * 5 + ["it"] * 2
+    write_conll(tmp_path / "t.conll", [words], [["NOUN"] * 2 + ["NEW"] * 3 + ["DET", "PRON"]])
+    done = run("evaluate", model, tmp_path / "t.conll")
+    pairs = last_json(run("evaluate", model, tmp_path / "t.conll", "--json"))["scores"]["confusions"]
+    predicted = run("predict", model, tmp_path / "t.conll").stdout.split("\n")
+    wrong = Counter(
+        (line.split()[1], line.split()[2]) for line in predicted if line and len(set(line.split()[1:])) == 2
+    )
+    assert {(pair["gold"], pair["predicted"]): pair["count"] for pair in pairs} == wrong
+    assert [pair["count"] for pair in pairs] == sorted(wrong.values(), reverse=True)
+    rows = [line.split() for line in done.stdout.split("most frequent errors\n")[1].splitlines()[2:]]
+    assert rows == [[pair["gold"], pair["predicted"], str(pair["count"])] for pair in pairs]
+
+
+def test_no_more_than_ten_confusions_are_shown(tmp_path):
+    labels = [f"L{i:02}" for i in range(12)]
+    write_conll(tmp_path / "t", [[f"w{i}" for i in range(12)]], [labels])
+    write_conll(tmp_path / "other", [[f"w{i}" for i in range(12)]], [labels[1:] + labels[:1]])
+    run("train", "tag", tmp_path / "t", "--model", tmp_path / "m", "--features", "words")
+    scores = last_json(run("evaluate", tmp_path / "m", tmp_path / "other", "--json"))["scores"]
+    assert len(scores["confusions"]) == 10
+    shown = run("evaluate", tmp_path / "m", tmp_path / "other").stdout.split("most frequent errors\n")[1]
+    assert len(shown.splitlines()) == 2 + 10
+
+
+def test_nothing_is_said_of_errors_where_there_are_none(span_model, tmp_path):
+    (tmp_path / "test.conll").write_text("Rome B-LOC\nis O\n\n")
+    assert "errors" not in run("evaluate", span_model, tmp_path / "test.conll").stdout
+
+
+def test_classifiers_and_parsers_show_confusions_too(tmp_path):
+    (tmp_path / "c.svm").write_text("a 1:1\nb 2:1\na 1:2\nb 2:3\n")
+    (tmp_path / "other.svm").write_text("b 1:1\nnew 2:1\na 1:2\n")
+    run("train", "classify", tmp_path / "c.svm", "--model", tmp_path / "c")
+    pairs = last_json(run("evaluate", tmp_path / "c", tmp_path / "other.svm", "--json"))["scores"]["confusions"]
+    assert pairs == [
+        {"gold": "b", "predicted": "a", "count": 1},
+        {"gold": "new", "predicted": "b", "count": 1},
+    ]
+    write_conllu(tmp_path / "p.conllu", [[("dogs", "N"), ("bark", "V")]], [[(2, "nsubj"), (0, "root")]])
+    write_conllu(tmp_path / "other.conllu", [[("dogs", "N"), ("bark", "V")]], [[(2, "obj:x"), (0, "root")]])
+    run("train", "parse", tmp_path / "p.conllu", "--labelled", "--model", tmp_path / "p")
+    done = run("evaluate", tmp_path / "p", tmp_path / "other.conllu")
+    assert done.stdout.split("most frequent errors\n")[1].splitlines()[-1].split() == ["obj", "nsubj", "1"]

@@ -89,3 +89,14 @@ def test_a_pass_has_as_many_inferences_as_examples(tmp_path):
     options = ["--max-iter", "3", "--tol", "1e-9", "--json", "--quiet"]
     summary = last_json(run("train", "multilabel", tmp_path / "train.svm", "--model", tmp_path / "m", *options))
     assert summary["inferences"] == 3 * len(SETS)
+
+
+def test_names_of_features_are_explained(model, tmp_path):
+    text = " ".join(run("inspect", model).stdout.split())
+    assert "a positive weight favors the label" in text
+    assert "word[-1]=the: the previous word is 'the'" in text
+    (tmp_path / "c.svm").write_text("1 1:1\n2 2:1\n")
+    run("train", "classify", tmp_path / "c.svm", "--model", tmp_path / "c")
+    assert "A number is that of a feature in LIBSVM files, from 1" in " ".join(
+        run("inspect", tmp_path / "c").stdout.split()
+    )

@@ -78,7 +78,7 @@ def test_training_reports_scores_and_a_certificate(folder, tmp_path, ending, lab
     options = ["--labelled"] if labelled else []
     done = run("train", "parse", *files, "--model", tmp_path / "m", *options, *QUICK[:-1], "--json")
     summary = last_json(done)
-    names = {"uas", "uas_punct", "las", "las_punct", "per_label"} if labelled else {"uas", "uas_punct"}
+    names = {"uas", "uas_punct", "las", "las_punct", "per_label", "confusions"} if labelled else {"uas", "uas_punct"}
     assert set(summary["scores"]["dev"]) == set(summary["scores"]["test"]) == names
     assert summary["scores"]["test"]["uas"] > 0.5
     assert summary["exact"] is True

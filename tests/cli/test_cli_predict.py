@@ -228,3 +228,29 @@ def test_output_cut_off_by_a_full_disk_is_told(model, corpus):
     assert done.returncode == 1
     assert b"Traceback" not in done.stderr
     assert b"space" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["plain.txt", "plain.conllu"])
+def test_plain_text_that_is_taken_for_columns_is_said_to_need_its_format(model, tmp_path, name):
+    (tmp_path / name).write_text("The dog barks.\nIt does.\n")
+    said = run("predict", model, tmp_path / name, code=1).stderr
+    assert said.rstrip().endswith("; if this is plain text, use --format text")
+    assert "line" in said
+
+
+def test_one_line_of_plain_text_that_is_taken_for_a_token_is_warned_of(model):
+    text = b"The dog barks.\n"
+    assert run("predict", model, "-", stdin=text).stderr.rstrip().endswith("if this is plain text, use --format text")
+    assert run("predict", model, "-", "--format", "text", stdin=text).stderr == ""
+    assert run("predict", model, "-", stdin=b"dog NOUN\n\nthe DET\n").stderr == ""
+
+
+def test_columns_with_tabs_are_not_taken_for_plain_text(model, tmp_path):
+    (tmp_path / "in.conll").write_text("the\tDET\nit\n")
+    assert "plain text" not in run("predict", model, tmp_path / "in.conll", code=1).stderr
+
+
+def test_the_model_can_be_named_with_one_letter(corpus, tmp_path):
+    run("train", "tag", corpus / "train.conll", "-o", tmp_path / "m", "--max-iter", "1", "--features", "words")
+    assert "-o, --model OUT" in run("train", "tag", "--help").stdout
+    assert run("predict", tmp_path / "m", corpus / "dev.conll").stdout

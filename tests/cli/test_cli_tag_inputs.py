@@ -149,11 +149,11 @@ def test_invalid_gold_on_the_command_line(tmp_path):
     train = ("train", "tag", path, "--constraints", "bio", "--model", tmp_path / "model", "--tol", "0.1")
     assert "line 2: I-X after O" in fails(*train)
     assert (
-        "1 right labels in 1 sentences broke the constraints bio: repaired"
+        "repaired 1 gold label in 1 sentence that violated the constraints bio"
         in run(*train, "--invalid-gold", "repair").stderr
     )
-    assert "1 of 2 sentences were left out" in run(*train, "--invalid-gold", "skip").stderr
-    assert "left out" not in run(*train, "--invalid-gold", "skip", "--quiet").stderr
+    assert "skipped 1 of 2 sentences" in run(*train, "--invalid-gold", "skip").stderr
+    assert "skipped" not in run(*train, "--invalid-gold", "skip", "--quiet").stderr
     assert "must be one of error, repair, skip" in refuses(*train, "--invalid-gold", "mend")
     pair = ("train", "tag", path, "--forbid", "O I-X", "--model", tmp_path / "model", "--invalid-gold", "repair")
     assert "cannot be repaired" in fails(*pair)

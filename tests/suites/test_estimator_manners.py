@@ -13,6 +13,7 @@ from support.custom_chains import Majority, votes
 
 import marginloom
 from marginloom import (
+    DCD,
     CustomEstimator,
     DependencyParser,
     InputError,
@@ -117,6 +118,52 @@ def test_load_returns_the_right_estimator_for_any_model(case, tmp_path):
     loaded = marginloom.load(tmp_path / "model", **task)
     assert type(loaded) is type(fitted)
     assert np.array_equal(loaded.predict(case.X), fitted.predict(case.X))
+
+
+def reloaded(fitted, path):
+    fitted.save(path)
+    return marginloom.load(path, **({"task": fitted.task} if isinstance(fitted, CustomEstimator) else {}))
+
+
+def test_a_loaded_estimator_has_the_parameters_of_the_saved_one(case, tmp_path):
+    fitted = clone(case.estimator).fit(case.X, case.y)
+    loaded = reloaded(fitted, tmp_path / "model")
+    assert loaded.get_params() == case.estimator.get_params()
+    assert loaded.algorithm == "auto"
+    assert loaded.algorithm_ == fitted.algorithm_
+    assert np.array_equal(clone(loaded).fit(case.X, case.y).model_.weights, fitted.model_.weights)
+
+
+def test_a_loaded_estimator_leaves_the_choice_to_the_next_fit(tmp_path):
+    tagger = SequenceTagger(features="words").fit(*make_tagging(30))
+    loaded = reloaded(tagger, tmp_path / "model")
+    assert loaded.algorithm_ == "dcd-ssvm"
+    loaded.set_params(n_threads=2).fit(*make_tagging(30))
+    assert loaded.algorithm_ == "shared-dcd"
+    assert loaded.choice_ is not None
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"algorithm": "sgd", "max_iter": 3},
+        {"algorithm": "dcd-ssvm", "learner": {"delta": 0.1}, "engine": "master-worker", "n_threads": 2},
+        {"learner": {"k_best": 2}, "tol": 0.1, "loss": "hinge", "memory": "100M", "reproducible": True},
+        {"random_state": None, "constraints": [("DET", "VERB")], "label_costs": {"NOUN": 2.0}},
+    ],
+    ids=lambda parameters: " ".join(parameters),
+)
+def test_parameters_that_were_given_come_back_from_a_file(parameters, tmp_path):
+    tagger = SequenceTagger(features="words", **parameters)
+    assert reloaded(tagger.fit(*make_tagging(30)), tmp_path / "model").get_params() == tagger.get_params()
+
+
+def test_ready_learners_and_random_states_come_back_as_what_they_stand_for(tmp_path):
+    X, y = make_tagging(30)
+    tagger = SequenceTagger("dcd-ssvm", learner=DCD(sweeps=2), random_state=np.random.RandomState(3)).fit(X, y)
+    loaded = reloaded(tagger, tmp_path / "model")
+    assert loaded.learner == dataclasses.asdict(DCD(sweeps=2))
+    assert np.array_equal(clone(loaded).fit(X, y).model_.weights, tagger.model_.weights)
 
 
 def test_one_example_is_predicted_as_among_others(case):

@@ -95,7 +95,7 @@ def test_a_named_algorithm_that_needs_threads_says_where_its_one_comes_from(task
 def test_classes_that_have_no_use_for_threads_say_so(threads):
     X, y = np.random.default_rng(0).normal(size=(30, 3)), np.arange(30) % 3
     classifier = MulticlassClassifier(n_threads=threads).fit(X, y)
-    assert classifier.choice_ == f"{classifier.algorithm_}: classes, {threads} threads are no help"
+    assert classifier.choice_ == f"{classifier.algorithm_}: classes, one thread, since {threads} are not faster"
 
 
 def test_a_named_algorithm_is_no_choice():

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Annotated
 
 import typer
 
 from marginloom.algorithms import ALGORITHMS, AUTO, Algorithm, find_preset
 from marginloom.commands.common import usage_error
-from marginloom.commands.tables import plain_table, print_table
+from marginloom.commands.tables import WIDEST, plain_table, print_table
 from marginloom.common.parameters import option_name, option_text
 from marginloom.engines import ENGINES
 from marginloom.errors import InputError
@@ -18,11 +19,9 @@ from marginloom.learners.base import NEEDS
 
 def algorithms(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Algorithm to show in full.")] = None,
-    engine: Annotated[
-        str | None, typer.Option("--engine", metavar="NAME", help="Show it on another engine that its learner has.")
-    ] = None,
+    engine: Annotated[str | None, typer.Option("--engine", metavar="NAME", help="Show it on another engine.")] = None,
 ) -> None:
-    """List the algorithms, or show one: learner, engine, objective, update, parameters, needs, paper."""
+    """List the training algorithms, or show one with its objective, update rule, parameters and paper."""
     if name is None:
         if engine is not None:
             raise usage_error("--engine shows one algorithm on another engine; name the algorithm, too")
@@ -38,13 +37,23 @@ def algorithms(
 
 
 def _list() -> None:
-    rows = [(AUTO, "", "", "the default: chooses one of the following by task, size, loss and threads")]
+    rows = [(AUTO, "", "", "the default: chooses one of those below for you")]
     for item in ALGORITHMS.values():
         rows.append((item.name, item.engine.name, "yes" if item.learner.kind == "dual" else "no", item.summary))
     print_table(plain_table(["algorithm", "engine", "certified", "what it does"], rows))
-    print("auto chooses for you. marginloom algorithms NAME shows one; docs/learners.md explains the terms.")
+    print(_LEGEND)
 
 
+_LEGEND = """\
+marginloom algorithms NAME shows one in full; docs/learners.md and docs/engines.md describe all.
+
+engine       how threads share the work; serial trains on one thread
+certified    whether training ends with a proven bound on its distance from the optimum
+inference    finding the best output for an example with the current weights; also: search
+candidate    a wrong output that a search found
+working set  the candidates that are kept, to learn from them again
+margin       how far the score of the gold output must be above that of a candidate
+shard        a part of the training examples"""
 _ABOUT_AUTO = """\
 auto: chooses an algorithm by task, size, loss and threads. The rule is fixed, so the same call makes the same
 choice; training prints it and the model stores it. With several threads, auto may pick a non-deterministic
@@ -53,30 +62,44 @@ algorithm; --reproducible rules those out."""
 
 def _show(algorithm: Algorithm) -> None:
     learner, engine = algorithm.learner, algorithm.engine
-    print(f"{algorithm.name}: {algorithm.summary}")
-    print(f"learner    {learner.name} ({learner.kind})")
-    print(f"engine     {engine.name}")
-    print(f"engines    {', '.join(learner.engines)} (that the learner {learner.name} has; --engine chooses one)")
-    print(f"honoured   {_honoured(learner)}")
-    print(f"objective  {learner.objective}")
-    print(f"losses     {', '.join(learner.losses) or 'none'}")
-    print(f"update     {learner.update}")
-    print(f"needs      {', '.join(NEEDS[need] for need in sorted(learner.all_needs() | engine.needs))}")
-    print(f"paper      {'; '.join(filter(None, (learner.paper, engine.paper)))}")
+    print(_entry(f"{algorithm.name}: ", algorithm.summary, 0))
+    facts = {
+        "learner": f"{learner.name} ({learner.kind})",
+        "engine": engine.name,
+        "engines": f"{', '.join(learner.engines)} (choose with --engine)",
+        "options": _honoured(learner),
+        "objective": learner.objective,
+        "losses": ", ".join(learner.losses) or "none",
+        "update": learner.update,
+        "needs": ", ".join(NEEDS[need] for need in sorted(learner.all_needs() | engine.needs)),
+        "paper": "; ".join(filter(None, (learner.paper, engine.paper))),
+    }
+    for name, text in facts.items():
+        print(_entry(name, text, 11))
     print("parameters")
     lost = [parameter.name for parameter in engine.loses(learner)]
     for owner in (learner, engine):
         for parameter in owner.parameters():
-            here = f"here {getattr(owner, parameter.name)}"
+            here = f"default {getattr(owner, parameter.name)}"
             if owner is learner and parameter.name in lost:
-                here += f", but the engine {engine.name} takes {option_text(parameter.name, parameter.neutral)} only"
-            print(f"  {option_name(parameter.name):<16} {parameter.help} ({parameter.wanted}; {here})")
+                here += f", but the engine {engine.name} takes only {option_text(parameter.name, parameter.neutral)}"
+            print(_entry(f"  {option_name(parameter.name)}", f"{parameter.help} ({parameter.wanted}; {here})", 22))
+
+
+def _entry(name: str, text: str, indent: int) -> str:
+    return textwrap.fill(
+        f"{name:<{indent}}{text}",
+        WIDEST,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _honoured(learner: Learner) -> str:
-    """Tell which of the learner's options each of its engines honours."""
+    """Tell which of the learner's options each of its engines supports."""
     engines_of: dict[str, list[str]] = {}
     for name in learner.engines:
         lost = ", ".join(option_name(parameter.name) for parameter in ENGINES[name].loses(learner))
-        engines_of.setdefault(f"all but {lost}" if lost else "every option", []).append(name)
-    return "; ".join(f"{options} by {', '.join(engines)}" for options, engines in engines_of.items())
+        engines_of.setdefault(f"all but {lost}" if lost else "all", []).append(name)
+    return "; ".join(f"{options} on {', '.join(engines)}" for options, engines in engines_of.items())

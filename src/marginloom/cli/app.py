@@ -67,7 +67,7 @@ def _interruption_told() -> Iterator[None]:
 app = typer.Typer(
     name="marginloom",
     cls=_Program,
-    help="Train taggers, parsers and classifiers, and know how close training came to the best weights.",
+    help="Train taggers, parsers and classifiers, with a proof of how close training came to the optimum.",
     context_settings={"terminal_width": min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)},
     invoke_without_command=True,
     add_completion=False,
@@ -77,8 +77,8 @@ app = typer.Typer(
 app.add_typer(train, name="train")
 for _name, _command in _MODEL_COMMANDS.items():  # as they are listed
     app.command(_name, help=_command.help([]), short_help=_command.short_help)(lambda: None)
-app.command(cls=GroupedCommand, epilog=INSPECT_EXAMPLES)(inspect)
-app.command(cls=GroupedCommand, epilog=ALGORITHMS_EXAMPLES)(algorithms)
+app.command(cls=GroupedCommand, epilog=INSPECT_EXAMPLES, short_help="Show what is in a model.")(inspect)
+app.command(cls=GroupedCommand, epilog=ALGORITHMS_EXAMPLES, short_help="List the training algorithms.")(algorithms)
 
 
 def _version(wanted: bool) -> None:
@@ -92,14 +92,14 @@ def _version(wanted: bool) -> None:
 
 
 _FIRST_STEPS = """\
-marginloom trains taggers, parsers and classifiers, and proves how close training came to the best weights.
+marginloom trains taggers, parsers and classifiers, and proves how close training came to the optimum.
 
-  marginloom train tag train.conllu --model pos.safetensors    train; the other tasks: parse, classify,
-                                                               multilabel, detect
-  marginloom predict pos.safetensors new.conllu                predict for new examples
-  marginloom evaluate pos.safetensors test.conllu              score predictions
+  marginloom train tag train.conllu --model pos.safetensors   train a model; other tasks: parse,
+                                                              classify, multilabel, detect
+  marginloom evaluate pos.safetensors test.conllu             score it on a test file
+  marginloom predict pos.safetensors new.conllu               predict for new examples
 
-marginloom --help lists all commands, and marginloom train tag --help the options of one."""
+marginloom --help lists all commands; marginloom train tag --help lists the options of one."""
 
 
 @app.callback()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from marginloom.cli.model_command import ModelCommand
 from marginloom.commands.common import note
-from marginloom.commands.scores import print_scores
+from marginloom.commands.scores import print_confusions, print_scores
 from marginloom.commands.task_commands import AnyCommands, EvaluateOptions
 from marginloom.io.model import OpenedFile
 from marginloom.io.names import shown
@@ -27,15 +27,16 @@ def _run(commands: AnyCommands, opened: OpenedFile, options: EvaluateOptions) ->
     else:
         print(", ".join(f"{count} {name}" for name, count in evaluator.counts.items()))
         print_scores({"": scores})
+        print_confusions(scores)
 
 
 def _help(tasks: Sequence[AnyCommands]) -> str:
-    return "Score a model on a file with gold labels, by default in the column that the model was trained on."
+    return "Score a model on examples with gold labels, and show its most frequent errors."
 
 
 _EXAMPLES = """\
 marginloom evaluate pos.safetensors test.conllu
 marginloom evaluate ner.safetensors test.conll --json"""
 EVALUATE = ModelCommand(
-    "evaluate", "evaluate_options", _run, "Compare a model's predictions with gold labels.", _EXAMPLES, _help
+    "evaluate", "evaluate_options", _run, "Score a model on examples with gold labels.", _EXAMPLES, _help
 )

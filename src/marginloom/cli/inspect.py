@@ -17,7 +17,7 @@ from marginloom.commands.report import certificate_sentence
 from marginloom.commands.tables import WIDEST, plain_table, print_table, printable
 from marginloom.commands.task_commands import shown_model_of
 from marginloom.io.model import open_model
-from marginloom.tasks.base.model import Model
+from marginloom.tasks.base.model import GIVEN, Model
 from marginloom.tasks.registry import command_of
 
 #: Labels whose weights are shown; an object of JSON has all.
@@ -31,7 +31,7 @@ def inspect(
     ] = 5,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a model: labels, sizes, certificate, settings and the strongest weights of each label."""
+    """Show a model: its labels, size, certificate, settings, and the strongest weights of each label."""
     opened = open_model(model)
     commands = shown_model_of(opened)
     loaded: Model = commands.model_type.load(opened)
@@ -43,6 +43,10 @@ def inspect(
         print(textwrap.fill(printable(f"{name:<10} {text}"), WIDEST, subsequent_indent=" " * 11))
     print_table(plain_table(["setting", "value"], _settings(loaded.settings)))
     _print_weights(summary["strongest"])
+    legend = commands.legend(loaded)
+    if legend:
+        text = f"Each entry is a weight and its feature; a positive weight favors the label. {legend}"
+        print(textwrap.fill(text, WIDEST, break_long_words=False, break_on_hyphens=False))
 
 
 def _facts(model: Model, summary: dict[str, Any]) -> list[tuple[str, str]]:
@@ -50,14 +54,16 @@ def _facts(model: Model, summary: dict[str, Any]) -> list[tuple[str, str]]:
     return [
         ("weights", f"{summary['weights']:,}, of which {summary['nonzero']:,} are not zero"),
         ("optimum", certificate_sentence(model.certificate) if model.certificate else nothing),
-        ("state", "saved, for --warm-start" if model.state else "not saved (--save-state; --warm-start needs it)"),
+        ("state", "saved, for --warm-start" if model.state else "not saved; train with --save-state to --warm-start"),
     ]
 
 
 def _settings(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the settings in order, with the parameters of learner and engine one by one."""
+    """Return the settings that training had in order, with the parameters of learner and engine one by one."""
     rows = []
     for name, value in sorted(settings.items()):
+        if name == GIVEN:
+            continue
         if isinstance(value, Mapping):
             rows.append((name, str(value.get("name", ""))))
             rows += [(f"  {key}", _shown(inner)) for key, inner in value.items() if key != "name"]

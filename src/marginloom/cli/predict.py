@@ -15,9 +15,8 @@ def _run(commands: AnyCommands, model: OpenedFile, options: PredictOptions) -> N
 
 
 def _help(tasks: Sequence[AnyCommands]) -> str:
-    return "\n\n".join(
-        ["Predict for new examples; the output has the format of the input.", *(task.predict_help for task in tasks)]
-    )
+    about = "Predict for new examples. The output has the format of the input, unless stated otherwise."
+    return "\n\n".join([about, *(task.predict_help for task in tasks)])
 
 
 _EXAMPLES = """\

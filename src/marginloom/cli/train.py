@@ -55,9 +55,9 @@ def _command(task: Registered) -> Any:
     return typer.main.get_command(app)
 
 
-train = typer.Typer(cls=_Tasks, help="Train a model.", no_args_is_help=True)
+train = typer.Typer(cls=_Tasks, help="Train a model for a task.", no_args_is_help=True)
 
 
 @train.callback()
 def _train() -> None:
-    """Train a model."""
+    """Train a model for a task."""

@@ -13,7 +13,7 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from marginloom.commands.ending import say
-from marginloom.commands.help import INPUT, OUTPUT, TRAINING
+from marginloom.commands.help import INPUT, OUTPUT
 from marginloom.common.parameters import checked
 from marginloom.common.threads import resolve_threads
 from marginloom.errors import InputError
@@ -85,12 +85,11 @@ ThreadsOption = Annotated[
         "--threads",
         metavar="N",
         callback=usage_check(resolve_threads),
-        help="Number of threads; -1 for all cores that the process may use. [default: all cores]",
-        rich_help_panel=TRAINING,
+        help="Number of threads; -1 for all cores. [default: all cores]",
     ),
 ]
 JsonOption = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object as the last line.", rich_help_panel=OUTPUT)
+    bool, typer.Option("--json", help="Print the results as one JSON object, on the last line.", rich_help_panel=OUTPUT)
 ]
 
 
@@ -102,20 +101,19 @@ def format_option(known: KnownFormats, help: str) -> Any:
 
 FormatOption = Annotated[
     str | None,
-    format_option(
-        LABELLED, "File format: conll, conllu, conlluplus, crfsuite or libsvm (ready features). [default: by file name]"
-    ),
+    format_option(LABELLED, "File format: conll, conllu, conlluplus, crfsuite or libsvm. [default: by file name]"),
 ]
-ColumnOption = Annotated[
-    str | None,
-    typer.Option(
+
+
+def column_option(default: str) -> Any:
+    """Return the option by which users name the column of the labels."""
+    return typer.Option(
         "--column",
         metavar="N|NAME",
         callback=usage_check(partial(checked_column, "--column")),
-        help="Column of the labels, by number or name. [default: last, in CoNLL-U UPOS; else as trained]",
+        help=f"Column of the labels, by number from 1 or by name, such as xpos. [default: {default}]",
         rich_help_panel=INPUT,
-    ),
-]
+    )
 
 
 def pos_column_option(default: str) -> Any:
@@ -124,7 +122,7 @@ def pos_column_option(default: str) -> Any:
         "--pos-column",
         metavar="N|NAME",
         callback=usage_check(partial(checked_column, "--pos-column")),
-        help=f"Column of the parts of speech, by number from 1 or by name, such as xpos; {default}.",
+        help=f"Column of the part-of-speech tags, by number from 1 or by name, such as xpos; {default}.",
         rich_help_panel=INPUT,
     )
 

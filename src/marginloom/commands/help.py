@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import shutil
 from typing import Any
 
 from typer.core import TyperCommand
+
+from marginloom.common.parameters import listed
 
 INPUT, FEATURES, STRUCTURE, TRAINING, OUTPUT = "Input", "Features", "Structure", "Training", "Output"
 #: The groups of options, in the order in which help shows them; an option without a group is among the last.
@@ -13,6 +16,16 @@ GROUPS = (INPUT, FEATURES, STRUCTURE, TRAINING, OUTPUT, "Options")
 ADVANCED = "Learners and engines"
 
 WIDTH = 98
+
+#: What other programs call our options, for users who try those names here.
+_ELSEWHERE = {
+    "--C": ("--cost", "--regularization"),
+    "--dev": ("--devel", "--development", "--eval", "--valid", "--validation"),
+    "--max-iter": ("--epochs", "--iterations", "--max-epochs", "--n-iter", "--num-epochs", "--passes"),
+    "--model": ("-m", "--out", "--output", "--save"),
+    "--seed": ("--random-seed", "--random-state"),
+    "--threads": ("-j", "--cores", "--jobs", "--n-jobs", "--workers"),
+}
 
 
 class GroupedCommand(TyperCommand):
@@ -22,6 +35,30 @@ class GroupedCommand(TyperCommand):
         settings = {"terminal_width": min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)}
         options["context_settings"] = {**settings, **(options.get("context_settings") or {})}
         super().__init__(*arguments, **options)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments; an option that there is not is answered with those that help shows."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            if hasattr(error, "possibilities"):  # of an unknown option
+                error.possibilities = None
+                error.message = self._unknown(ctx, error.option_name)  # type: ignore[attr-defined]
+            raise
+
+    def _unknown(self, ctx: Any, option: str) -> str:
+        shown = [
+            name
+            for parameter in self.get_params(ctx)
+            if parameter.param_type_name == "option" and not getattr(parameter, "hidden", False)
+            for name in (*parameter.opts, *parameter.secondary_opts)
+        ]
+        meant = suggested_options(option, shown)
+        text = f"No such option: {option}."
+        if meant:
+            return f"{text} Did you mean {listed(meant, 'or')}?"
+        more = ", --help-all also those of single algorithms" if "--help-all" in shown else ""
+        return f"{text} --help lists the options{more}."
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return what follows the command's name in the first line."""
@@ -47,6 +84,19 @@ class GroupedCommand(TyperCommand):
             with formatter.section("Examples"):
                 for line in self.epilog.splitlines():
                     formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
+
+
+def suggested_options(option: str, known: list[str]) -> list[str]:
+    """Return the known options, two at most, that an unknown one may stand for.
+
+    Examples
+    --------
+    >>> suggested_options("--max_itr", ["--max-iter", "--model"]), suggested_options("--epochs", ["--max-iter"])
+    (['--max-iter'], ['--max-iter'])
+    """
+    written = option.replace("_", "-").lower()
+    same = [name for name in known if name.lower() == written or written in _ELSEWHERE.get(name, ())]
+    return same or difflib.get_close_matches(written, known, n=2, cutoff=0.7)
 
 
 def _name(argument: Any) -> str:

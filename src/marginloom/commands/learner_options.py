@@ -82,7 +82,7 @@ def _option(name: str, owners: list[tuple[type[Configured], Parameter]]) -> Any:
     first = owners[0][1]
     said = f"{first.help[0].upper()}{first.help[1:]}."
     if any(parameter.help != first.help for _, parameter in owners):
-        said += " Algorithms differ, see 'marginloom algorithms NAME'."
+        said += " Algorithms differ; see 'marginloom algorithms NAME'."
     text = f"{said} [{', '.join(_owner_text(owner, name) for owner, _ in owners)}]"
     convert = KINDS[first.kind].convert
     hidden = name not in COMMON
@@ -116,4 +116,4 @@ HelpAllOption = Annotated[
 
 def _owner_text(owner: type[Configured], parameter: str) -> str:
     lost = engines_that_lose(owner, parameter) if issubclass(owner, Learner) else []
-    return f"{owner.name}; not on {' and '.join(lost)}" if lost else owner.name
+    return f"{owner.name} (not on {', '.join(lost)})" if lost else owner.name

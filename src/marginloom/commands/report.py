@@ -9,6 +9,7 @@ from typing import Any
 
 from marginloom.commands.scores import print_scores
 from marginloom.common.memory import MB
+from marginloom.common.parameters import option_text
 from marginloom.training.certificate import Certificate
 from marginloom.training.result import Result
 
@@ -19,7 +20,7 @@ _WIDTH = 80
 _ENDS = {
     "tolerance": "reached the tolerance (--tol)",
     "estimate": "the estimated gap reached the tolerance",
-    "iterations": "used all its passes",
+    "iterations": "reached the maximum number of passes (--max-iter)",
     "early": "stopped early",
     "separated": "every training example is predicted correctly",
     "unchanged": "the training loss no longer changed",
@@ -43,7 +44,7 @@ def print_report(result: Result, files: Mapping[str, str | None], scores: Mappin
     for text in (_summary(result), _certificate(result)):
         print(textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False))
     for name, value in result.chosen.items():
-        print(f"{name} {value:g}")
+        print(f"chosen during training: {option_text(name, value)}")
     if result.working_set_mb * MB > result.memory.working_sets:
         print(
             f"The candidates took {result.working_set_mb:.1f} MB, more than the memory that they were given: dual "

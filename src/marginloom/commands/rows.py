@@ -27,7 +27,7 @@ InterceptScalingOption = Annotated[
     typer.Option(
         "--intercept-scaling",
         metavar="X",
-        help="Value of the feature that makes the intercept; larger ones hold it down less.",
+        help="Value of the feature behind the intercept; a larger one regularizes the intercept less.",
         rich_help_panel=FEATURES,
     ),
 ]
@@ -111,6 +111,10 @@ def describe_features(n_features: int, bias: float) -> tuple[str, str]:
     """
     intercept = f"and an intercept (scaling {bias:g})" if bias else "without an intercept"
     return "features", f"{n_features} {intercept}"
+
+
+#: What `inspect` says of the names of features.
+LEGEND = "A number is that of a feature in LIBSVM files, from 1; in Python it is the column of X, from 0, plus 1."
 
 
 def _compact(X: Any) -> Any:

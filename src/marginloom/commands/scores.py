@@ -40,6 +40,15 @@ def print_scores(scores: Mapping[str, Mapping[str, Any]], most_labels: int | Non
         _print_labels(last, scores[last], most_labels)
 
 
+def print_confusions(scores: Mapping[str, Any]) -> None:
+    """Print the most frequent pairs of a gold label and a wrong one, if the scores have any."""
+    pairs = scores.get("confusions")
+    if pairs:
+        print("most frequent errors")
+        rows = [(pair["gold"], pair["predicted"], f"{pair['count']:,}") for pair in pairs]
+        print_table(plain_table(["gold label", "predicted", "count"], rows, ["count"]), _WIDTH)
+
+
 def _single_numbers(scores: Mapping[str, Any]) -> dict[str, float]:
     """Return the scores that are single numbers, but for the averages shown below the labels."""
     shown_below = {f"{kind}_{measure}" for kind in _averages(scores) for measure in MEASURES} - {"macro_f1"}

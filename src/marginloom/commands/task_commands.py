@@ -104,6 +104,10 @@ class ShownModel(ABC, Generic[SomeModel]):
     def describe(self, model: SomeModel) -> list[tuple[str, str]]:
         """Return the lines of `inspect` on the task's own parts: a word of at most ten letters, and a text."""
 
+    def legend(self, model: SomeModel) -> str:
+        """Say in a sentence or two what the names of features mean that `inspect` shows; nothing by default."""
+        return ""
+
 
 class TaskCommands(ShownModel[SomeModel], Generic[SomeModel, SomePredict, SomeEvaluate]):
     """How the commands work for one task; an object of it is ``COMMANDS`` of the task's part `commands`.

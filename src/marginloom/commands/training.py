@@ -62,7 +62,9 @@ class TrainingOptions:
     training: Annotated[
         list[str], typer.Argument(metavar="TRAIN", help="Training files, plain, .gz or .xz; - is standard input.")
     ]
-    model: Annotated[str, typer.Option("--model", metavar="OUT", help="Model file to write.", rich_help_panel=OUTPUT)]
+    model: Annotated[
+        str, typer.Option("--model", "-o", metavar="OUT", help="Model file to write.", rich_help_panel=OUTPUT)
+    ]
     dev: Annotated[
         str | None,
         typer.Option("--dev", metavar="F", help="Development file, scored after every pass.", rich_help_panel=INPUT),
@@ -75,7 +77,7 @@ class TrainingOptions:
         typer.Option(
             "--algorithm",
             metavar="NAME",
-            help="Training algorithm; 'marginloom algorithms' lists them.",
+            help="Training algorithm; auto chooses one. 'marginloom algorithms' lists them.",
             rich_help_panel=TRAINING,
         ),
     ] = RunParameters.algorithm
@@ -84,7 +86,7 @@ class TrainingOptions:
         typer.Option(
             "--engine",
             metavar="NAME",
-            help="Run the algorithm on another engine; 'marginloom algorithms NAME' lists its engines.",
+            help="How threads share the work; 'marginloom algorithms NAME' lists the choices. [default: by algorithm]",
             rich_help_panel=TRAINING,
         ),
     ] = None
@@ -120,7 +122,7 @@ class TrainingOptions:
         typer.Option(
             "--max-iter",
             metavar="N",
-            help="Maximum number of passes over the data. [default: 100; online learners 10, one-slack and bcfw 500]",
+            help="Maximum number of passes over the data. [default: by algorithm, mostly 100]",
             rich_help_panel=TRAINING,
         ),
     ] = None
@@ -130,9 +132,8 @@ class TrainingOptions:
             "--threads",
             metavar="N",
             callback=usage_check(resolve_threads),
-            help="Number of threads; -1 for all cores that the process may use. [default: all cores with "
-            "auto, but one if the "
-            "problem is small; 1 with a named algorithm]",
+            help="Number of threads; -1 for all cores. [default: all cores with auto (1 if the problem is "
+            "small), 1 with a named algorithm]",
             rich_help_panel=TRAINING,
         ),
     ] = None
@@ -141,8 +142,8 @@ class TrainingOptions:
         typer.Option(
             "--memory",
             metavar="SIZE",
-            help="Limit for candidates kept in memory, such as 500M; affects time, not "
-            "the result. [default: half of what is free]",
+            help="Limit for the working set (outputs that training keeps to use again), such as 500M; a smaller one "
+            "takes more time. [default: half of the free memory]",
             rich_help_panel=TRAINING,
         ),
     ] = None
@@ -174,7 +175,7 @@ class TrainingOptions:
         bool,
         typer.Option(
             "--save-state",
-            help="Save in the model what --warm-start needs.",
+            help="Also save in the model what --warm-start needs.",
             rich_help_panel=OUTPUT,
         ),
     ] = False
@@ -183,7 +184,7 @@ class TrainingOptions:
         typer.Option(
             "--warm-start",
             metavar="MODEL",
-            help="Continue from a model saved with --save-state, on the same data.",
+            help="Start from a model saved with --save-state on the same data.",
             rich_help_panel=TRAINING,
         ),
     ] = None
@@ -374,7 +375,7 @@ def _checked(options: TrainingOptions) -> _Request:
         spec = checked_spec(_spec(options, checkpoint))
     check_standard_input([path for _, path in options.files_to_read], options.resume)
     if options.patience is not None and options.dev is None:
-        raise usage_error("--patience watches the score on --dev, which is not given")
+        raise usage_error("--patience needs --dev: it stops training when the score on that file no longer improves")
     return _Request(spec, outputs)
 
 
@@ -404,7 +405,7 @@ def _prepare(checkpoint: Checkpoint, options: TrainingOptions) -> None:
     """Make sure, before the long work, that no unfinished run is lost, and say where this one starts."""
     checkpoint.prepare(options.resume)
     if options.resume:
-        found = "going on from" if checkpoint.exists() else "starting from the beginning: there is no"
+        found = "resuming from" if checkpoint.exists() else "starting from the beginning: there is no"
         note(f"{found} {shown(checkpoint.path)}", options.quiet)
 
 

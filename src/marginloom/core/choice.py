@@ -126,5 +126,5 @@ def usual_choice(capabilities: Collection[str], circumstances: Circumstances) ->
     if not circumstances.reproducible:
         return Choice("shared-dcd", f"{threads} threads")
     if threads >= MANY_THREADS:
-        return Choice("ms-dcd", f"{threads} threads and the same bits")
-    return Choice("dcd-ssvm", f"the same bits, for which {threads} threads are no help")
+        return Choice("ms-dcd", f"{threads} threads, reproducible")
+    return Choice("dcd-ssvm", f"reproducible on one thread, since {threads} are not faster")

@@ -64,6 +64,11 @@ class Task(ABC):
         return 0
 
     @property
+    def scaled(self) -> bool:
+        """Whether features have values of different sizes, so that a user may scale them; False for indicators."""
+        return True
+
+    @property
     def buffer_bytes(self) -> int:
         """Bytes that the inference of one thread takes, where they can be many."""
         return 0

@@ -325,7 +325,12 @@ def _parsed_pieces(pieces: Iterable[tuple[bytes, int]], format: str, name: str) 
     layout, columns, name = None, 0, shown(name)
     for piece, line in pieces:
         text = decode_utf8(piece, name, line)
-        layout = layout or Layout.of(format, text, name)
-        table = layout.parse(text.encode(), name, line, columns)
+        try:
+            layout = layout or Layout.of(format, text, name)
+            table = layout.parse(text.encode(), name, line, columns)
+        except InputError as error:
+            if "\t" in text:
+                raise
+            raise InputError(f"{error}; if this is plain text, use --format text") from error
         yield ColumnCorpus(layout, [table])
         columns = columns or table.columns

@@ -85,8 +85,8 @@ def format_of(
     chosen = given or known.endings.get(ending) or trained or known.default
     if trained is not None and chosen != trained and (chosen in READY_FORMATS or trained in READY_FORMATS):
         raise InputError(
-            f"{shown(path)}: the format is {chosen}, and the model's is {trained}; ready features cannot stand in for "
-            "columns or the other way round, so give a file of the model's format (and say so with --format)"
+            f"{shown(path)}: the format is {chosen}, and the training data had {trained}; give a file in that "
+            f"format, or --format {trained} if it is one"
         )
     return chosen
 

@@ -15,7 +15,7 @@ from marginloom.common.parameters import Configured
 from marginloom.core.row import Row
 
 NEEDS = {
-    "gold": "examples with their right output",
+    "gold": "examples with their gold output",
     "loss-augmented": "loss-augmented inference",
     "k-best": "k-best inference",
     "factored": "joint features that are products of an input's features and an output's columns",

@@ -26,7 +26,7 @@ class DCD(Dual):
     k_best: int = parameter(
         0,
         "count",
-        "candidates that one inference may bring; 0 for up to 32 if the task can list its outputs, else 1",
+        "candidates to take from one inference; 0: up to 32 where outputs can be listed, else 1",
     )
     inner_passes: int = parameter(
         5, "count", "passes over the kept candidates between two passes of inference (the paper's r)", neutral=0

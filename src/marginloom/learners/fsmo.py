@@ -26,7 +26,7 @@ class FSMO(Dual):
         0.1, "positive", "violation beyond the example's slack from which a constraint is added; shrinks with the gap"
     )
     k_best: int = parameter(
-        1, "count", "constraints that one inference may bring; 0: up to 32 if outputs can be listed, else 1"
+        1, "count", "constraints to take from one inference; 0: up to 32 where outputs can be listed, else 1"
     )
     batch: int = parameter(
         0, "count", "examples with new constraints, of all threads together, before the next solutions; 0 for n/100"

@@ -22,7 +22,7 @@ class MIRA(Online):
     ['gold', 'k-best']
     """
 
-    k_best: int = parameter(1, "positive count", "candidates that one inference may bring")
+    k_best: int = parameter(1, "positive count", "candidates to take from one inference")
     loss_augmented: bool = parameter(
         False, "switch", "search with the loss added, for margins below the loss; otherwise for wrong predictions"
     )

@@ -24,7 +24,7 @@ def check_needs(task: Task, algorithm: Algorithm, loss: str | None = None) -> No
     >>> task = SequenceTask.from_lists([[[0]]], None, feature_count=1, label_count=2)
     >>> check_needs(task, find_algorithm("perceptron"))
     Traceback (most recent call last):
-    marginloom.errors.InputError: perceptron needs examples with their right output, and the task sequence has none
+    marginloom.errors.InputError: perceptron needs examples with their gold output, and the task sequence has none
     """
     _check_side(task, algorithm.name, algorithm.learner.all_needs())
     check_engine_needs(task, algorithm.engine, loss)

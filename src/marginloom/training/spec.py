@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -74,6 +74,17 @@ class RunParameters:
     learner: Mapping[str, Any] | Learner | None = None
     engine: str | Mapping[str, Any] | Engine | None = None
 
+    @classmethod
+    def of(cls, parameters: RunParameters) -> Self:
+        """Return the same parameters, of which others may have more.
+
+        Examples
+        --------
+        >>> RunSpec.of(RunParameters(algorithm="sgd")).algorithm
+        'sgd'
+        """
+        return cls(**{field.name: getattr(parameters, field.name) for field in dataclasses.fields(RunParameters)})
+
 
 @dataclasses.dataclass(kw_only=True, eq=False)
 class RunSpec(RunParameters):
@@ -89,16 +100,49 @@ class RunSpec(RunParameters):
     checkpoint: StrPath | Checkpoint | None = None
     resume: bool = False
 
-    @classmethod
-    def of(cls, parameters: RunParameters) -> RunSpec:
-        """Return the run that has these parameters.
 
-        Examples
-        --------
-        >>> RunSpec.of(RunParameters(algorithm="sgd")).algorithm
-        'sgd'
-        """
-        return cls(**{field.name: getattr(parameters, field.name) for field in dataclasses.fields(RunParameters)})
+def stored_parameters(given: Any, seed: int) -> dict[str, Any]:
+    """Return the parameters of a run or an estimator as plain values for JSON.
+
+    Parameters
+    ----------
+    given : dataclass
+        What has the parameters. One whose value JSON cannot hold is left out, unless it is a learner or an engine.
+    seed : int
+        Stands for a random state, which is an object.
+
+    Returns
+    -------
+    dict
+        The values by name.
+
+    Examples
+    --------
+    >>> stored_parameters(RunParameters(C=np.float32(0.5), learner={"delta": 0.1}), seed=0)["C"]
+    0.5
+    """
+    values = {field.name: _plain(getattr(given, field.name)) for field in dataclasses.fields(given)}
+    if isinstance(values["random_state"], _NotPlain):
+        values["random_state"] = seed
+    return {name: value for name, value in values.items() if not isinstance(value, _NotPlain)}
+
+
+class _NotPlain:
+    """Marks a value that JSON cannot hold."""
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, Engine):
+        return {"name": value.name, **dataclasses.asdict(value)}
+    if isinstance(value, Learner):
+        return dataclasses.asdict(value)
+    if isinstance(value, Mapping):
+        items = {name: _plain(inner) for name, inner in value.items()}
+        is_plain = not any(isinstance(inner, _NotPlain) for inner in items.values())
+        return items if is_plain and all(isinstance(name, str) for name in items) else _NotPlain()
+    return value if value is None or isinstance(value, (bool, int, float, str)) else _NotPlain()
 
 
 @dataclasses.dataclass(kw_only=True, eq=False)

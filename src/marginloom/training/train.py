@@ -169,7 +169,7 @@ def _train(
             exact=run.exact,
             bounded=run.bounded,
             chosen=run.chosen_parameters,
-            shortfall=shortfall(stopped, run.certificate, plan.max_iter, plan.tol),
+            shortfall=shortfall(stopped, run.certificate, plan.max_iter, plan.tol, lambda: task.scaled),
         )
 
 

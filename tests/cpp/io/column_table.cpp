@@ -125,7 +125,8 @@ TEST("column_table: in conllu only rows of all columns whose ID is that of a ran
   }
   for (const char* row : {"1-2\tab", "I like dogs.", "2.", "1.1\tghost\t_\t_\t_\t_\t_\t_\t_", "a-b"}) {
     CHECK_THROWS(std::invalid_argument, conllu(unit("1", "a", "X") + row), "train.conllu, line 2: found ");
-    CHECK_THROWS(std::invalid_argument, conllu(unit("1", "a", "X") + row), "expected 10 separated by tabs, as CoNLL-U");
+    CHECK_THROWS(std::invalid_argument, conllu(unit("1", "a", "X") + row),
+                 "expected 10 separated by tabs, as in CoNLL-U");
   }
 }
 
@@ -194,7 +195,8 @@ TEST("column_table: conllx has no comments, ranges or empty nodes") {
   CHECK(table.with_cells({"P", "Q", "R"}, {3}) ==
         unit("#", "a b", "P") + unit("1-2", "c", "Q") + "\n" + unit("1.1", "d", "R"));
   CHECK_THROWS(std::invalid_argument, conllx("# text\n"),
-               "train.conll, line 1: found 1 column, expected 10 separated by tabs, as CoNLL-X has");
+               "train.conll, line 1: found 1 column, expected 10 separated by tabs, as in CoNLL-X (another format "
+               "needs --format)");
 }
 
 TEST("column_table: a column of numbers may be another one than the first, or none") {

@@ -222,7 +222,7 @@ def test_wrong_arguments_are_refused_in_a_sentence():
         Majority(5)
     with pytest.raises(InputError, match="weights must have the task's dimension, 3"):
         Majority([(1, 2, 3)]).predict(np.zeros(4))
-    with pytest.raises(InputError, match="needs examples with their right output, and the task custom has none"):
+    with pytest.raises(InputError, match="needs examples with their gold output, and the task custom has none"):
         train(Majority([(1, 2, 3)]))
     with pytest.raises(TypeError, match="abstract"):
         CustomTask([], dimension=1)

@@ -254,7 +254,7 @@ def test_what_does_not_fit_is_named():
         MultilabelTask(X, None, 2, label_costs=[1, 1, 1])
     with pytest.raises(InputError, match="NaN"):
         MultilabelTask(np.full((1, 1), np.nan), None, 1)
-    with pytest.raises(InputError, match="learns from right labels"):
+    with pytest.raises(InputError, match="learns from gold labels"):
         MultilabelTask(X, None, 2, pairs="tree")
     with pytest.raises(InputError, match="at most 16 labels or pairs without cycles"):
         MultilabelTask(X, None, 17, pairs="full", inference="exact")

@@ -64,19 +64,19 @@ def test_the_default_is_an_error_that_names_the_ways_out():
 
 
 def test_repaired_labels_are_learnt_and_counted():
-    with pytest.warns(InputWarning, match="1 right labels in 1 sentences broke the constraints bio: repaired"):
+    with pytest.warns(InputWarning, match="repaired 1 gold label in 1 sentence that violated the constraints bio"):
         tagger = SequenceTagger(features="words", C=10.0, constraints="bio", invalid_gold="repair").fit(X, Y)
     assert tagger.predict(X) == [["O", "B-X"], ["B-X", "I-X"], ["O"]]
 
 
 def test_a_label_that_only_repairing_makes_is_learnt():
-    with pytest.warns(InputWarning, match="2 right labels in 2 sentences"):
+    with pytest.warns(InputWarning, match="repaired 2 gold labels in 2 sentences"):
         tagger = SequenceTagger(constraints="bilou", invalid_gold="repair").fit([["a"], ["b"]], [["I-X"], ["B-X"]])
     assert tagger.classes_ == ["U-X"]
 
 
 def test_skipped_sentences_do_not_matter():
-    with pytest.warns(InputWarning, match="1 of 3 sentences were left out"):
+    with pytest.warns(InputWarning, match="skipped 1 of 3 sentences"):
         tagger = SequenceTagger(features="words", constraints="bio", invalid_gold="skip", tol=1e-6).fit(
             X, Y, sample_weight=[5, 1, 2]
         )
@@ -91,7 +91,7 @@ def test_skipping_works_on_matrices(dense):
     if not dense:
         rows = pytest.importorskip("scipy.sparse").csr_matrix(rows)
     labels = [label for sentence in Y for label in sentence]
-    with pytest.warns(InputWarning, match="left out"):
+    with pytest.warns(InputWarning, match="skipped"):
         tagger = SequenceTagger(constraints="bio", invalid_gold="skip", C=10.0).fit(rows, labels, lengths=[2, 2, 1])
     assert tagger.predict(rows, lengths=[2, 2, 1])[2:].tolist() == ["B-X", "I-X", "O"]
 
@@ -121,7 +121,7 @@ def test_forbidden_pairs_can_be_skipped():
 
 
 def test_nothing_left_is_an_error():
-    with pytest.raises(InputError, match="every sentence break"):
+    with pytest.raises(InputError, match="every sentence violate"):
         SequenceTagger(constraints="bio", invalid_gold="skip").fit(X[:1], Y[:1])
 
 

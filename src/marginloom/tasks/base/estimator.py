@@ -19,12 +19,12 @@ from marginloom.common.parameters import checked
 from marginloom.errors import InputError
 from marginloom.io.files import StrPath
 from marginloom.io.model import MISFITS, misfit
-from marginloom.tasks.base.model import Model, Problem, Training
+from marginloom.tasks.base.model import GIVEN, Model, Problem, Training
 from marginloom.training.callbacks import Callback, ProgressBar
 from marginloom.training.certificate import Certificate
 from marginloom.training.checkpoint import Checkpoint, as_checkpoint
 from marginloom.training.interrupts import watch_ctrl_c
-from marginloom.training.spec import PARAMETER_TEXT, RunParameters, RunSpec
+from marginloom.training.spec import PARAMETER_TEXT, RunParameters, RunSpec, stored_parameters
 
 #: Texts that stand for their names in braces, alone on a line, in the documentation of estimators and their `fit`.
 SHARED_TEXTS = {
@@ -176,6 +176,8 @@ class Estimator(BaseEstimator, RunParameters):  # type: ignore[misc]
         with nullcontext() if place is None else place.in_use():
             training = Training.of(posed.problem, spec, evaluation_sets)
             result = training.train()
+            settings = training.model.settings
+            settings[GIVEN] = stored_parameters(self, settings["seed"])
             self._adopt(training.model)
             self.history_ = result.trace.rows
             for name, value in posed.attributes.items():
@@ -224,7 +226,8 @@ class Estimator(BaseEstimator, RunParameters):  # type: ignore[misc]
     def of_model(cls, path: StrPath, model: Model) -> Self:
         """Return an estimator that is fitted with a model from a file."""
         try:
-            estimator = cls(**_common_parameters(model.settings), **cls._own_parameters(model))
+            given = _given_parameters(cls, model.settings)
+            estimator = cls(**{**cls._own_parameters(model), **given})
             estimator._adopt(model)
         except MISFITS as error:
             raise misfit(path, "settings", error) from error
@@ -250,8 +253,18 @@ def _documented(function: Any, texts: Mapping[str, str]) -> Any:
     return copy
 
 
-def _common_parameters(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the constructor's parameters that all estimators have, from the settings of a model."""
+def _given_parameters(estimator: type[Estimator], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the constructor's parameters that were given for training, from the settings of a model."""
+    if GIVEN not in settings:
+        return _resolved_parameters(settings)
+    known = {field.name for field in dataclasses.fields(estimator)}
+    return {name: value for name, value in settings[GIVEN].items() if name in known}
+
+
+def _resolved_parameters(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters that train in the same way, for models of versions that did not store what was given."""
+    if settings.get("auto") is not None:
+        return {"random_state": settings.get("seed", 0)}
     named = {"algorithm", "C", "tol", "max_iter", "loss"}
     preset = ALGORITHMS.get(settings.get("algorithm", ""))
     if preset is not None:  # what it does not have would be an error in the next fit

@@ -16,6 +16,9 @@ from marginloom.common.sparse_matrices import checked_csr
 from marginloom.core.task import Task
 from marginloom.errors import InputError
 
+#: Values that are looked at together.
+_PART = 1 << 20
+
 
 @dataclasses.dataclass(frozen=True)
 class Inputs:
@@ -100,6 +103,11 @@ class Inputs:
         return [array for array in (self.offsets, self.indices, self.singles, self.doubles) if array is not None]
 
     @property
+    def scaled(self) -> bool:
+        """Whether values that are not 0 differ."""
+        return any(has_sizes(array) for array in (self.singles, self.doubles) if array is not None)
+
+    @property
     def memory(self) -> int:
         """Bytes that the arrays take."""
         return sum(array.nbytes for array in self.arrays)
@@ -160,6 +168,25 @@ def _by_precision(
     return (values, None) if values.dtype == np.float32 else (None, values)  # type: ignore[return-value]
 
 
+def has_sizes(values: NDArray[Any]) -> bool:
+    """Tell whether values that are not 0 differ.
+
+    Examples
+    --------
+    >>> has_sizes(np.array([0.0, 1.0, 1.0])), has_sizes(np.array([1.0, 2.0]))
+    (False, True)
+    """
+    first = None
+    for start in range(0, values.size, _PART):
+        part = values[start : start + _PART]
+        present = part[part != 0]
+        if first is None and present.size:
+            first = present[0]
+        if (present != first).any():
+            return True
+    return False
+
+
 def bias_of(fit_intercept: bool, intercept_scaling: float) -> float:
     """Return the value of the feature for intercepts, 0 for none; `InputError` if one of them is something else.
 
@@ -184,6 +211,11 @@ class RowTask(Task):
     def entries(self) -> int:
         """Features of all examples together."""
         return self._inputs.entries
+
+    @property
+    def scaled(self) -> bool:
+        """Whether features have values of different sizes."""
+        return self._inputs.scaled
 
     def way_to_need_less(self) -> str:
         """Say what a user can do to have fewer weights."""

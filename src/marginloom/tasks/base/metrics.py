@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import heapq
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 #: For each label precision, recall, f1 and support, the number of times that it is right.
 PerLabel: TypeAlias = dict[str, dict[str, Any]]
 
 MEASURES = ("precision", "recall", "f1")
+
+#: Pairs of labels that `confusions` returns at most.
+MOST_CONFUSIONS = 10
 
 
 def ratio(part: int, whole: int) -> float:
@@ -59,6 +66,37 @@ def scores_per_label(
         for name, both, predicted, gold in zip(names, in_both, in_predicted, in_gold, strict=True)
         if predicted or gold or with_absent
     }
+
+
+def confusions(gold: NDArray[Any], predicted: NDArray[Any], names: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return the most frequent pairs of a gold label and another one that was predicted, at most `MOST_CONFUSIONS`.
+
+    Parameters
+    ----------
+    gold, predicted : array of int
+        The gold and the predicted label of every item, as places in `names`.
+    names : sequence of str or int
+        The labels.
+
+    Returns
+    -------
+    list of dict
+        ``gold``, ``predicted`` and ``count``, the most frequent pair first; equally frequent ones by name.
+
+    Examples
+    --------
+    >>> confusions(np.array([0, 0, 0, 1]), np.array([1, 1, 0, 0]), ["NOUN", "VERB"])
+    [{'gold': 'NOUN', 'predicted': 'VERB', 'count': 2}, {'gold': 'VERB', 'predicted': 'NOUN', 'count': 1}]
+    """
+    wrong = np.flatnonzero(gold != predicted)
+    pairs = gold[wrong].astype(np.int64) * len(names) + predicted[wrong]
+    found, counts = np.unique(pairs, return_counts=True)
+    named = [
+        (-count, str(names[pair // len(names)]), str(names[pair % len(names)]))
+        for pair, count in zip(found.tolist(), counts.tolist(), strict=True)
+    ]
+    most = heapq.nsmallest(MOST_CONFUSIONS, named)
+    return [{"gold": truth, "predicted": guess, "count": -count} for count, truth, guess in most]
 
 
 def averages(per_label: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:

@@ -22,12 +22,15 @@ from marginloom.tasks.registry import command_of
 from marginloom.training.certificate import Certificate
 from marginloom.training.options import checked_spec
 from marginloom.training.result import Result
-from marginloom.training.spec import RunSpec, training_threads
+from marginloom.training.spec import RunParameters, RunSpec, stored_parameters, training_threads
 from marginloom.training.state import State
 from marginloom.training.train import train_as
 
 #: Of rows of numbers an inference takes a microsecond or so; training on a handful of them makes as many in no time.
 LEAST_INFERENCES = 2_000
+
+#: The setting with the parameters as the user gave them: an estimator that is loaded has these again.
+GIVEN = "given"
 
 #: Weights that are looked at together, so that neither memory nor Ctrl-C suffers from how many there are.
 _PART = 1 << 22
@@ -273,6 +276,7 @@ class Training(Generic[AnyModel]):
             "iterations": result.iterations,
             "stopped": result.stopped,
             **self.settings,
+            GIVEN: stored_parameters(RunParameters.of(self.spec), result.trace.settings["seed"]),
         }
         return result
 

@@ -51,7 +51,7 @@ def train(
             "--stride",
             metavar="N",
             min=1,
-            help="Pixels of a cell, where images are maps of features.",
+            help="Pixels per cell, if the images are feature maps.",
             rich_help_panel=FEATURES,
         ),
     ] = 1,
@@ -60,7 +60,7 @@ def train(
         typer.Option(
             "--box-loss",
             metavar="LOSS",
-            help="What a wrong detection costs: iou or zero_one.",
+            help="Cost of a wrong detection: iou (1 minus the overlap with the gold box) or zero_one.",
             rich_help_panel=TRAINING,
         ),
     ] = "iou",
@@ -68,7 +68,7 @@ def train(
         bool,
         typer.Option(
             "--fit-intercept",
-            help="Give labels and sizes a weight beside those of the pixels.",
+            help="Give every label and window size an intercept.",
             rich_help_panel=FEATURES,
         ),
     ] = False,
@@ -79,7 +79,7 @@ def train(
             metavar="IOU",
             min=0,
             max=1,
-            help="With predict --k-best, leave out what overlaps a better detection of its label by more.",
+            help="For predict --k-best: omit detections that overlap a better one of the same label by more than this.",
             rich_help_panel=STRUCTURE,
         ),
     ] = 0.5,
@@ -145,7 +145,7 @@ class DetectionCommands(TaskCommands[DetectionModel, DetectionPredictOptions, Ev
     model_type = DetectionModel
     predict_options = DetectionPredictOptions
     evaluate_options = EvaluateOptions
-    predict_help = "Images: a line of JSON for each, with label, box and score of what was found."
+    predict_help = "Detectors: one line of JSON per image, with the label, box and score of the detection."
 
     def predict(self, model: DetectionModel, options: DetectionPredictOptions) -> None:
         """Write a line of JSON for every image, and pictures if they are asked for."""

@@ -124,6 +124,11 @@ class DetectionTask(Task):
         return 4 * largest * self._label_count * len(self._sizes)
 
     @property
+    def scaled(self) -> bool:
+        """Pixels are all of one scale."""
+        return False
+
+    @property
     def pass_work(self) -> float:
         """Products of pixels with weights: every window of every image, for every label."""
         products = 0
@@ -136,7 +141,7 @@ class DetectionTask(Task):
     def choose(self, circumstances: Circumstances) -> Choice:
         """Take what averages the weights over passes: without that, windows that overlap make them swing."""
         threads = circumstances.n_threads
-        reason = circumstances.one_thread if threads == 1 else f"{threads} threads are no help"
+        reason = circumstances.one_thread if threads == 1 else f"one thread, since {threads} are not faster"
         return Choice("shrinking-dcd", f"images, {reason}", newton_passes=self.costs.newton_passes)
 
     def way_to_need_less(self) -> str:

@@ -63,7 +63,7 @@ def choose(size: Size, circumstances: Circumstances) -> Choice:
     if pipelined:
         reason = f"{threads} threads"
     else:
-        reason = circumstances.one_thread if threads == 1 else f"{threads} threads are no help"
+        reason = circumstances.one_thread if threads == 1 else f"one thread, since {threads} are not faster"
     easy = size.weights > MANY_WEIGHTS or size.examples <= FEW_EXAMPLES * size.features
     return Choice(
         "dcd-ssvm" if easy and not pipelined else "shrinking-dcd",

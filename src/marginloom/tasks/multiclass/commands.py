@@ -11,6 +11,7 @@ import typer
 from marginloom.commands.common import numbers_of_labels, usage_errors
 from marginloom.commands.help import TRAINING
 from marginloom.commands.rows import (
+    LEGEND,
     FitInterceptOption,
     InterceptScalingOption,
     TrainingRows,
@@ -45,7 +46,7 @@ def train(
         typer.Option(
             "--class-weight",
             metavar="LABEL=X",
-            help="Factor of C for the examples of a class; may be repeated. 'balanced': all classes weigh the same.",
+            help="Factor of C for the examples of a class; may be repeated. 'balanced': the same total for all.",
             rich_help_panel=TRAINING,
         ),
     ] = None,
@@ -54,12 +55,12 @@ def train(
         typer.Option(
             "--cost-matrix",
             metavar="FILE",
-            help="Lines of three: the right class, a wrong one, and what predicting it costs; 1 for all others.",
+            help="Costs of errors; each line has a gold class, a wrong class and a number. Others cost 1.",
             rich_help_panel=TRAINING,
         ),
     ] = None,
 ) -> None:
-    """Train a multiclass classifier on examples in LIBSVM's format."""
+    """Train a multiclass classifier on LIBSVM files."""
     with usage_errors():
         checked("min_count", min_count, "positive count")
         bias = bias_of(fit_intercept, intercept_scaling)
@@ -98,8 +99,8 @@ class MulticlassCommands(TaskCommands[MulticlassModel, KBestOptions, EvaluateOpt
     predict_options = KBestOptions
     evaluate_options = EvaluateOptions
     predict_help = (
-        "Examples in LIBSVM's format, for models of classes: one line each with the class, or with the K best classes, "
-        "each followed by its score, with tabs between them. Labels in the input are not needed and not used."
+        "Classifiers: for LIBSVM files, one line per example with its class. With --k-best K, a line has K classes, "
+        "each followed by its score, separated by tabs. Labels in the input are ignored."
     )
 
     def predict(self, model: MulticlassModel, options: KBestOptions) -> None:
@@ -122,6 +123,10 @@ class MulticlassCommands(TaskCommands[MulticlassModel, KBestOptions, EvaluateOpt
             describe_features(model.n_features, model.bias),
             ("classes", f"{len(model.labels.names)}: {model.labels.summary()}"),
         ]
+
+    def legend(self, model: MulticlassModel) -> str:
+        """Explain the numbers of features."""
+        return LEGEND
 
 
 def _prediction_lines(names: list[str], numbers: list[list[int]], scores: list[list[float]], with_scores: bool) -> str:
@@ -150,7 +155,7 @@ def _read_costs(path: str, label: Callable[[str], Any]) -> dict[tuple[Any, Any],
             raise InputError(f"{name}, line {number}: {error}") from error
         except ValueError as error:
             raise InputError(
-                f"{name}, line {number}: found {line.strip()!r}, expected the right class, a predicted one and a cost"
+                f"{name}, line {number}: found {line.strip()!r}, expected the gold class, a predicted one and a cost"
             ) from error
         if pair in costs:
             raise InputError(f"{name}, line {number}: {predicted} where {right} is right stands there twice")

@@ -128,7 +128,7 @@ y : sequence
         return float(accuracy_score(right, found, sample_weight=sample_weight))
 
     def evaluate(self, X: Any, y: Any) -> dict[str, Any]:
-        """Return all scores: accuracy, macro F1, and precision, recall and F1 of every class.
+        """Return all scores: accuracy, macro F1, precision, recall and F1 of every class, and the commonest errors.
 
         A class that training did not see raises `InputError`; `score`, as scikit-learn has it, counts it as an error.
         """

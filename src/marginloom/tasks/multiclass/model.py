@@ -16,6 +16,7 @@ from marginloom.errors import InputError
 from marginloom.io.model import Tensors
 from marginloom.labels.label_set import UNSEEN, LabelSet
 from marginloom.tasks.base.dense import require_costs
+from marginloom.tasks.base.metrics import confusions
 from marginloom.tasks.base.model import LEAST_INFERENCES, Evaluator, Model, Prepared, Problem
 from marginloom.tasks.multiclass.features import LabelledRows
 from marginloom.tasks.multiclass.metrics import class_scores
@@ -222,7 +223,8 @@ class MulticlassEvaluator(Evaluator):
     """Scores weights of a classifier on examples with their right classes."""
 
     def __init__(self, classifier: MulticlassModel, labelled: LabelledRows, n_threads: int | None = 1) -> None:
-        self._names = classifier.labels.names
+        self._labels = classifier.labels
+        self._given = labelled.labels
         self._costs = classifier.costs
         self._n_threads = resolve_threads(n_threads)
         self._task = classifier.task_of(labelled.X)
@@ -246,13 +248,21 @@ class MulticlassEvaluator(Evaluator):
 
     def __call__(self, weights: NDArray[np.float64]) -> dict[str, Any]:
         """Return accuracy and macro F1, and the mean cost where there is a cost matrix."""
-        scores = self.report(weights)
+        scores = self._scores(self._predicted(weights))
         return {name: scores[name] for name in ("accuracy", "macro_f1", "mean_cost") if name in scores}
 
     def report(self, weights: NDArray[np.float64]) -> dict[str, Any]:
-        """Return all scores, also those of every class."""
-        predicted = self._task.predict(weights, self._n_threads)
-        scores = class_scores(self._gold, predicted, self._names)
+        """Return all scores, also those of every class, and the confusions."""
+        predicted = self._predicted(weights)
+        gold, unseen = self._labels.encode_all(self._given)
+        confused = confusions(gold, predicted, [*self._labels.names, *unseen])
+        return {**self._scores(predicted), "confusions": confused}
+
+    def _predicted(self, weights: NDArray[np.float64]) -> NDArray[np.uint32]:
+        return self._task.predict(weights, self._n_threads)
+
+    def _scores(self, predicted: NDArray[np.uint32]) -> dict[str, Any]:
+        scores = class_scores(self._gold, predicted, self._labels.names)
         known = self._gold != UNSEEN
         if self._costs is not None and known.any():
             per_label = scores.pop("per_label")

@@ -187,5 +187,5 @@ def _checked_costs(cost_matrix: ArrayLike, n_classes: int) -> NDArray[np.float64
     if not (np.isfinite(costs).all() and (costs >= 0).all()):
         raise InputError("cost_matrix must be finite and not negative")
     if np.diagonal(costs).any():
-        raise InputError("cost_matrix must be 0 on the diagonal: the right class costs nothing")
+        raise InputError("cost_matrix must be 0 on the diagonal: the gold class costs nothing")
     return costs

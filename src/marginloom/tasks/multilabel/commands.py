@@ -9,6 +9,7 @@ import typer
 from marginloom.commands.common import numbers_of_labels, usage_error, usage_errors
 from marginloom.commands.help import STRUCTURE, TRAINING
 from marginloom.commands.rows import (
+    LEGEND,
     FitInterceptOption,
     InterceptScalingOption,
     TrainingRows,
@@ -35,7 +36,8 @@ def train(
         typer.Option(
             "--interactions",
             metavar="GRAPH",
-            help="Labels whose presence together has a weight: none, tree (learnt from co-occurrence) or full.",
+            help="Pairs of labels that get a weight for occurring together: none, tree (found by "
+            "co-occurrence) or full (all).",
             rich_help_panel=STRUCTURE,
         ),
     ] = "none",
@@ -44,7 +46,7 @@ def train(
         typer.Option(
             "--pair",
             metavar="'A B'",
-            help="These labels interact; may be repeated, instead of --interactions.",
+            help="Give this pair of labels such a weight; may be repeated, instead of --interactions.",
             rich_help_panel=STRUCTURE,
         ),
     ] = None,
@@ -53,7 +55,7 @@ def train(
         typer.Option(
             "--label-cost",
             metavar="LABEL=X",
-            help="What a wrong decision on LABEL costs; may be repeated.",
+            help="Cost of a wrong decision on LABEL; may be repeated.",
             rich_help_panel=TRAINING,
         ),
     ] = None,
@@ -62,7 +64,7 @@ def train(
         typer.Option(
             "--missing-cost",
             metavar="X",
-            help="How many times as dear as a wrong label is a right one that is missing; more make more labels.",
+            help="Cost of a missing label, relative to a wrong one; larger values predict more labels.",
             rich_help_panel=TRAINING,
         ),
     ] = DEFAULT_COSTS[0],
@@ -72,8 +74,8 @@ def train(
             "--labels-per-slack",
             metavar="N",
             min=1,
-            help="Labels that share a slack, which matters to the squared hinge: 1 is a binary SVM per label. "
-            "[default: 1, or all where labels interact]",
+            help="Labels whose errors are added up before the loss is taken; 1 trains a binary SVM per label. "
+            "[default: 1; with interactions, all]",
             rich_help_panel=TRAINING,
         ),
     ] = None,
@@ -81,9 +83,9 @@ def train(
     fit_intercept: FitInterceptOption = True,
     intercept_scaling: InterceptScalingOption = 1.0,
 ) -> None:
-    """Train a classifier with several labels, or none, an example, on examples in LIBSVM's format.
+    """Train a multilabel classifier on LIBSVM files.
 
-    Without interactions that is one binary SVM per label.
+    An example may have several labels, or none. Without interactions this is one binary SVM per label.
     """
     with usage_errors():
         bias = bias_of(fit_intercept, intercept_scaling)
@@ -127,8 +129,8 @@ class MultilabelCommands(TaskCommands[MultilabelModel, KBestOptions, EvaluateOpt
     predict_options = KBestOptions
     evaluate_options = EvaluateOptions
     predict_help = (
-        "Examples in LIBSVM's format, for models of sets of labels: one line each with the labels, with commas between "
-        "them, which may be an empty line, or with the K best sets, each followed by its score, with tabs between them."
+        "Multilabel classifiers: for LIBSVM files, one line per example with its labels, separated by commas; an empty "
+        "line for none. With --k-best K, a line has K sets of labels, each followed by its score, separated by tabs."
     )
 
     def predict(self, model: MultilabelModel, options: KBestOptions) -> None:
@@ -154,6 +156,10 @@ class MultilabelCommands(TaskCommands[MultilabelModel, KBestOptions, EvaluateOpt
             ("labels", f"{len(model.labels.names)}: {model.labels.summary()}"),
             ("pairs", f"{len(model.pairs)} of labels that interact"),
         ]
+
+    def legend(self, model: MultilabelModel) -> str:
+        """Explain the numbers of features, and the weights of pairs."""
+        return f"{LEGEND} with X: the label X is there too." if model.pairs else LEGEND
 
 
 def _label_costs(labels: NumberedSets, named: dict[Any, float], missing: float) -> Any:

@@ -204,7 +204,7 @@ class MultilabelTask(RowTask):
 
     def _indicators(self) -> Any:
         if self._gold is None:
-            raise InputError("pairs='tree' learns from right labels, and there are none: give the pairs")
+            raise InputError("pairs='tree' learns from gold labels, and there are none: give the pairs")
         return PackedSets(self._gold, self.n_labels).sparse()
 
 

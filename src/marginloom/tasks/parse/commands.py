@@ -52,7 +52,11 @@ def train(
     ] = 1,
     projective: Annotated[
         bool,
-        typer.Option("--projective/--non-projective", help="Whether arcs may cross.", rich_help_panel=STRUCTURE),
+        typer.Option(
+            "--projective/--non-projective",
+            help="Build trees without crossing arcs, or any trees.",
+            rich_help_panel=STRUCTURE,
+        ),
     ] = True,
     labelled: Annotated[
         bool, typer.Option("--labelled", help="Also predict relation labels.", rich_help_panel=STRUCTURE)
@@ -72,16 +76,16 @@ def train(
             "--features", metavar="SET", help="Feature set: arcs, or a file of templates.", rich_help_panel=FEATURES
         ),
     ] = "arcs",
-    pos_column: Annotated[str | None, pos_column_option("by default upos")] = None,
+    pos_column: Annotated[str | None, pos_column_option("upos by default")] = None,
     xpos: Annotated[
-        bool, typer.Option("--xpos", help="Also use the parts of speech in XPOS.", rich_help_panel=FEATURES)
+        bool, typer.Option("--xpos", help="Also use the tags in the column XPOS.", rich_help_panel=FEATURES)
     ] = False,
     gazetteer: Annotated[
         list[str] | None,
         typer.Option(
             "--gazetteer",
             metavar="NAME=FILE",
-            help="A list of names, for templates; may be repeated.",
+            help="Word list, such as city names, one entry per line; may be repeated.",
             rich_help_panel=FEATURES,
         ),
     ] = None,
@@ -90,7 +94,7 @@ def train(
         typer.Option(
             "--clusters",
             metavar="FILE",
-            help="Brown word clusters; each line has a bit string, a word and a count.",
+            help="Brown clusters; each line has a bit string, a word and a count.",
             rich_help_panel=FEATURES,
         ),
     ] = None,
@@ -101,7 +105,8 @@ def train(
             metavar="N",
             min=0,
             max=31,
-            help="Bits of hashed features; 0 keeps a vocabulary. By default 14 to 22, or 0 with --min-count.",
+            help="Hash features into 2^N buckets; 0 stores a vocabulary instead. [default: 14 to 22, by the size of "
+            "the data; 0 with --min-count]",
             rich_help_panel=FEATURES,
         ),
     ] = None,
@@ -111,7 +116,7 @@ def train(
         typer.Option(
             "--invalid-gold",
             metavar="WHAT",
-            help="What to do with trees whose arcs cross where they must not: repair, skip the sentence, or error.",
+            help="What to do if gold arcs cross (without --non-projective): repair, skip the sentence, or error.",
             rich_help_panel=INPUT,
         ),
     ] = "repair",
@@ -120,7 +125,7 @@ def train(
         typer.Option(
             "--feature-cache",
             metavar="SIZE",
-            help="Memory to keep features of arcs in, such as 1G.",
+            help="Memory in which features of arcs are kept, such as 1G, instead of being computed for every pass.",
             rich_help_panel=FEATURES,
         ),
     ] = None,
@@ -184,8 +189,8 @@ class ParsePredictOptions(KBestOptions):
         str | None,
         format_option(
             dataclasses.replace(TREEBANKS, names=(TEXT, *TREEBANKS.names)),
-            "File format: text (plain, one sentence per line, for parsers that read words only), conllu, conlluplus or "
-            "conllx. [default: by file name]",
+            "File format: text (plain text, one sentence per line, for parsers that read only words), conllu, "
+            "conlluplus or conllx. [default: by file name]",
         ),
     ] = None
 
@@ -203,15 +208,15 @@ class ParseCommands(TaskCommands[ParseModel, ParsePredictOptions, ParseEvaluateO
     train = staticmethod(train)
     train_examples = (
         "marginloom train parse train.conllu --labelled --dev dev.conllu --model parser.safetensors",
-        "marginloom train parse train.conllu --labelled --order 2 --non-projective --model second.safetensors",
+        "marginloom train parse train.conllu --labelled --order 2 --non-projective -o second.safetensors",
     )
     model_type = ParseModel
     predict_options = ParsePredictOptions
     evaluate_options = ParseEvaluateOptions
     predict_help = (
-        "Trees: CoNLL-U, CoNLL-U Plus and CoNLL-X (--format conllx) get heads and labels in their columns (root and "
-        "dep from a parser without labels) and _ where further trees would be; everything else stays as it is. Of the "
-        "K best trees each is a sentence of its own, with its rank and score in a comment."
+        "Parsers: CoNLL-U, CoNLL-U Plus and CoNLL-X (--format conllx) get heads and relation labels in the columns "
+        "HEAD and DEPREL, and _ in DEPS, PHEAD and PDEPREL; all else is copied. A parser without labels writes root "
+        "and dep. With --k-best K, every tree is a sentence of its own, with its rank and score in comments."
     )
 
     def predict(self, model: ParseModel, options: ParsePredictOptions) -> None:
@@ -259,6 +264,17 @@ class ParseCommands(TaskCommands[ParseModel, ParsePredictOptions, ParseEvaluateO
         ]
         labels = model.labels
         return lines if labels is None else [*lines, ("labels", f"{len(labels.names)}: {labels.summary()}")]
+
+    def legend(self, model: ParseModel) -> str:
+        """Explain the names of features and the groups that stand among the labels."""
+        second = " siblings: weights of neighboring dependents of a head." if model.options.order == 2 else ""
+        groups = f"arc: weights of arcs, whatever their labels.{second}"
+        if model.features.hash_bits is not None:
+            return f"{groups} hash N: all features in hash bucket N; --hash-bits 0 would keep their names."
+        return (
+            f"{groups} [h] is the head and [m] its dependent: pos[h]=VERB, the head is a VERB; pos[m+1]=NOUN, the word "
+            "after the dependent is a NOUN. direction=left: the dependent precedes the head. docs/parsing.md lists all."
+        )
 
 
 def _k_best(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from marginloom.errors import InputError, ScoreWarning
 from marginloom.labels.numbered import NumberedLabels
-from marginloom.tasks.base.metrics import ratio, scores_per_label
+from marginloom.tasks.base.metrics import confusions, ratio, scores_per_label
 
 #: The scores that are worth a place in every row of a trace.
 SHORT = ("uas", "las", "uas_punct", "las_punct")
@@ -46,8 +46,10 @@ def parse_scores(
         words that wholly consist of punctuation (of Unicode's categories P) are left out. ``uas_punct`` and
         ``las_punct``: the same over all words, as in CoNLL-2018. 0.0 where there is nothing to score. What follows a
         colon in labels does not count. ``per_label``: for each label ``precision``, ``recall`` and ``f1`` of right
-        heads with it, over the words that ``las`` counts, and ``support``, how often it is true. Without labels there
-        is no ``las`` and no ``per_label``.
+        heads with it, over the words that ``las`` counts, and ``support``, how often it is true. ``confusions``: the
+        most frequent pairs of a gold label and a wrong one, as `marginloom.tasks.base.metrics.confusions` returns them,
+        over the same words, whatever their heads. Without labels there is none of ``las``, ``per_label`` and
+        ``confusions``.
 
     Raises
     ------
@@ -68,7 +70,7 @@ def parse_scores(
     (1.0, 1.0)
     """
     scorer = ParseScorer(forms, sentences, gold_heads, gold_labels)
-    scores = scorer.scores(heads, labels)
+    scores = scorer.report(heads, labels)
     scorer.warn_if_empty()
     return scores
 
@@ -112,7 +114,7 @@ class ParseScorer:
             self._check_size("true labels", len(self._labels))
 
     def scores(self, heads: NDArray[Any], labels: Iterable[str] | NumberedLabels | None = None) -> dict[str, Any]:
-        """Return the scores of predicted heads and labels, and never warn."""
+        """Return the scores of predicted heads and labels without the confusions, and never warn."""
         self._check_size("predicted heads", heads.size)
         attached = heads == self._heads
         scores: dict[str, Any] = self._shares("uas", attached)
@@ -126,6 +128,15 @@ class ParseScorer:
         kept = self._counted
         counts = [np.bincount(found, minlength=len(names)) for found in (gold[right & kept], guessed[kept], gold[kept])]
         scores["per_label"] = scores_per_label(names, *(found.tolist() for found in counts))
+        return scores
+
+    def report(self, heads: NDArray[Any], labels: Iterable[str] | NumberedLabels | None = None) -> dict[str, Any]:
+        """Return the scores with the confusions of labels, and never warn."""
+        predicted = None if labels is None else NumberedLabels.of(labels)
+        scores = self.scores(heads, predicted)
+        if self._labels is not None and predicted is not None:
+            names, gold, guessed = _as_basic_labels(self._labels, predicted)
+            scores["confusions"] = confusions(gold[self._counted], guessed[self._counted], names)
         return scores
 
     def warn_if_empty(self) -> None:

@@ -286,20 +286,21 @@ class ParseEvaluator(Evaluator):
 
     def __call__(self, weights: NDArray[np.float64]) -> dict[str, Any]:
         """Return the shares of words with the right head, and with the right head and label."""
-        scores = self._scores(weights)
+        scores = self._scorer.scores(*self._predicted(weights))
         return {name: scores[name] for name in SHORT if name in scores}
 
     def report(self, weights: NDArray[np.float64]) -> dict[str, Any]:
-        """Return all scores, and warn where they mean nothing."""
+        """Return all scores and the confusions of labels, and warn where scores mean nothing."""
         self._scorer.warn_if_empty()
-        return self._scores(weights)
+        return self._scorer.report(*self._predicted(weights))
 
-    def _scores(self, weights: NDArray[np.float64]) -> dict[str, Any]:
+    def _predicted(self, weights: NDArray[np.float64]) -> tuple[NDArray[Any], NumberedLabels | None]:
+        """Return the heads and, if there are any, the labels."""
         found = self._task.predict(weights, self._n_threads)
         if self._labels is None or found.labels is None:
-            return self._scorer.scores(found.heads)
+            return found.heads, None
         names = np.array(self._labels.names, dtype=object)
-        return self._scorer.scores(found.heads, NumberedLabels(names, found.labels.astype(np.uint32)))
+        return found.heads, NumberedLabels(names, found.labels.astype(np.uint32))
 
 
 def trees_as_lists(

@@ -162,6 +162,11 @@ class ParseTask(Task):
         return WEIGHT * side * (tables * side + 4 * self.core.stride)
 
     @property
+    def scaled(self) -> bool:
+        """Features of arcs are indicators."""
+        return False
+
+    @property
     def pass_work(self) -> float:
         """What arcs take, whose features are looked up or hashed, and the chart."""
         words = lengths_of(self._sentences).astype(np.float64) + 1

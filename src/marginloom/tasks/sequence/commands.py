@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from functools import partial
 from typing import Annotated
 
@@ -11,8 +12,8 @@ import typer
 from numpy.typing import NDArray
 
 from marginloom.commands.common import (
-    ColumnOption,
     FormatOption,
+    column_option,
     format_option,
     gazetteer_files,
     numbers_of_labels,
@@ -26,7 +27,7 @@ from marginloom.commands.task_commands import EvaluateOptions, KBestOptions, Tas
 from marginloom.commands.training import MinCountOption, TrainingData, TrainingOptions, run_training, training_command
 from marginloom.common.memory import require_memory
 from marginloom.common.parameters import checked
-from marginloom.errors import InputError
+from marginloom.errors import InputError, InputWarning
 from marginloom.features import ExtractedFeatures, FeatureSet, check_feature_set
 from marginloom.features.sets import FEATURE_SETS
 from marginloom.io.columns import checked_column, columns_of_format
@@ -52,7 +53,7 @@ def train(
     *,
     context: typer.Context,
     options: TrainingOptions,
-    column: ColumnOption = None,
+    column: Annotated[str | None, column_option("the last one; in CoNLL-U, UPOS")] = None,
     features: Annotated[
         str,
         typer.Option(
@@ -62,7 +63,7 @@ def train(
             rich_help_panel=FEATURES,
         ),
     ] = "tagging",
-    pos_column: Annotated[str | None, pos_column_option("for features that use it")] = None,
+    pos_column: Annotated[str | None, pos_column_option("for feature sets that use them")] = None,
     gazetteer: Annotated[
         list[str] | None,
         typer.Option(
@@ -77,7 +78,7 @@ def train(
         typer.Option(
             "--clusters",
             metavar="FILE",
-            help="Brown word clusters; each line has a bit string, a word and a count.",
+            help="Brown clusters; each line has a bit string, a word and a count.",
             rich_help_panel=FEATURES,
         ),
     ] = None,
@@ -120,7 +121,7 @@ def train(
         typer.Option(
             "--invalid-gold",
             metavar="WHAT",
-            help="What to do where gold labels break --constraints: error, repair or skip.",
+            help="What to do if gold labels violate --constraints: error, repair, or skip the sentence.",
             rich_help_panel=INPUT,
         ),
     ] = "error",
@@ -135,7 +136,10 @@ def train(
     ] = None,
     format: FormatOption = None,
 ) -> None:
-    """Train a sequence tagger on CoNLL columns, CoNLL-U (Plus), or ready features in crfsuite's or LIBSVM's format."""
+    """Train a sequence tagger: part-of-speech tags, entities, chunks.
+
+    Files are CoNLL columns, CoNLL-U (Plus), CRFsuite or LIBSVM.
+    """
     with usage_errors():
         checked("min_count", min_count, "positive count")
         costs = numbers_of_labels("--label-cost", label_cost or [], "a finite cost")
@@ -198,8 +202,7 @@ class SequencePredictOptions(KBestOptions):
         str | None,
         format_option(
             dataclasses.replace(LABELLED, names=(TEXT, *LABELLED.names)),
-            "File format: text (plain, one sentence per line), conll, conllu, conlluplus, crfsuite or "
-            "libsvm (ready features). "
+            "File format: text (plain text, one sentence per line), conll, conllu, conlluplus, crfsuite or libsvm. "
             "[default: by file name]",
         ),
     ] = None
@@ -209,7 +212,7 @@ class SequencePredictOptions(KBestOptions):
 class SequenceEvaluateOptions(EvaluateOptions):
     """Options of `marginloom evaluate` for sentences."""
 
-    column: ColumnOption = None
+    column: Annotated[str | None, column_option("as in training")] = None
     format: FormatOption = None
     strict: Annotated[
         str | None,
@@ -234,10 +237,10 @@ class SequenceCommands(TaskCommands[SequenceModel, SequencePredictOptions, Seque
     predict_options = SequencePredictOptions
     evaluate_options = SequenceEvaluateOptions
     predict_help = (
-        "Sentences: columns get one more with the predicted labels, or one for each of the K best labellings; CoNLL-U "
-        "gets the labels in the column of the name that training had. For ready features in crfsuite's or LIBSVM's "
-        "format they come alone, one a line, as CRFsuite writes them. Plain text (--format text) has one sentence a "
-        "line and comes back as CoNLL-U, with the labels in the column that training had there, else in XPOS."
+        "Taggers: CoNLL files get one more column with the labels, or K more with --k-best K. In CoNLL-U, the labels "
+        "replace those of the column that the model was trained on. Plain text (--format text, one sentence per line) "
+        "is written as CoNLL-U, with the labels in that column, or in XPOS if training read other files. For CRFsuite "
+        "and LIBSVM files, only the labels are written, one per line."
     )
 
     def predict(self, model: SequenceModel, options: SequencePredictOptions) -> None:
@@ -250,7 +253,9 @@ class SequenceCommands(TaskCommands[SequenceModel, SequencePredictOptions, Seque
             )
         with streams(options) as (stream, out, advance):
             read = stream_text if chosen == TEXT else partial(stream_corpora, format=chosen)
-            for corpus in read(stream, name=options.input):
+            for place, corpus in enumerate(read(stream, name=options.input)):
+                if place == 0 and options.format is None:
+                    _warn_of_text(model, corpus)
                 numbers = _labels(model, corpus, k, options.threads)
                 out.write(corpus.with_labels(model.labels.vocabulary, numbers, _label_column(model, corpus), k))
                 out.flush()
@@ -279,6 +284,35 @@ class SequenceCommands(TaskCommands[SequenceModel, SequencePredictOptions, Seque
             *([("columns", ", ".join(model.columns))] if model.columns else []),
             ("labels", f"{len(model.labels.names)}: {model.labels.summary()}"),
         ]
+
+    def legend(self, model: SequenceModel) -> str:
+        """Explain the names of features and of labels that follow each other."""
+        if not isinstance(model.features, ExtractedFeatures):
+            return "Features have the names of the data. after X: the previous label is X."
+        if model.features.hash_bits is not None:
+            return "hash N: all features in hash bucket N; a model with --hash-bits has no names for them."
+        return (
+            "word[-1]=the: the previous word is 'the'; [0] is the word itself, [1] the next one. suffix[0,3]=ous: its "
+            "last 3 letters are 'ous'. after X: the previous label is X. <s> and </s> stand before and after a "
+            "sentence. docs/features.md lists all."
+        )
+
+
+def _warn_of_text(tagger: SequenceModel, corpus: Corpus) -> None:
+    """Warn if what is taken for columns looks like text: a sentence a line, and more columns than training had."""
+    if not isinstance(corpus, ColumnCorpus) or corpus.format != CONLL:
+        return
+    (table,) = corpus.tables
+    trained = tagger.settings.get("label_column")
+    usual = trained if isinstance(trained, int) else 2
+    if table.tokens == corpus.sentences.size - 1 > 0 and table.columns > max(2, usual):
+        warnings.warn(
+            InputWarning(
+                f"{table.name}: every sentence is one token with {table.columns} columns; if this is plain text, use "
+                "--format text"
+            ),
+            stacklevel=2,
+        )
 
 
 def _labels(tagger: SequenceModel, corpus: Corpus, k: int, threads: int | None) -> NDArray[np.uint16]:

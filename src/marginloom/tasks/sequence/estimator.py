@@ -255,6 +255,7 @@ y : list of label sequences, or a flat array if `lengths` is given
     @classmethod
     def _own_parameters(cls, model: SequenceModel) -> dict[str, Any]:
         settings, features = model.settings, model.features
+        constraints = settings.get("constraints")
         return {
             "features": features.name if features.kind == "extracted" else None,
             "hash_bits": getattr(features, "hash_bits", None),
@@ -264,7 +265,8 @@ y : list of label sequences, or a flat array if `lengths` is given
             "columns": checked_columns(settings.get("columns")),
             "start_end": model.start_end,
             "label_costs": dict(settings.get("label_costs", [])) or None,
-            **{name: settings[name] for name in ("constraints", "invalid_gold", "min_count") if name in settings},
+            "constraints": [tuple(pair) for pair in constraints] if isinstance(constraints, list) else constraints,
+            **{name: settings[name] for name in ("invalid_gold", "min_count") if name in settings},
         }
 
     def _new_features(self, source: Any) -> FeatureSet:

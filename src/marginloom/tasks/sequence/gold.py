@@ -93,8 +93,10 @@ def fitting_gold(
         raise InputError(_complaint(broken, numbers, labels, encoded, source))
     kept[np.searchsorted(bounds, broken, side="right") - 1] = False
     if not kept.any():
-        raise InputError("the right labels of every sentence break the constraints, so that skipping leaves nothing")
-    _warn(f"{np.count_nonzero(~kept)} of {kept.size} sentences were left out: their right labels break the constraints")
+        raise InputError(
+            "the gold labels of every sentence violate the constraints, so skipping leaves nothing to learn from"
+        )
+    _warn(f"skipped {np.count_nonzero(~kept)} of {kept.size} sentences, whose gold labels violate the constraints")
     tokens = np.repeat(kept, np.diff(bounds))
     return Gold(encoded.of_sentences(kept), labels, numbers[tokens], forbidden, kept)
 
@@ -106,12 +108,12 @@ def _check_policy(invalid_gold: str, constraints: str | Iterable[Pair] | None) -
         return
     if constraints is None or constraints == "none":
         raise InputError(
-            f"there are no constraints that labels could break, so invalid_gold cannot be {invalid_gold!r}"
+            f"there are no constraints that labels could violate, so invalid_gold cannot be {invalid_gold!r}"
         )
     if invalid_gold == "repair" and not isinstance(constraints, str):
         raise InputError(
             "forbidden pairs do not say what else a label should be, so they cannot be repaired: "
-            "mend the labels, or skip such sentences (invalid_gold='skip', --invalid-gold skip)"
+            "correct the labels, or skip such sentences (invalid_gold='skip', --invalid-gold skip)"
         )
 
 
@@ -122,7 +124,9 @@ def _repaired(
     changed = np.flatnonzero(repaired.values() != given.values())
     if changed.size:
         sentences = np.unique(np.searchsorted(bounds, changed, side="right")).size
-        _warn(f"{changed.size} right labels in {sentences} sentences broke the constraints {constraints}: repaired")
+        labels = "1 gold label" if changed.size == 1 else f"{changed.size:,} gold labels"
+        places = "1 sentence" if sentences == 1 else f"{sentences:,} sentences"
+        _warn(f"repaired {labels} in {places} that violated the constraints {constraints}")
     return repaired
 
 
@@ -167,7 +171,7 @@ def _complaint(
     )
     more = f" and {broken.size - 3} more" if broken.size > 3 else ""
     return (
-        f"right labels break the constraints: {shown}{more}; mend them, have them repaired or skipped "
+        f"gold labels violate the constraints: {shown}{more}; correct them, have them repaired or skipped "
         "(invalid_gold=, --invalid-gold repair|skip), or train without constraints"
     )
 

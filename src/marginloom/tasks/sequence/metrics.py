@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom.errors import InputError, ScoreWarning
-from marginloom.tasks.base.metrics import averages, precision_recall_f1, ratio, scores_per_label
+from marginloom.tasks.base.metrics import averages, confusions, precision_recall_f1, ratio, scores_per_label
 from marginloom.tasks.sequence.spans import OUTSIDE, SpanLabels, check_labels, check_scheme, span_style
 
 Label: TypeAlias = str | int
@@ -41,7 +41,9 @@ def sequence_scores(
         ``precision``, ``recall`` and ``f1`` over the spans of all types together. ``macro_precision``,
         ``macro_recall``, ``macro_f1``: the means over the types of spans, or over the labels where they mark none;
         ``weighted_precision`` and so on: the means weighted by support. ``per_label``: for each type or label
-        ``precision``, ``recall``, ``f1`` and ``support``, how often it is true.
+        ``precision``, ``recall``, ``f1`` and ``support``, how often it is true. ``confusions``: the most frequent pairs
+        of a gold label and a wrong one, as `marginloom.tasks.base.metrics.confusions` returns them; also where labels
+        mark spans, the pairs are of the labels of tokens.
 
     Raises
     ------
@@ -71,7 +73,7 @@ def sequence_scores(
     right, guessed = (np.array([numbers[label] for label in labels], dtype=np.int64) for labels in flat)
     scores = numbered_scores(right, guessed, np.cumsum([0, *map(len, gold)]), names, strict)
     warn_without_spans(scores, strict)
-    return scores
+    return {**scores, "confusions": confusions(right, guessed, names)}
 
 
 def numbered_scores(
@@ -81,7 +83,7 @@ def numbered_scores(
     names: Sequence[Any],
     strict: str | None = None,
 ) -> dict[str, Any]:
-    """Score label sequences as `sequence_scores` does, without looking at a name more than once, and never warn.
+    """Score label sequences as `sequence_scores` does, without confusions; look at a name once only, and never warn.
 
     Parameters
     ----------
@@ -126,7 +128,7 @@ def warn_without_spans(scores: dict[str, Any], strict: str | None = None) -> Non
     """Say that scores of spans mean nothing if no span is true."""
     if "f1" in scores and not any(row["support"] for row in scores["per_label"].values()):
         which = f" that is well formed in {strict}" if strict else ""
-        text = f"the right labels mark no span{which}, so recall and f1 are 0 whatever is predicted"
+        text = f"the gold labels mark no span{which}, so recall and f1 are 0 whatever is predicted"
         warnings.warn(text, ScoreWarning, stacklevel=3)
 
 

@@ -19,6 +19,7 @@ from marginloom.features import STORED, Encoded, ExtractedFeatures, FeatureSet
 from marginloom.io.model import Tensors
 from marginloom.labels.label_set import LabelSet
 from marginloom.labels.numbered import NumberedLabels
+from marginloom.tasks.base.metrics import confusions
 from marginloom.tasks.base.model import Evaluator, Model, Prepared, Problem, strongest_places
 from marginloom.tasks.sequence.constraints import BOUNDARY, Pair, named_pairs
 from marginloom.tasks.sequence.features import LabelledSentences
@@ -281,15 +282,18 @@ class SequenceEvaluator(Evaluator):
 
     def __call__(self, weights: NDArray[np.float64]) -> dict[str, Any]:
         """Return accuracy, and for labels that mark spans their precision, recall and F1."""
-        scores = self._scores(weights)
+        scores = self._scores(self._predicted(weights))
         return {name: scores[name] for name in SHORT if name in scores}
 
     def report(self, weights: NDArray[np.float64]) -> dict[str, Any]:
-        """Return all scores, and warn where those of spans mean nothing."""
-        scores = self._scores(weights)
+        """Return all scores and the confusions, and warn where scores of spans mean nothing."""
+        predicted = self._predicted(weights)
+        scores = self._scores(predicted)
         warn_without_spans(scores, self._strict)
-        return scores
+        return {**scores, "confusions": confusions(self._gold, predicted, self._names)}
 
-    def _scores(self, weights: NDArray[np.float64]) -> dict[str, Any]:
-        predicted = self._task.predict(weights, self._n_threads)
+    def _predicted(self, weights: NDArray[np.float64]) -> NDArray[Any]:
+        return self._task.predict(weights, self._n_threads)
+
+    def _scores(self, predicted: NDArray[Any]) -> dict[str, Any]:
         return numbered_scores(self._gold, predicted, self._bounds, self._names, self._strict)

@@ -160,6 +160,6 @@ def check_labels(labels: Iterable[Any], strict: str) -> None:
     if strange:
         shown = ", ".join(strange[:5]) + (" ..." if len(strange) > 5 else "")
         raise InputError(
-            f"strict is {strict!r}, and right labels are not of this scheme: {shown}; name the scheme of the labels "
+            f"strict is {strict!r}, and gold labels are not of this scheme: {shown}; name the scheme of the labels "
             f"({', '.join(SCHEMES)}), or score without strict"
         )

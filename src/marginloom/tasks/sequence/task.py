@@ -15,6 +15,7 @@ from marginloom.common.parameters import checked
 from marginloom.core.task import Task
 from marginloom.errors import InputError
 from marginloom.features.base import Encoded
+from marginloom.tasks.base.inputs import has_sizes
 
 
 class SequenceTask(Task):
@@ -130,6 +131,11 @@ class SequenceTask(Task):
         """Features of all tokens together."""
         features = self._encoded.values if self._encoded.features is None else self._encoded.features
         return 0 if features is None else features.size
+
+    @property
+    def scaled(self) -> bool:
+        """Whether features have values of different sizes."""
+        return self._encoded.values is not None and has_sizes(self._encoded.values)
 
     @property
     def pass_work(self) -> float:
