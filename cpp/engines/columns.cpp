@@ -7,6 +7,7 @@
 #include "core/common.hpp"
 #include "core/objective.hpp"
 #include "core/stopwatch.hpp"
+#include "engines/registered_engine.hpp"
 
 namespace marginloom {
 namespace {
@@ -265,5 +266,21 @@ void Columns::import_state(const StateArrays& state) {
   });
   restore_last_bits(state_array<double>(state, "weights"), weights_.values());
 }
+
+namespace {
+
+const EngineRegistration<DualLearner> registered_columns(
+    "columns", {},
+    [](const DualJob& job, NoOptions) {
+      return std::make_shared<Columns>(job.task, job.learner, job.rows, job.visits, job.threads);
+    },
+    [](const Task& task, int threads, NoOptions) {
+      const Columns::Needs needs = Columns::needs(task);
+      return NamedBytes{{"buffers", needs.thread * static_cast<std::size_t>(threads)},
+                        {"duals", needs.duals},
+                        {"state", needs.state}};
+    });
+
+}  // namespace
 
 }  // namespace marginloom

@@ -6,6 +6,7 @@
 
 #include "core/stopwatch.hpp"
 #include "engines/online_state.hpp"
+#include "engines/registered_engine.hpp"
 
 namespace marginloom {
 
@@ -132,5 +133,17 @@ void Minibatch::import_state(const StateArrays& state) {
   random_ = random;
   std::ranges::copy(weights, weights_.values().begin());
 }
+
+namespace {
+
+const EngineRegistration<OnlineLearner, MinibatchOptions> registered_minibatch(
+    "minibatch", {parameter("batch_size", &MinibatchOptions::batch_size)},
+    [](const OnlineJob& job, MinibatchOptions options) {
+      options.visits = job.visits;
+      options.threads = job.threads;
+      return std::make_shared<Minibatch>(job.task, job.learner, job.examples(), options);
+    });
+
+}  // namespace
 
 }  // namespace marginloom

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/stopwatch.hpp"
+#include "engines/registered_engine.hpp"
 
 namespace marginloom {
 
@@ -159,5 +160,14 @@ void Shared::import_state(const StateArrays& state) {
   DualEngine::import_state(state);
   if (safeguard_) safeguard_->forget();
 }
+
+namespace {
+
+const EngineRegistration<DualLearner> registered_shared("shared", [](const DualJob& job, NoOptions) {
+  return std::make_shared<Shared>(job.task, job.learner, job.examples(), job.visits,
+                                  SharedOptions{.threads = job.threads});
+});
+
+}  // namespace
 
 }  // namespace marginloom

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "learners/registered_learner.hpp"
+
 namespace marginloom {
 
 CuttingPlane::CuttingPlane(std::shared_ptr<const Task> task, ExampleNumbers costs, Parameters parameters)
@@ -21,5 +23,15 @@ std::optional<Together> CuttingPlane::due(std::optional<std::size_t> i, std::spa
   added_ = 0;
   return Together{.examples = examples, .tolerance = tolerance()};
 }
+
+namespace {
+
+const LearnerRegistration<CuttingPlane> registered_cutting_plane(
+    "cutting-plane", RowNumbers::costs,
+    {parameter("loss", &CuttingPlane::Parameters::loss, loss_words),
+     parameter("epsilon", &CuttingPlane::Parameters::epsilon), parameter("batch", &CuttingPlane::Parameters::batch),
+     parameter("memory", &CuttingPlane::Parameters::memory)});
+
+}  // namespace
 
 }  // namespace marginloom

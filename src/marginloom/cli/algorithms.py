@@ -6,14 +6,13 @@ from typing import Annotated
 
 import typer
 
-from marginloom.algorithms import ALGORITHMS, AUTO, Algorithm, find_preset
+from marginloom.algorithms import ALGORITHMS, AUTO, Algorithm, engines_of, find_preset
 from marginloom.commands.common import usage_error
 from marginloom.commands.tables import plain_table, print_table
 from marginloom.common.parameters import option_name, option_text
 from marginloom.engines import ENGINES
 from marginloom.errors import InputError
-from marginloom.learners import Learner
-from marginloom.learners.base import NEEDS
+from marginloom.learners.base import NEEDS, Learner
 
 
 def algorithms(
@@ -56,7 +55,7 @@ def _show(algorithm: Algorithm) -> None:
     print(f"{algorithm.name}: {algorithm.summary}")
     print(f"learner    {learner.name} ({learner.kind})")
     print(f"engine     {engine.name}")
-    print(f"engines    {', '.join(learner.engines)} (that the learner {learner.name} has; --engine chooses one)")
+    print(f"engines    {', '.join(engines_of(learner))} (that the learner {learner.name} has; --engine chooses one)")
     print(f"honoured   {_honoured(learner)}")
     print(f"objective  {learner.objective}")
     print(f"losses     {', '.join(learner.losses) or 'none'}")
@@ -75,8 +74,8 @@ def _show(algorithm: Algorithm) -> None:
 
 def _honoured(learner: Learner) -> str:
     """Tell which of the learner's options each of its engines honours."""
-    engines_of: dict[str, list[str]] = {}
-    for name in learner.engines:
+    honouring: dict[str, list[str]] = {}
+    for name in engines_of(learner):
         lost = ", ".join(option_name(parameter.name) for parameter in ENGINES[name].loses(learner))
-        engines_of.setdefault(f"all but {lost}" if lost else "every option", []).append(name)
-    return "; ".join(f"{options} by {', '.join(engines)}" for options, engines in engines_of.items())
+        honouring.setdefault(f"all but {lost}" if lost else "every option", []).append(name)
+    return "; ".join(f"{options} by {', '.join(engines)}" for options, engines in honouring.items())
