@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from marginloom.common.parameters import Configured, listed
 from marginloom.errors import InputError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+
+    from marginloom import _core
 
 Value = TypeVar("Value")
 
@@ -123,27 +125,13 @@ def _unusable(role: str, point: EntryPoint, reason: str) -> InputError:
     )
 
 
-class NativeParameter(Protocol):
-    """A parameter as C++ declares it."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-    @property
-    def type(self) -> str:
-        """What Python calls its type."""
-
-    @property
-    def words(self) -> Sequence[str]:
-        """All that it accepts, if these are words."""
-
-
 #: A type, and the words if these are all that is accepted.
 Type = tuple[str, frozenset[str]]
 
 
-def check_parameters(owner: type[Configured], declared: Mapping[str, Type], native: Iterable[NativeParameter]) -> None:
+def check_parameters(
+    owner: type[Configured], declared: Mapping[str, Type], native: Iterable[_core.ParameterType]
+) -> None:
     """Raise `InputError` if the parameters of a class are not those of its C++ class.
 
     Examples
@@ -156,10 +144,10 @@ def check_parameters(owner: type[Configured], declared: Mapping[str, Type], nati
     here = f"{owner.__module__}.{owner.__qualname__}"
     there = f"the C++ class registered as {owner.native_name()!r}"
     types: dict[str, Type] = {parameter.name: (parameter.type, frozenset(parameter.words)) for parameter in native}
-    for name in declared.keys() - types.keys():
+    for name in sorted(declared.keys() - types.keys()):
         has = ", ".join(types) or "none"
         raise InputError(f"{here} declares the parameter {name!r}, which {there} does not have; it has: {has}")
-    for name in types.keys() - declared.keys():
+    for name in sorted(types.keys() - declared.keys()):
         raise InputError(f"{there} has the parameter {name!r}, which {here} does not declare")
     for name, given in declared.items():
         if given != types[name]:
