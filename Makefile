@@ -13,8 +13,9 @@ SANITIZE := sanitize-address,undefined sanitize-thread
 DEMO_SENTENCES ?= 100000
 FUZZ_CASES ?= 10000
 FUZZ_SEED ?= 0
+write_stubs = $(BIN)/python -m nanobind.stubgen -q -m marginloom._core -o $(1) && $(BIN)/ruff format -q $(1)
 
-.PHONY: demo test test-all fuzz sanitize $(SANITIZE) lint format clean
+.PHONY: demo test test-all fuzz sanitize $(SANITIZE) lint stubs format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m marginloom.tasks.sequence.datasets demo --sentences $(DEMO_SENTENCES)
@@ -45,6 +46,12 @@ lint: $(VENV)/.installed-lint
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/clang-format --dry-run --Werror $$(git ls-files '*.cpp' '*.hpp')
+	$(call write_stubs,build/_core.pyi)
+	diff -u src/marginloom/_core.pyi build/_core.pyi || { echo 'the types of the C++ module differ: run make stubs'; exit 1; }
+
+# The types of the C++ module, as it says them itself.
+stubs: $(VENV)/.installed-lint
+	$(call write_stubs,src/marginloom/_core.pyi)
 
 format: $(VENV)/.installed-lint
 	$(BIN)/ruff check --fix .

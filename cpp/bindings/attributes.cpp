@@ -13,10 +13,10 @@
 namespace marginloom::python {
 namespace {
 
-nb::object encode_labels(const AttributeTable& table, Vocabulary& vocabulary, bool grow) {
+OutputArray<std::uint32_t> encode_labels(const AttributeTable& table, Vocabulary& vocabulary, bool grow) {
   // A vocabulary that does not grow may serve several threads at once; one that grows is guarded by the GIL.
   auto encode = [&](StopRequest& stop) { return table.encode_labels(vocabulary, grow, stop); };
-  return nb::cast(to_numpy(interruptible(encode, grow)));
+  return to_numpy(interruptible(encode, grow));
 }
 
 TokenArrays encode_attributes(const AttributeTable& table, Vocabulary& vocabulary, bool grow) {
@@ -33,8 +33,7 @@ std::vector<std::pair<std::string, double>> attributes(const AttributeTable& tab
   return found;
 }
 
-nb::object with_labels(const AttributeTable& table, const Vocabulary& labels,
-                       const InputArray<std::uint16_t>& numbers) {
+nb::bytes with_labels(const AttributeTable& table, const Vocabulary& labels, const InputArray<std::uint16_t>& numbers) {
   const std::vector<std::string_view> names = label_names(labels, numbers, table.tokens());
   std::string text;
   {
@@ -56,7 +55,7 @@ void bind_attributes(nb::module_& module) {
            })
       .def_prop_ro("name", &AttributeTable::name)
       .def_prop_ro("tokens", &AttributeTable::tokens)
-      .def_prop_ro("bytes", &AttributeTable::bytes)
+      .def_prop_ro("memory", &AttributeTable::bytes)
       .def("sentences", [](const AttributeTable& self) { return to_numpy(self.sentences()); })
       .def("weights", [](const AttributeTable& self) { return to_numpy(self.weights()); })
       .def("line_number",

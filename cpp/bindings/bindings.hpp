@@ -96,10 +96,9 @@ inline void check_signals() {
 [[nodiscard]] std::vector<std::string_view> label_names(const Vocabulary& labels,
                                                         const InputArray<std::uint16_t>& numbers, std::size_t count);
 
-// What users see as examples (Task::examples_per_row) that a learner is to visit, and the examples that these are;
-// std::invalid_argument if one is not there, or has no right output.
+// What users see as examples (Task::examples_per_row) that a learner is to visit; std::invalid_argument if one is not
+// there, or has no right output.
 [[nodiscard]] std::vector<std::size_t> checked_rows(const Task& task, const InputArray<std::uint64_t>& rows);
-[[nodiscard]] std::vector<std::size_t> examples_of(const Task& task, std::vector<std::size_t> rows);
 
 // Costs or weights of rows; std::invalid_argument if one is negative or not finite.
 [[nodiscard]] std::vector<double> checked_numbers(const InputArray<double>& numbers);

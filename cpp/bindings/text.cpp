@@ -30,7 +30,7 @@ TokenArrays encode_tokens(Vocabulary& vocabulary, nb::handle sentences, bool gro
 }
 
 // Numbers of single strings: words, or labels.
-nb::object encode_strings(Vocabulary& vocabulary, nb::handle strings, bool grow) {
+OutputArray<std::uint32_t> encode_strings(Vocabulary& vocabulary, nb::handle strings, bool grow) {
   std::vector<std::uint32_t> numbers;
   for (const nb::handle text : strings) {
     check_signals();
@@ -39,10 +39,11 @@ nb::object encode_strings(Vocabulary& vocabulary, nb::handle strings, bool grow)
     }
     numbers.push_back(number_of(vocabulary, text_of(text), grow));
   }
-  return nb::cast(to_numpy(std::move(numbers)));
+  return to_numpy(std::move(numbers));
 }
 
-nb::object encode_column(Vocabulary& vocabulary, const ColumnTable& table, std::size_t column, bool grow) {
+OutputArray<std::uint32_t> encode_column(Vocabulary& vocabulary, const ColumnTable& table, std::size_t column,
+                                         bool grow) {
   if (column >= table.columns() && table.tokens() > 0) throw std::invalid_argument("there is no such column");
   std::vector<std::uint32_t> numbers(table.tokens());
   const auto encode = [&](StopRequest& stop) {
@@ -52,11 +53,11 @@ nb::object encode_column(Vocabulary& vocabulary, const ColumnTable& table, std::
     }
   };
   interruptible(encode, grow);  // a vocabulary that does not grow may serve several threads at once
-  return nb::cast(to_numpy(std::move(numbers)));
+  return to_numpy(std::move(numbers));
 }
 
-nb::object with_cells(const ColumnTable& table, const std::vector<std::string_view>& cells,
-                      const std::vector<std::size_t>& columns) {
+nb::bytes with_cells(const ColumnTable& table, const std::vector<std::string_view>& cells,
+                     const std::vector<std::size_t>& columns) {
   std::string text;
   {
     const nb::gil_scoped_release release;
@@ -65,15 +66,15 @@ nb::object with_cells(const ColumnTable& table, const std::vector<std::string_vi
   return nb::bytes(text.data(), text.size());
 }
 
-nb::object with_labels(const ColumnTable& table, const Vocabulary& labels, const InputArray<std::uint16_t>& numbers,
-                       std::size_t column, std::size_t k) {
+nb::bytes with_labels(const ColumnTable& table, const Vocabulary& labels, const InputArray<std::uint16_t>& numbers,
+                      std::size_t column, std::size_t k) {
   return with_cells(table, label_names(labels, numbers, table.tokens() * k), std::vector<std::size_t>(k, column));
 }
 
 // What a column is to hold: the names of the numbers of all tokens.
 using NewColumn = std::tuple<std::size_t, const Vocabulary*, InputArray<std::uint32_t>>;
 
-nb::object with_columns(const ColumnTable& table, const std::vector<NewColumn>& columns) {
+nb::bytes with_columns(const ColumnTable& table, const std::vector<NewColumn>& columns) {
   const std::size_t k = columns.size();
   std::vector<std::size_t> places;
   std::vector<std::string_view> cells(table.tokens() * k);
@@ -162,7 +163,7 @@ void bind_text(nb::module_& module) {
       .def_prop_ro("name", &ColumnTable::name)
       .def_prop_ro("columns", &ColumnTable::columns)
       .def_prop_ro("tokens", &ColumnTable::tokens)
-      .def_prop_ro("bytes", &ColumnTable::bytes)
+      .def_prop_ro("memory", &ColumnTable::bytes)
       .def("cell",
            [](const ColumnTable& self, std::size_t token, std::size_t column) {
              if (token >= self.tokens() || column >= self.columns()) throw nb::index_error("beyond the table");

@@ -1,5 +1,7 @@
 // Training: what engines do, and what is said of it.
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
 
 #include <cmath>
 #include <stdexcept>
@@ -77,7 +79,7 @@ Primal primal(const Task& task, const InputArray<double>& weights, const InputAr
 // The duals of MIRA's quadratic programme, given its matrix row by row.
 OutputArray<double> hildreth(const InputArray<double>& gram, const InputArray<double>& missing,
                              const InputArray<double>& costs, const InputArray<std::uint64_t>& examples,
-                             const HildrethOptions& options) {
+                             double tolerance, int max_sweeps) {
   const std::size_t size = missing.size();
   if (gram.size() != size * size || costs.size() != size || examples.size() != size)
     throw std::invalid_argument("the parts of the programme differ in size");
@@ -87,17 +89,17 @@ OutputArray<double> hildreth(const InputArray<double>& gram, const InputArray<do
     programme.set(j, view(examples)[j], view(costs)[j], view(missing)[j], view(gram)[j * size + j]);
     for (std::size_t k = 0; k < j; ++k) programme.set_product(j, k, view(gram)[j * size + k]);
   }
-  const auto duals = programme.solve(options);
+  const auto duals = programme.solve({tolerance, max_sweeps});
   return to_numpy(std::vector<double>(duals.begin(), duals.end()));
 }
 
 // The weights being trained, as memory that lives as long as the array.
-nb::object weights(const Engine& engine) {
+OutputArray<double> weights(const Engine& engine) {
   auto* buffer = new std::shared_ptr<WeightBuffer>(engine.weights());
   const nb::capsule owner(buffer,
                           [](void* memory) noexcept { delete static_cast<std::shared_ptr<WeightBuffer>*>(memory); });
   const auto values = (*buffer)->values();
-  return nb::cast(OutputArray<double>(values.data(), {values.size()}, owner));
+  return OutputArray<double>(values.data(), {values.size()}, owner);
 }
 
 OutputArray<double> final_weights(const Engine& engine) {
@@ -113,11 +115,13 @@ void finish(Engine& engine) {
   if (!engine.weights_are_final()) engine.final_weights(engine.weights()->values());
 }
 
-nb::dict export_state(const Engine& engine) {
+using SavedArray = std::variant<OutputArray<double>, OutputArray<std::uint64_t>, OutputArray<std::uint8_t>>;
+
+std::map<std::string, SavedArray> export_state(const Engine& engine) {
   const Hold hold(engine);
-  nb::dict result;
+  std::map<std::string, SavedArray> result;
   for (auto& [name, array] : engine.export_state()) {
-    result[name.c_str()] = std::visit([](auto& values) { return nb::cast(to_numpy(std::move(values))); }, array);
+    result.emplace(name, std::visit([](auto& values) { return SavedArray(to_numpy(std::move(values))); }, array));
   }
   return result;
 }
@@ -130,10 +134,12 @@ bool take_array(StateArrays& state, const std::string& name, nb::handle value) {
   return true;
 }
 
-void import_state(Engine& engine, const nb::dict& arrays) {
+void import_state(Engine& engine, const nb::typed<nb::mapping, nb::str, nb::object>& arrays) {
   const Hold hold(engine);
   StateArrays state;
-  for (const auto& [key, value] : arrays) {
+  for (const nb::handle item : arrays.items()) {
+    const nb::object value = item[1];
+    const nb::object key = item[0];
     const std::string name(text_of(key));
     if (!take_array<double>(state, name, value) && !take_array<std::uint64_t>(state, name, value) &&
         !take_array<std::uint8_t>(state, name, value)) {
@@ -171,17 +177,6 @@ std::vector<std::size_t> checked_rows(const Task& task, const InputArray<std::ui
   return {view(rows).begin(), view(rows).end()};
 }
 
-std::vector<std::size_t> examples_of(const Task& task, std::vector<std::size_t> rows) {
-  const std::size_t count = task.examples_per_row();
-  if (count == 1) return rows;
-  std::vector<std::size_t> examples;
-  examples.reserve(rows.size() * count);
-  for (const std::size_t r : rows) {
-    for (std::size_t k = 0; k < count; ++k) examples.push_back(r * count + k);
-  }
-  return examples;
-}
-
 std::vector<double> checked_numbers(const InputArray<double>& numbers) {
   std::vector<double> result(view(numbers).begin(), view(numbers).end());
   for (const double number : result) {
@@ -195,7 +190,7 @@ void bind_training(nb::module_& module) {
   bind_reports(module);
   bind_learners(module);
   module.def("hildreth", &hildreth, nb::arg("gram"), nb::arg("missing"), nb::arg("costs"), nb::arg("examples"),
-             nb::arg("options"));
+             nb::arg("tolerance"), nb::arg("max_sweeps"));
   module.def("primal_value", &primal, nb::arg("task"), nb::arg("weights"), nb::arg("costs"), nb::arg("loss"),
              nb::arg("threads"), nb::arg("stop") = nb::none(), nb::arg("progress") = nb::none());
 
@@ -212,7 +207,7 @@ void bind_training(nb::module_& module) {
              engine.forget_averages();
            })
       .def_prop_ro("weights_are_final", &Engine::weights_are_final)
-      .def_prop_ro("weights", &weights);
+      .def_prop_ro("weights", &weights, nb::rv_policy::automatic);
   bind_engines(module);
 }
 

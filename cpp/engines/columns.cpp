@@ -8,6 +8,7 @@
 #include "core/objective.hpp"
 #include "core/stopwatch.hpp"
 #include "engines/engine_state.hpp"
+#include "engines/registered_engine.hpp"
 
 namespace marginloom {
 namespace {
@@ -266,5 +267,21 @@ void Columns::import_state(const StateArrays& state) {
   });
   restore_last_bits(state_array<double>(state, "weights"), weights_.values());
 }
+
+namespace {
+
+const EngineRegistration<BlockLearner> registered_columns(
+    "columns", {},
+    [](const BlockJob& job, NoOptions) {
+      return std::make_shared<Columns>(job.task, job.learner, job.rows, job.order, job.threads);
+    },
+    [](const Task& task, int threads, NoOptions) {
+      const Columns::Needs needs = Columns::needs(task);
+      return NamedBytes{{"buffers", needs.thread * static_cast<std::size_t>(threads)},
+                        {"duals", needs.duals},
+                        {"state", needs.state}};
+    });
+
+}  // namespace
 
 }  // namespace marginloom

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/stopwatch.hpp"
+#include "engines/registered_engine.hpp"
 
 namespace marginloom {
 namespace {
@@ -348,5 +349,19 @@ void Decoupled::publish_if_due() {
   snapshots_.publish(updates);
   published_ = done;
 }
+
+namespace {
+
+const EngineRegistration<BlockLearner, DecoupledOptions> registered_decoupled(
+    "decoupled",
+    {parameter("learners", &DecoupledOptions::learners), parameter("rho_updates", &DecoupledOptions::rho_updates),
+     parameter("rho_inferences", &DecoupledOptions::rho_inferences),
+     parameter("least_gain", &DecoupledOptions::least_gain)},
+    [](const BlockJob& job, DecoupledOptions options) {
+      options.threads = job.threads;
+      return std::make_shared<Decoupled>(job.task, job.learner, job.examples(), job.order, std::move(options));
+    });
+
+}  // namespace
 
 }  // namespace marginloom

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/stopwatch.hpp"
+#include "engines/registered_engine.hpp"
 
 namespace marginloom {
 
@@ -74,5 +75,13 @@ bool MasterWorker::search_all(std::span<const std::size_t> order, PassReport& re
   });
   return !stopped && !told_to_stop();
 }
+
+namespace {
+
+const EngineRegistration<BlockLearner> registered_master_worker("master-worker", [](const BlockJob& job, NoOptions) {
+  return std::make_shared<MasterWorker>(job.task, job.learner, job.examples(), job.order, job.threads);
+});
+
+}  // namespace
 
 }  // namespace marginloom

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/stopwatch.hpp"
+#include "engines/registered_engine.hpp"
 
 namespace marginloom {
 
@@ -96,5 +97,18 @@ void Minibatch::gather(std::size_t batch_size, const FindOptions& options, PassR
     for (std::size_t k = 0; k < found.size(); ++k) candidates_.accept(found[k]);
   }
 }
+
+
+namespace {
+
+const EngineRegistration<OnlineLearner, MinibatchOptions> registered_minibatch(
+    "minibatch", {parameter("batch_size", &MinibatchOptions::batch_size)},
+    [](const OnlineJob& job, MinibatchOptions options) {
+      options.order = job.order;
+      options.threads = job.threads;
+      return std::make_shared<Minibatch>(job.task, job.learner, job.examples(), options);
+    });
+
+}  // namespace
 
 }  // namespace marginloom

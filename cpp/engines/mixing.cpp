@@ -1,6 +1,7 @@
 #include "engines/mixing.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <stdexcept>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "core/stopwatch.hpp"
 #include "engines/engine_state.hpp"
+#include "engines/registered_engine.hpp"
 
 namespace marginloom {
 namespace {
@@ -178,7 +180,7 @@ std::vector<double> Mixing::shares() const {
   std::uint64_t wrong = 0;
   for (const ShardProgress& progress : progress_) wrong += progress.wrong;
   std::vector<double> result(shards_.size(), 1 / static_cast<double>(shards_.size()));
-  if (!options_.by_errors || wrong == 0) return result;
+  if (options_.mixing == MixingShares::uniform || wrong == 0) return result;
   for (std::size_t s = 0; s < shards_.size(); ++s) {
     result[s] = static_cast<double>(progress_[s].wrong) / static_cast<double>(wrong);
   }
@@ -319,5 +321,29 @@ void Mixing::import_state(const StateArrays& state) {
   report.threads.resize(workers_.size());
   mix(report);
 }
+
+namespace {
+
+constexpr std::array<Word<MixingShares>, 2> mixing_words{
+    {{"uniform", MixingShares::uniform}, {"errors", MixingShares::errors}}};
+
+std::vector<std::vector<std::size_t>> sharded_examples(const OnlineJob& job, const MixingOptions& options) {
+  auto shards = make_shards(job.rows, options.shards, options.sharding == Sharding::shuffled, job.order.seed);
+  for (auto& shard : shards) shard = examples_of(*job.task, std::move(shard));
+  return shards;
+}
+
+const EngineRegistration<OnlineLearner, MixingOptions> registered_mixing(
+    "mixing",
+    {parameter("shards", &MixingOptions::shards), parameter("sharding", &MixingOptions::sharding, sharding_words),
+     parameter("mixing", &MixingOptions::mixing, mixing_words),
+     parameter("inner_epochs", &MixingOptions::inner_epochs)},
+    [](const OnlineJob& job, MixingOptions options) {
+      options.order = job.order;
+      options.threads = job.threads;
+      return std::make_shared<Mixing>(job.task, job.learner, sharded_examples(job, options), options);
+    });
+
+}  // namespace
 
 }  // namespace marginloom

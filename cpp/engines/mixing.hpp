@@ -32,9 +32,13 @@
 
 namespace marginloom {
 
+enum class MixingShares { uniform, errors };  // mu_s
+
 struct MixingOptions {
   OrderOptions order = {};  // shuffling is within a shard
-  bool by_errors = false;   // mu_s
+  std::size_t shards = 1;   // into which Mixing's caller cuts the examples
+  Sharding sharding = Sharding::shuffled;
+  MixingShares mixing = MixingShares::uniform;
   std::size_t inner_epochs = 1;
   int threads = 1;
 };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/common.hpp"
+#include "engines/registered_engine.hpp"
 
 namespace marginloom {
 namespace {
@@ -99,5 +100,23 @@ void Pipelined::inner_passes(PassReport& report, StopRequest& stop) {
   worker_.inner_passes(options_.shuffle, make_pass, [&](std::size_t updates) { note_inner_pass(updates); });
   report.stopped |= stop.stopped();
 }
+
+namespace {
+
+struct PipelinedOptions {
+  int scorers = 0;
+};
+
+const EngineRegistration<BlockLearner, PipelinedOptions> registered_pipelined(
+    "pipelined", {parameter("scorers", &PipelinedOptions::scorers)},
+    [](const BlockJob& job, PipelinedOptions options) {
+      return std::make_shared<Pipelined>(job.task, job.learner, job.examples(), job.order, job.threads,
+                                         options.scorers);
+    },
+    [](const Task& task, int threads, PipelinedOptions options) {
+      return NamedBytes{{"buffers", Pipelined::buffer_bytes(task, threads, options.scorers)}};
+    });
+
+}  // namespace
 
 }  // namespace marginloom

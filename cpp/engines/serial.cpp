@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/stopwatch.hpp"
+#include "engines/registered_engine.hpp"
 
 namespace marginloom {
 SerialOnline::SerialOnline(std::shared_ptr<const Task> task, std::shared_ptr<OnlineLearner> learner,
@@ -55,5 +56,16 @@ void SerialDual::search_pass(PassReport& report, StopRequest& stop) {
     worker_.search_and_improve(coming, access);
   }
 }
+
+namespace {
+
+const EngineRegistration<OnlineLearner> registered_serial_online("serial", [](const OnlineJob& job, NoOptions) {
+  return std::make_shared<SerialOnline>(job.task, job.learner, job.examples(), job.order);
+});
+const EngineRegistration<BlockLearner> registered_serial_dual("serial", [](const BlockJob& job, NoOptions) {
+  return std::make_shared<SerialDual>(job.task, job.learner, job.examples(), job.order);
+});
+
+}  // namespace
 
 }  // namespace marginloom

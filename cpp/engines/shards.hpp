@@ -1,15 +1,22 @@
 // Shards of the examples, and what is learnt from each of them apart from the others.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/state.hpp"
 #include "core/weight_delta.hpp"
 
 namespace marginloom {
+
+enum class Sharding { shuffled, contiguous };
+
+inline constexpr std::array<std::pair<const char*, Sharding>, 2> sharding_words{
+    {{"shuffled", Sharding::shuffled}, {"contiguous", Sharding::contiguous}}};
 
 // Cuts the examples, shuffled by the seed or as they are, into `count` parts whose sizes differ by one at most. The
 // order within a part is that of the examples.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/stopwatch.hpp"
+#include "engines/registered_engine.hpp"
 
 namespace marginloom {
 
@@ -120,5 +121,14 @@ void Shared::import_state(const StateArrays& state) {
   DualEngine::import_state(state);
   if (safeguard_) safeguard_->forget();
 }
+
+namespace {
+
+const EngineRegistration<BlockLearner> registered_shared("shared", [](const BlockJob& job, NoOptions) {
+  return std::make_shared<Shared>(job.task, job.learner, job.examples(), job.order,
+                                  SharedOptions{.threads = job.threads});
+});
+
+}  // namespace
 
 }  // namespace marginloom

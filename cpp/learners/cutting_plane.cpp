@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "learners/registered_learner.hpp"
+
 namespace marginloom {
 
 CuttingPlane::CuttingPlane(std::shared_ptr<const Task> task, ExampleNumbers costs, Parameters parameters)
@@ -15,5 +17,15 @@ std::optional<Together> CuttingPlane::due(const Searched& searched) {
   if (!enough && !searched.at_end) return std::nullopt;
   return Together{.examples = searched.examples, .tolerance = tolerance()};
 }
+
+namespace {
+
+const LearnerRegistration<CuttingPlane> registered_cutting_plane(
+    "cutting-plane", RowNumbers::costs,
+    {parameter("loss", &CuttingPlane::Parameters::loss, loss_words),
+     parameter("epsilon", &CuttingPlane::Parameters::epsilon), parameter("batch", &CuttingPlane::Parameters::batch),
+     parameter("memory", &CuttingPlane::Parameters::memory)});
+
+}  // namespace
 
 }  // namespace marginloom

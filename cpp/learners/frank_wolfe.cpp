@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "learners/registered_learner.hpp"
+
 namespace marginloom {
 namespace {
 
@@ -295,5 +297,14 @@ std::vector<MergedRow> FrankWolfe::rows_of_duals() {
   }
   return result;
 }
+
+namespace {
+
+const LearnerRegistration<FrankWolfe> registered_frank_wolfe(
+    "frank-wolfe", RowNumbers::costs,
+    {parameter("inner_passes", &FrankWolfe::Parameters::inner_passes),
+     parameter("averaged", &FrankWolfe::Parameters::averaged), parameter("memory", &FrankWolfe::Parameters::memory)});
+
+}  // namespace
 
 }  // namespace marginloom

@@ -1,10 +1,13 @@
 #include "learners/fsmo.hpp"
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
+
+#include "learners/registered_learner.hpp"
 
 namespace marginloom {
 namespace {
@@ -43,37 +46,37 @@ class Patience {
 
 Fsmo::Fsmo(std::shared_ptr<const Task> task, ExampleNumbers costs, Parameters parameters)
     : BlockProblem({std::move(task), std::move(costs), Loss::hinge}, parameters.epsilon, parameters.memory,
-                   {.of_rows = true, .alike = parameters.as_published}),
+                   {.of_rows = true, .alike = parameters.variant == Variant::as_published}),
       parameters_(parameters),
       at_once_(at_once(parameters.k_best)),
       counted_(objective_.costs.count_positive()),
       batch_(parameters.batch > 0 ? parameters.batch : std::max<std::size_t>(counted_ / 100, 1)),
-      gap_(parameters.as_published ? 0 : unknown) {}
+      gap_(as_published() ? 0 : unknown) {}
 
 Step Fsmo::solve(std::size_t i, Visit& visit) const {
-  return parameters_.as_published ? sweep_as_published(terms(i), tolerance(), visit) : BlockProblem::solve(i, visit);
+  return as_published() ? sweep_as_published(terms(i), tolerance(), visit) : BlockProblem::solve(i, visit);
 }
 
 // When a thread's part of a batch is complete, and at the end of its part of a pass.
 std::optional<Together> Fsmo::due(const Searched& searched) {
   const std::size_t part = std::max<std::size_t>(batch_ / static_cast<std::size_t>(searched.threads), 1);
   if (!searched.at_end && searched.waiting.size() < part) return std::nullopt;
-  const bool all = searched.at_end || parameters_.all_after_batch;
+  const bool all = searched.at_end || parameters_.scope == Scope::all;
   const auto solved = all ? searched.examples : searched.waiting;
   return Together{.examples = solved,
-                  .tolerance = parameters_.as_published ? 0 : tolerance(),
-                  .whole_sweeps = parameters_.as_published,
-                  .drops = !parameters_.as_published,
+                  .tolerance = as_published() ? 0 : tolerance(),
+                  .whole_sweeps = as_published(),
+                  .drops = !as_published(),
                   .enough = Patience(parameters_, least_gain(solved.size()), searched.threads == 1)};
 }
 
 double Fsmo::least_gain(std::size_t examples) const {
-  if (parameters_.as_published || parameters_.inner_share == 0) return 0;
+  if (as_published() || parameters_.inner_share == 0) return 0;
   return parameters_.inner_share * gap_ * static_cast<double>(examples) / static_cast<double>(counted_);
 }
 
 void Fsmo::note_gap(double primal, double dual) {
-  if (parameters_.as_published) return;
+  if (as_published()) return;
   BlockProblem::note_gap(primal, dual);
   gap_ = std::max(primal - dual, 0.0);
 }
@@ -97,5 +100,24 @@ void Fsmo::import_state(const StateArrays& state) {
   BlockProblem::import_state(state);
   gap_ = gap[0];
 }
+
+namespace {
+
+constexpr std::array<Word<Fsmo::Scope>, 2> scope_words{{{"batch", Fsmo::Scope::batch}, {"all", Fsmo::Scope::all}}};
+constexpr std::array<Word<Fsmo::Variant>, 2> fsmo_variant_words{
+    {{"pairwise", Fsmo::Variant::pairwise}, {"as-published", Fsmo::Variant::as_published}}};
+
+const LearnerRegistration<Fsmo> registered_fsmo(
+    "fsmo", RowNumbers::costs,
+    {parameter("epsilon", &Fsmo::Parameters::epsilon), parameter("k_best", &Fsmo::Parameters::k_best),
+     parameter("batch", &Fsmo::Parameters::batch), parameter("scope", &Fsmo::Parameters::scope, scope_words),
+     parameter("variant", &Fsmo::Parameters::variant, fsmo_variant_words),
+     parameter("inner_stop", &Fsmo::Parameters::inner_stop),
+     parameter("inner_iterations", &Fsmo::Parameters::inner_iterations),
+     parameter("inner_change", &Fsmo::Parameters::inner_change),
+     parameter("inner_times", &Fsmo::Parameters::inner_times), parameter("inner_share", &Fsmo::Parameters::inner_share),
+     parameter("memory", &Fsmo::Parameters::memory)});
+
+}  // namespace
 
 }  // namespace marginloom

@@ -10,7 +10,7 @@
 //
 // Constraints come in batches of so many examples with new ones: one for each example and pass as in the paper, or up
 // to `k_best`. After a batch Algorithm 2 runs over the blocks of its examples, at the end of a pass over all blocks;
-// `all_after_batch` runs it over all blocks of the thread after every batch, as the paper does. It
+// the scope `all` runs it over all blocks of the thread after every batch, as the paper does. It
 // stops when nothing changes, or, with `inner_stop`, by two rules that look at the gain of a sweep:
 //   - that of section 3.2: after 2000 sweeps, once the last 5 brought less than 0.1 each;
 //   - `inner_share`: once a sweep brought less than that share of the gap that was last seen, and after one sweep as
@@ -20,10 +20,10 @@
 // others move the weights, steps that overshoot undo each other and no block is ever settled; a solution then ends when
 // what a sweep seems to gain no longer falls.
 //
-// `as_published` makes the steps of Algorithm 2, but where the conditions fail by more than the tolerance of half of
-// epsilon, of which the paper has none. Equation 3 has 0 where xi_i is meant, and its steps change one variable at a
-// time, clipped to the bound on the sum: once an example's sum is at C_i no other of its variables can rise, so it
-// ends far from the optimum. It is there to compare with; its epsilon does not shrink.
+// The variant `as_published` makes the steps of Algorithm 2, but where the conditions fail by more than the tolerance
+// of half of epsilon, of which the paper has none. Equation 3 has 0 where xi_i is meant, and its steps change one
+// variable at a time, clipped to the bound on the sum: once an example's sum is at C_i no other of its variables can
+// rise, so it ends far from the optimum. It is there to compare with; its epsilon does not shrink.
 #pragma once
 
 #include <algorithm>
@@ -39,12 +39,15 @@ namespace marginloom {
 
 class Fsmo final : public BlockProblem {
  public:
+  enum class Scope { batch, all };
+  enum class Variant { pairwise, as_published };
+
   struct Parameters {
     double epsilon = 0.1;
     int k_best = 1;         // constraints that a search may bring; 0: many if the task lists its outputs, else 1
     std::size_t batch = 0;  // constraints to add between two solutions; 0: a hundredth of the examples
-    bool all_after_batch = false;
-    bool as_published = false;
+    Scope scope = Scope::batch;
+    Variant variant = Variant::pairwise;
     bool inner_stop = false;
     std::size_t inner_iterations = 2000;
     double inner_change = 0.1;
@@ -65,6 +68,7 @@ class Fsmo final : public BlockProblem {
   StateArrays merged(const StateArrays& first, const StateArrays& second) const override;
 
  private:
+  [[nodiscard]] bool as_published() const { return parameters_.variant == Variant::as_published; }
   // The gain with which a sweep over so many examples ends a solution.
   [[nodiscard]] double least_gain(std::size_t examples) const;
 

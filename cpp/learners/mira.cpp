@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/sparse_product.hpp"
+#include "learners/registered_learner.hpp"
 
 namespace marginloom {
 
@@ -18,7 +19,7 @@ Mira::Mira(std::shared_ptr<const Task> task, std::vector<double> costs, Paramete
 }
 
 FindOptions Mira::search() const {
-  const double tolerance = parameters_.programme.tolerance;
+  const double tolerance = parameters_.qp_tolerance;
   if (parameters_.loss_augmented) return {.k = parameters_.k_best, .loss_scale = 1, .min_violation = tolerance};
   // The best output is violated by definition if it is not gold. For the others a tie may have been broken by rounding.
   if (parameters_.k_best == 1) return {.k = 1, .loss_scale = 0};
@@ -39,7 +40,7 @@ std::size_t Mira::step(const CandidateBatch& candidates, std::span<double> w) {
       programme_.set(j, candidate.example, costs_[candidate.example], missing, candidate.squared_norm);
     }
     set_products(candidates);
-    const auto duals = programme_.solve(parameters_.programme);
+    const auto duals = programme_.solve({parameters_.qp_tolerance, parameters_.qp_sweeps});
     for (std::size_t j = 0; j < kept_.size(); ++j) {
       if (duals[j] == 0) continue;
       const Candidate candidate = candidates[kept_[j]];
@@ -69,5 +70,15 @@ void Mira::set_products(const CandidateBatch& candidates) {
     if (one.implicit) add_difference(*task_, one, -1, {difference_.data()});
   }
 }
+
+namespace {
+
+const LearnerRegistration<Mira> registered_mira(
+    "mira", RowNumbers::costs,
+    {parameter("k_best", &Mira::Parameters::k_best), parameter("loss_augmented", &Mira::Parameters::loss_augmented),
+     parameter("unbounded", &Mira::Parameters::unbounded), parameter("qp_tolerance", &Mira::Parameters::qp_tolerance),
+     parameter("qp_sweeps", &Mira::Parameters::qp_sweeps), parameter("averaged", &Mira::Parameters::averaged)});
+
+}  // namespace
 
 }  // namespace marginloom

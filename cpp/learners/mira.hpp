@@ -30,7 +30,8 @@ class Mira final : public OnlineLearner {
     int k_best = 1;
     bool loss_augmented = false;
     bool unbounded = false;
-    HildrethOptions programme = {};
+    double qp_tolerance = 1e-6;
+    int qp_sweeps = 1000;
     bool averaged = true;
   };
 

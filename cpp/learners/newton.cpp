@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/kernels.hpp"
+#include "learners/registered_learner.hpp"
 
 namespace marginloom {
 namespace {
@@ -224,5 +225,14 @@ StateArrays Newton::merged(const StateArrays& first, const StateArrays& second) 
   state["proximal_reach"] = std::vector<double>{std::ranges::min(reaches)};
   return state;
 }
+
+namespace {
+
+const LearnerRegistration<Newton> registered_newton("newton", RowNumbers::costs,
+                                                    {parameter("loss", &Newton::Parameters::loss, loss_words),
+                                                     parameter("delta", &Newton::Parameters::delta),
+                                                     parameter("memory", &Newton::Parameters::memory)});
+
+}  // namespace
 
 }  // namespace marginloom

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/kernels.hpp"
+#include "learners/registered_learner.hpp"
 
 namespace marginloom {
 
@@ -284,5 +285,14 @@ void OneSlack::import_state(const StateArrays& state) {
   if (part != examples.size() || dual_sum > 1 + 1e-9) refuse();
   *this = std::move(fresh);
 }
+
+namespace {
+
+const LearnerRegistration<OneSlack> registered_one_slack("one-slack", RowNumbers::costs,
+                                                         {parameter("cache", &OneSlack::Parameters::cache),
+                                                          parameter("inactive", &OneSlack::Parameters::inactive),
+                                                          parameter("memory", &OneSlack::Parameters::memory)});
+
+}  // namespace
 
 }  // namespace marginloom

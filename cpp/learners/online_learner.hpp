@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "core/candidate.hpp"
 #include "core/parallel.hpp"
@@ -15,6 +17,9 @@ namespace marginloom {
 
 class Averaging;
 
+// Parameters that a learner has chosen by itself, by name.
+using Chosen = std::map<std::string, double>;
+
 // Turns the candidates of an example, or of a batch, into a step of the weights.
 class OnlineLearner {
  public:
@@ -25,6 +30,8 @@ class OnlineLearner {
   // Called before every pass over these examples, for what must be settled before the first step, such as the
   // size of steps. Does nothing once that is done. Returns false if it was stopped.
   [[nodiscard]] virtual bool prepare(std::span<const std::size_t>, Random&, StopRequest&) { return true; }
+
+  [[nodiscard]] virtual Chosen chosen() const { return {}; }
 
   [[nodiscard]] virtual FindOptions search() const = 0;  // what it wants the task to find now
 

@@ -1,8 +1,11 @@
 #include "learners/passive_aggressive.hpp"
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 #include <utility>
+
+#include "learners/registered_learner.hpp"
 
 namespace marginloom {
 
@@ -40,5 +43,19 @@ double PassiveAggressive::step_size(double violation, double squared_norm, doubl
   if (parameters_.variant == Variant::pa_i) return std::min(violation / squared_norm, cost);
   return violation / (squared_norm + 1 / (2 * cost));
 }
+
+namespace {
+
+using PaVariant = PassiveAggressive::Variant;
+constexpr std::array<Word<PaVariant>, 3> pa_variant_words{
+    {{"pa", PaVariant::pa}, {"pa-i", PaVariant::pa_i}, {"pa-ii", PaVariant::pa_ii}}};
+
+const LearnerRegistration<PassiveAggressive> registered_passive_aggressive(
+    "passive-aggressive", RowNumbers::costs,
+    {parameter("variant", &PassiveAggressive::Parameters::variant, pa_variant_words),
+     parameter("loss_augmented", &PassiveAggressive::Parameters::loss_augmented),
+     parameter("averaged", &PassiveAggressive::Parameters::averaged)});
+
+}  // namespace
 
 }  // namespace marginloom

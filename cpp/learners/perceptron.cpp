@@ -3,6 +3,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "learners/registered_learner.hpp"
+
 namespace marginloom {
 
 Perceptron::Perceptron(std::shared_ptr<const Task> task, std::vector<double> instance_weights, Parameters parameters)
@@ -25,5 +27,12 @@ std::size_t Perceptron::step(const CandidateBatch& candidates, std::span<double>
   average_.tick();
   return updates;
 }
+
+namespace {
+
+const LearnerRegistration<Perceptron> registered_perceptron("perceptron", RowNumbers::instance_weights,
+                                                            {parameter("averaged", &Perceptron::Parameters::averaged)});
+
+}  // namespace
 
 }  // namespace marginloom

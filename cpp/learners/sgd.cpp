@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/objective.hpp"
+#include "learners/registered_learner.hpp"
 
 namespace marginloom {
 namespace {
@@ -35,7 +36,7 @@ Sgd::Sgd(std::shared_ptr<const Task> task, std::vector<double> instance_weights,
 }
 
 bool Sgd::prepare(std::span<const std::size_t> examples, Random& random, StopRequest& stop) {
-  if (parameters_.eta_0 > 0) return true;
+  if (parameters_.eta0 > 0) return true;
   const auto sample = sampled(examples, random);
   const auto cost = [&](std::size_t i) { return parameters_.C * instance_weights_[i]; };
   const auto scratch = task_->make_scratch();
@@ -61,14 +62,14 @@ bool Sgd::prepare(std::span<const std::size_t> examples, Random& random, StopReq
       best = eta_0;
     }
   }
-  parameters_.eta_0 = best;
+  parameters_.eta0 = best;
   return true;
 }
 
 std::size_t Sgd::step(const CandidateBatch& candidates, std::span<double> v) {
   std::size_t updates = 0;
   const double passes = static_cast<double>(seen_) / examples_;
-  const double eta = parameters_.eta_0 / std::pow(1 + parameters_.eta_0 * passes / parameters_.C, 0.75);
+  const double eta = parameters_.eta0 / std::pow(1 + parameters_.eta0 * passes / parameters_.C, 0.75);
   for (std::size_t k = 0; k < candidates.size(); ++k) {
     const Candidate candidate = candidates[k];
     const double size = eta * instance_weights_[candidate.example] / scale_;
@@ -91,7 +92,7 @@ void Sgd::fold(std::span<double> v) {
 
 StateArrays Sgd::export_state() const {
   StateArrays state = average_.export_state();
-  state["sgd_numbers"] = std::vector<double>{parameters_.eta_0, scale_};
+  state["sgd_numbers"] = std::vector<double>{parameters_.eta0, scale_};
   state["sgd_seen"] = std::vector<std::uint64_t>{seen_};
   return state;
 }
@@ -104,9 +105,18 @@ void Sgd::import_state(const StateArrays& state) {
     throw std::invalid_argument("'sgd_numbers' of the state has values that cannot be");
   }
   average_.import_state(state);
-  if (parameters_.eta_0 == 0) parameters_.eta_0 = numbers[0];  // one that was given stays
+  if (parameters_.eta0 == 0) parameters_.eta0 = numbers[0];  // one that was given stays
   scale_ = numbers[1];
   seen_ = seen[0];
 }
+
+namespace {
+
+const LearnerRegistration<Sgd> registered_sgd("sgd", RowNumbers::instance_weights,
+                                              {parameter("C", &Sgd::Parameters::C),
+                                               parameter("eta0", &Sgd::Parameters::eta0),
+                                               parameter("averaged", &Sgd::Parameters::averaged)});
+
+}  // namespace
 
 }  // namespace marginloom

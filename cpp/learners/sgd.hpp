@@ -32,8 +32,8 @@ namespace marginloom {
 class Sgd final : public OnlineLearner {
  public:
   struct Parameters {
-    double C = 1;      // that of an instance of weight 1
-    double eta_0 = 0;  // 0: chosen by prepare()
+    double C = 1;     // that of an instance of weight 1
+    double eta0 = 0;  // 0: chosen by prepare()
     bool averaged = false;
   };
 
@@ -41,7 +41,7 @@ class Sgd final : public OnlineLearner {
   Sgd(std::shared_ptr<const Task> task, std::vector<double> instance_weights, Parameters parameters);
 
   const Task& task() const override { return *task_; }
-  [[nodiscard]] double eta_0() const { return parameters_.eta_0; }
+  Chosen chosen() const override { return {{"eta0", parameters_.eta0}}; }
   bool prepare(std::span<const std::size_t> examples, Random& random, StopRequest& stop) override;
   FindOptions search() const override { return {.k = 1, .loss_scale = 1 / scale_, .min_violation = 0}; }
   // One call is one example.

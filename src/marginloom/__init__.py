@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from marginloom.algorithms import ALGORITHMS as ALGORITHMS
     from marginloom.algorithms import find_algorithm as find_algorithm
+    from marginloom.engines import *  # noqa: F403
     from marginloom.errors import InputError as InputError
     from marginloom.errors import InputWarning as InputWarning
     from marginloom.errors import MarginloomError as MarginloomError
@@ -24,11 +25,7 @@ if TYPE_CHECKING:
     from marginloom.io.libsvm import read_libsvm as read_libsvm
     from marginloom.io.libsvm import write_libsvm as write_libsvm
     from marginloom.io.libsvm_sequences import read_libsvm_sequences as read_libsvm_sequences
-    from marginloom.learners import DCD as DCD
-    from marginloom.learners import MIRA as MIRA
-    from marginloom.learners import SGD as SGD
-    from marginloom.learners import PassiveAggressive as PassiveAggressive
-    from marginloom.learners import Perceptron as Perceptron
+    from marginloom.learners import *  # noqa: F403
     from marginloom.tasks.loading import load as load
     from marginloom.tasks.registry import *  # noqa: F403
     from marginloom.training.callbacks import Callback as Callback
@@ -45,20 +42,15 @@ _HOMES = {
     "Callback": "marginloom.training.callbacks",
     "Certificate": "marginloom.training.certificate",
     "Checkpoint": "marginloom.training.checkpoint",
-    "DCD": "marginloom.learners",
     "EarlyStopping": "marginloom.training.callbacks",
     "InputError": "marginloom.errors",
     "InputWarning": "marginloom.errors",
-    "MIRA": "marginloom.learners",
     "MarginloomError": "marginloom.errors",
     "MemoryWarning": "marginloom.errors",
     "ModelFileError": "marginloom.errors",
     "OptionWarning": "marginloom.errors",
-    "PassiveAggressive": "marginloom.learners",
-    "Perceptron": "marginloom.learners",
     "ProgressBar": "marginloom.training.callbacks",
     "Result": "marginloom.training.result",
-    "SGD": "marginloom.learners",
     "ScoreWarning": "marginloom.errors",
     "State": "marginloom.training.state",
     "find_algorithm": "marginloom.algorithms",
@@ -72,18 +64,27 @@ _HOMES = {
     **public_homes(),
 }
 
-__all__ = sorted(_HOMES)
+
+def _homes() -> dict[str, str]:
+    """Return where the names are; which learners and engines there are is known when these are loaded."""
+    parts = {
+        package: importlib.import_module(package).PUBLIC for package in ("marginloom.learners", "marginloom.engines")
+    }
+    return {**_HOMES, **{name: package for package, names in parts.items() for name in names}}
 
 
 def __getattr__(name: str) -> Any:
     if name == "metrics":  # a module: to be had without a second import
         return importlib.import_module("marginloom.metrics")
-    if name not in _HOMES:
+    if name == "__all__":
+        return sorted(_homes())
+    home = _HOMES.get(name) or (None if name.startswith("_") else _homes().get(name))
+    if home is None:
         raise AttributeError(f"module 'marginloom' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOMES[name]), name)
+    value = getattr(importlib.import_module(home), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_homes()})

@@ -1,24 +1,17 @@
-import builtins
+from collections.abc import Mapping, Sequence
 import enum
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Annotated, overload
 
-import numpy as np
+import numpy
 from numpy.typing import NDArray
 
-Float64 = NDArray[np.float64]
-UInt64 = NDArray[np.uint64]
-UInt32 = NDArray[np.uint32]
-UInt16 = NDArray[np.uint16]
-Int32 = NDArray[np.int32]
-Int64 = NDArray[np.int64]
-UInt8 = NDArray[np.uint8]
-Float32 = NDArray[np.float32]
+def simd_available() -> list[str]:
+    """Instruction sets that this machine can use, widest first."""
 
-def simd_available() -> list[str]: ...
 def simd_selected() -> str: ...
-def give_back_memory() -> None: ...
-def simd_select(name: str) -> bool: ...
+def simd_select(arg: str, /) -> bool: ...
+def give_back_memory() -> None:
+    """Return freed memory to the system, where it can be asked for."""
 
 class StopFlag:
     def __init__(self) -> None: ...
@@ -27,31 +20,88 @@ class StopFlag:
     def is_set(self) -> bool: ...
 
 class Vocabulary:
-    def __init__(self, text: UInt8 = ..., offsets: UInt64 = ...) -> None: ...
+    @overload
+    def __init__(self) -> None: ...
+    @overload
+    def __init__(
+        self,
+        arg0: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        arg1: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        /,
+    ) -> None: ...
     def __len__(self) -> int: ...
-    def find(self, name: str) -> int: ...
-    def name(self, id: int) -> str: ...  # a colon between the names of a nested feature
-    def with_names_as_shown(self) -> Vocabulary: ...  # ValueError if two are shown alike
+    def find(self, arg: str, /) -> int: ...
+    def name(self, arg: int, /) -> str: ...
+    def with_names_as_shown(self) -> Vocabulary: ...
     def text(self) -> bytes: ...
-    def offsets(self) -> UInt64: ...
-    def selected(self, ids: UInt32) -> Vocabulary: ...
-    def encode_tokens(self, sentences: Iterable[Any], grow: bool, separator: builtins.bytes) -> TokenRows: ...
-    def encode_strings(self, strings: Iterable[str], grow: bool) -> UInt32: ...
-    def encode_column(self, table: ColumnTable, column: int, grow: bool) -> UInt32: ...
+    def offsets(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]: ...
+    def selected(
+        self, arg: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)], /
+    ) -> Vocabulary: ...
+    def encode_tokens(self, sentences: object, grow: bool, separator: bytes) -> TokenRows: ...
+    def encode_strings(self, strings: object, grow: bool) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]: ...
+    def encode_column(
+        self, table: ColumnTable, column: int, grow: bool
+    ) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]: ...
 
 class TokenColumns:
-    def sentences(self) -> UInt64: ...
+    def sentences(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]: ...
 
-class RowTable(TokenColumns):
-    def __init__(self, sentences: Iterable[Any]) -> None: ...
-
-class TokenRows:
-    sentences: Final[UInt64]
-    tokens: Final[UInt64]
-    features: Final[UInt32]
-    values: Final[Float32 | None]
+class ColumnTable(TokenColumns):
+    def __init__(
+        self,
+        text: bytes,
+        tabs_only: bool,
+        name: str,
+        first_line: int,
+        columns: int,
+        id_column: int | None = 0,
+        comments: bool = True,
+    ) -> None: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def columns(self) -> int: ...
+    @property
+    def tokens(self) -> int: ...
+    @property
+    def memory(self) -> int: ...
+    def cell(self, arg0: int, arg1: int, /) -> str: ...
+    def line_number(self, arg: int, /) -> int: ...
+    @property
+    def line_with_spaces(self) -> int | None: ...
+    def with_labels(
+        self,
+        labels: Vocabulary,
+        numbers: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        column: int,
+        k: int = 1,
+    ) -> bytes: ...
+    def with_columns(
+        self,
+        columns: Sequence[
+            tuple[
+                int,
+                Vocabulary,
+                Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+            ]
+        ],
+    ) -> bytes: ...
 
 def numbered_templates(text: str, arcs: bool) -> list[tuple[int, str]]: ...
+
+class TokenRows:
+    @property
+    def sentences(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]: ...
+    @property
+    def tokens(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]: ...
+    @property
+    def features(self) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]: ...
+    @property
+    def values(self) -> Annotated[NDArray[numpy.float32], dict(shape=(None,))] | None: ...
+
+class RowTable(TokenColumns):
+    def __init__(self, arg: object, /) -> None: ...
 
 class Extractor:
     def __init__(
@@ -65,91 +115,140 @@ class Extractor:
         gazetteers: Sequence[tuple[str, Vocabulary]],
     ) -> None: ...
     def templates(self) -> list[str]: ...
-    def encode(self, table: TokenColumns, vocabulary: Vocabulary, threads: int) -> TokenRows: ...
-    def learn(self, table: TokenColumns, vocabulary: Vocabulary, threads: int) -> TokenRows: ...
-    def hash(self, table: TokenColumns, bits: int, threads: int) -> TokenRows: ...
-
-class ColumnTable(TokenColumns):
-    def __init__(
-        self,
-        text: builtins.bytes,
-        tabs_only: bool,
-        name: str,
-        first_line: int,
-        columns: int,
-        id_column: int | None = ...,
-        comments: bool = ...,
-    ) -> None: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def columns(self) -> int: ...
-    @property
-    def tokens(self) -> int: ...
-    @property
-    def bytes(self) -> int: ...
-    def cell(self, token: int, column: int) -> str: ...
-    def line_number(self, token: int) -> int: ...
-    @property
-    def line_with_spaces(self) -> int | None: ...
-    def with_labels(self, labels: Vocabulary, numbers: UInt16, column: int, k: int = ...) -> builtins.bytes: ...
-    def with_columns(self, columns: Sequence[tuple[int, Vocabulary, UInt32]]) -> builtins.bytes: ...
+    def encode(self, arg0: TokenColumns, arg1: Vocabulary, arg2: int, /) -> TokenRows: ...
+    def learn(self, arg0: TokenColumns, arg1: Vocabulary, arg2: int, /) -> TokenRows: ...
+    def hash(self, arg0: TokenColumns, arg1: int, arg2: int, /) -> TokenRows: ...
 
 class AttributeTable:
-    def __init__(self, text: builtins.bytes, name: str, first_line: int) -> None: ...
+    def __init__(self, arg0: bytes, arg1: str, arg2: int, /) -> None: ...
     @property
     def name(self) -> str: ...
     @property
     def tokens(self) -> int: ...
     @property
-    def bytes(self) -> int: ...
-    def sentences(self) -> UInt64: ...
-    def weights(self) -> Float64: ...
-    def line_number(self, token: int) -> int: ...
+    def memory(self) -> int: ...
+    def sentences(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]: ...
+    def weights(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+    def line_number(self, arg: int, /) -> int: ...
     def attributes(self, token: int) -> list[tuple[str, float]]: ...
-    def encode_labels(self, vocabulary: Vocabulary, grow: bool) -> UInt32: ...
+    def encode_labels(
+        self, vocabulary: Vocabulary, grow: bool
+    ) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]: ...
     def encode_attributes(self, vocabulary: Vocabulary, grow: bool) -> TokenRows: ...
-    def with_labels(self, labels: Vocabulary, numbers: UInt16) -> builtins.bytes: ...
+    def with_labels(
+        self,
+        labels: Vocabulary,
+        numbers: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> bytes: ...
 
 class LibsvmTable:
-    offsets: Final[UInt64]
-    indices: Final[Int32]
-    values: Final[Float64]
-    label_offsets: Final[UInt64]
-    label_numbers: Final[UInt32]
-    label_names: Final[list[str]]
-    lines: Final[UInt64]
-    groups: Final[Int64]
+    @property
+    def offsets(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]: ...
+    @property
+    def indices(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+    @property
+    def values(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+    @property
+    def label_offsets(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]: ...
+    @property
+    def label_numbers(self) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]: ...
+    @property
+    def label_names(self) -> list[str]: ...
+    @property
+    def lines(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]: ...
+    @property
+    def groups(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
 
-def parse_libsvm(text: builtins.bytes, name: str, first_line: int) -> LibsvmTable: ...
+def parse_libsvm(text: bytes, name: str, first_line: int) -> LibsvmTable: ...
+@overload
 def format_libsvm(
-    labels: Sequence[str], offsets: UInt64, indices: Int32, values: Float32 | Float64
-) -> builtins.bytes: ...
+    labels: Sequence[str],
+    offsets: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> bytes: ...
+@overload
+def format_libsvm(
+    labels: Sequence[str],
+    offsets: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> bytes: ...
+
+class Predictions:
+    @property
+    def outputs(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]: ...
+    @property
+    def output_bounds(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]: ...
+    @property
+    def scores(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+    @property
+    def example_bounds(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]: ...
+
+class Candidate:
+    @property
+    def loss(self) -> float: ...
+    @property
+    def squared_norm(self) -> float: ...
+    @property
+    def output(self) -> bytes: ...
+    @property
+    def implicit(self) -> bool: ...
+    @property
+    def indices(self) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]: ...
+    @property
+    def values(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+
+class Found:
+    @property
+    def bound(self) -> float: ...
+    @property
+    def candidates(self) -> list[Candidate]: ...
 
 class WeightRows:
     def __init__(self, *, count: int, columns: int) -> None: ...
-    count: Final[int]
-    columns: Final[int]
+    @property
+    def count(self) -> int: ...
+    @property
+    def columns(self) -> int: ...
     @property
     def stride(self) -> int: ...
 
-class Predictions:
-    outputs: Final[UInt8]
-    output_bounds: Final[UInt64]
-    scores: Final[Float64]
-    example_bounds: Final[UInt64]
-
-class Candidate:
-    loss: Final[float]
-    squared_norm: Final[float]
-    output: Final[builtins.bytes]
-    implicit: Final[bool]
-    indices: Final[UInt32]
-    values: Final[Float64]
-
-class Found:
-    bound: Final[float]
-    candidates: Final[list[Candidate]]
+class InputRows:
+    def __init__(
+        self,
+        *,
+        rows: int,
+        columns: int,
+        offsets: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        indices: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        singles: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        doubles: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        bias: float,
+    ) -> None: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def columns(self) -> int: ...
+    @property
+    def offsets(
+        self,
+    ) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None: ...
+    @property
+    def indices(
+        self,
+    ) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)] | None: ...
+    @property
+    def singles(
+        self,
+    ) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)] | None: ...
+    @property
+    def doubles(
+        self,
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None: ...
+    @property
+    def bias(self) -> float: ...
+    def weight_rows(self, labels: int) -> WeightRows: ...
 
 class Task:
     @property
@@ -160,48 +259,144 @@ class Task:
     def examples_per_row(self) -> int: ...
     @property
     def capabilities(self) -> list[str]: ...
-    def work(self, example: int) -> float: ...
-    def predict(self, weights: Float64, threads: int = ..., k: int = ...) -> Predictions: ...
+    def work(self, arg: int, /) -> float: ...
+    def predict(
+        self,
+        weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        threads: int = 1,
+        k: int = 1,
+    ) -> Predictions: ...
     def find(
         self,
         example: int,
-        weights: Float64,
-        loss_scale: float = ...,
-        k: int = ...,
-        min_violation: float = ...,
+        weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        loss_scale: float = 1.0,
+        k: int = 1,
+        min_violation: float = float("-inf"),
     ) -> Found: ...
     def candidate(self, example: int, output: bytes) -> Candidate | None: ...
 
-class SequenceData:
+class CustomTask(Task):
+    def __init__(self, oracle: object, size: int, dimension: int, gold: bool, exact: bool, k_best: bool) -> None: ...
+    def gold_features(
+        self, example: int
+    ) -> tuple[
+        Annotated[NDArray[numpy.uint32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]
+    ]: ...
+
+class DetectionData:
     def __init__(
         self,
         *,
-        sentences: UInt64,
-        tokens: UInt64 | None,
-        features: UInt32 | None,
-        values: Float32 | None,
-        gold: UInt16 | None,
-        feature_count: int,
+        pixels: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        heights: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        widths: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        gold: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        channels: int,
         label_count: int,
     ) -> None: ...
+    @property
+    def pixels(
+        self,
+    ) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)]: ...
+    @property
+    def heights(
+        self,
+    ) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)]: ...
+    @property
+    def widths(
+        self,
+    ) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)]: ...
+    @property
+    def gold(
+        self,
+    ) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)] | None: ...
+    @property
+    def channels(self) -> int: ...
+    @property
+    def label_count(self) -> int: ...
 
-class SequenceOptions:
+class DetectionOptions:
     def __init__(
-        self, *, start_end: bool, label_costs: Sequence[float], forbidden: Sequence[tuple[int, int]]
+        self,
+        *,
+        sizes: Sequence[tuple[int, int]],
+        bias: bool,
+        loss_tables: Sequence[int],
+        losses: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        overlap: float,
     ) -> None: ...
 
-class SequenceTask(Task):
-    def __init__(self, data: SequenceData, options: SequenceOptions) -> None: ...
-    @staticmethod
-    def weight_rows(feature_count: int, label_count: int) -> WeightRows: ...
+class WindowWeight:
+    @property
+    def label(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def constant(self) -> bool: ...
+    @property
+    def channel(self) -> int: ...
+    @property
+    def row(self) -> int: ...
+    @property
+    def column(self) -> int: ...
+
+class DetectionTask(Task):
+    def __init__(self, data: DetectionData, options: DetectionOptions) -> None: ...
+    def describe(self, weight: int) -> WindowWeight: ...
+
+class MulticlassTask(Task):
+    def __init__(
+        self,
+        inputs: InputRows,
+        gold: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        class_count: int,
+        costs: Sequence[float],
+    ) -> None: ...
+    def scores(
+        self,
+        weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        threads: int = 1,
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+    @property
+    def stride(self) -> int: ...
+
+class MultilabelOptions:
+    def __init__(
+        self,
+        *,
+        missing_costs: Sequence[float],
+        spurious_costs: Sequence[float],
+        labels_per_slack: int,
+        pairs: Sequence[tuple[int, int]],
+        relaxes: bool,
+        sweeps: int,
+    ) -> None: ...
+    @property
+    def missing_costs(self) -> list[float]: ...
+    @property
+    def spurious_costs(self) -> list[float]: ...
+    @property
+    def labels_per_slack(self) -> int: ...
+    @property
+    def pairs(self) -> list[tuple[int, int]]: ...
+    @property
+    def relaxes(self) -> bool: ...
+    @property
+    def sweeps(self) -> int: ...
+
+class MultilabelTask(Task):
+    def __init__(
+        self,
+        inputs: InputRows,
+        gold: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        label_count: int,
+        options: MultilabelOptions,
+    ) -> None: ...
     @property
     def stride(self) -> int: ...
     @property
-    def start_row(self) -> int: ...
-    @property
-    def first_feature_row(self) -> int: ...
-    @property
-    def bytes_per_label(self) -> int: ...
+    def first_row(self) -> int: ...
 
 class ArcExtractor:
     def __init__(
@@ -218,15 +413,15 @@ class ArcExtractor:
     def templates(self) -> list[str]: ...
     @property
     def views(self) -> int: ...
-    def values(self, table: TokenColumns, threads: int) -> UInt64: ...
+    def values(self, table: TokenColumns, threads: int) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]: ...
     def learn(
         self,
         tables: Sequence[TokenColumns],
-        heads: NDArray[np.uint16],
-        left_out: NDArray[np.uint8] | None,
+        heads: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        left_out: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
         min_count: int,
     ) -> list[Vocabulary]: ...
-    def described(self, kind: int, name: str) -> str: ...
+    def described(self, arg0: int, arg1: str, /) -> str: ...
 
 class ArcFeatures:
     @staticmethod
@@ -244,11 +439,27 @@ class ParseData:
     def __init__(
         self,
         *,
-        sentences: UInt64,
-        values: UInt64,
-        heads: NDArray[np.uint16] | None,
-        labels: NDArray[np.uint16] | None,
+        sentences: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        values: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        heads: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        labels: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
     ) -> None: ...
+    @property
+    def sentences(
+        self,
+    ) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)]: ...
+    @property
+    def values(
+        self,
+    ) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)]: ...
+    @property
+    def heads(
+        self,
+    ) -> Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)] | None: ...
+    @property
+    def labels(
+        self,
+    ) -> Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)] | None: ...
 
 class ParseOptions:
     def __init__(
@@ -262,6 +473,20 @@ class ParseOptions:
         other_labels: Sequence[int],
         memory: int,
     ) -> None: ...
+    @property
+    def projective(self) -> bool: ...
+    @property
+    def siblings(self) -> bool: ...
+    @property
+    def one_root(self) -> bool: ...
+    @property
+    def label_count(self) -> int: ...
+    @property
+    def root_labels(self) -> list[int]: ...
+    @property
+    def other_labels(self) -> list[int]: ...
+    @property
+    def memory(self) -> int: ...
 
 class ParseTask(Task):
     def __init__(self, data: ParseData, options: ParseOptions, features: ArcFeatures, threads: int) -> None: ...
@@ -278,304 +503,237 @@ class ParseTask(Task):
     @property
     def kept_bytes(self) -> int: ...
 
-class InputRows:
+class SequenceData:
     def __init__(
         self,
         *,
-        rows: int,
-        columns: int,
-        offsets: UInt64 | None,
-        indices: UInt32 | None,
-        singles: Float32 | None,
-        doubles: Float64 | None,
-        bias: float,
-    ) -> None: ...
-    def weight_rows(self, labels: int) -> WeightRows: ...
-
-class MulticlassTask(Task):
-    def __init__(self, inputs: InputRows, gold: UInt32 | None, class_count: int, costs: Sequence[float]) -> None: ...
-    def scores(self, weights: Float64, threads: int = ...) -> Float64: ...
-    @property
-    def stride(self) -> int: ...
-
-class MultilabelOptions:
-    def __init__(
-        self,
-        *,
-        missing_costs: Sequence[float],
-        spurious_costs: Sequence[float],
-        labels_per_slack: int,
-        pairs: Sequence[tuple[int, int]],
-        relaxes: bool,
-        sweeps: int,
-    ) -> None: ...
-
-class MultilabelTask(Task):
-    def __init__(self, inputs: InputRows, gold: UInt8 | None, label_count: int, options: MultilabelOptions) -> None: ...
-    @property
-    def stride(self) -> int: ...
-    @property
-    def first_row(self) -> int: ...
-
-class CustomTask(Task):
-    def __init__(self, oracle: object, size: int, dimension: int, gold: bool, exact: bool, k_best: bool) -> None: ...
-    def gold_features(self, example: int) -> tuple[UInt32, Float64]: ...
-
-class DetectionData:
-    def __init__(
-        self,
-        *,
-        pixels: Float32,
-        heights: UInt32,
-        widths: UInt32,
-        gold: UInt32 | None,
-        channels: int,
+        sentences: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        tokens: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        features: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        gold: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        feature_count: int,
         label_count: int,
     ) -> None: ...
-
-class DetectionOptions:
-    def __init__(
+    @property
+    def sentences(
         self,
-        *,
-        sizes: Sequence[tuple[int, int]],
-        bias: bool,
-        loss_tables: Sequence[int],
-        losses: Float64,
-        overlap: float,
+    ) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)]: ...
+    @property
+    def tokens(
+        self,
+    ) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None: ...
+    @property
+    def features(
+        self,
+    ) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)] | None: ...
+    @property
+    def values(
+        self,
+    ) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)] | None: ...
+    @property
+    def gold(
+        self,
+    ) -> Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)] | None: ...
+    @property
+    def feature_count(self) -> int: ...
+    @property
+    def label_count(self) -> int: ...
+
+class SequenceOptions:
+    def __init__(
+        self, *, start_end: bool, label_costs: Sequence[float], forbidden: Sequence[tuple[int, int]]
     ) -> None: ...
+    @property
+    def start_end(self) -> bool: ...
+    @property
+    def label_costs(self) -> list[float]: ...
+    @property
+    def forbidden(self) -> list[tuple[int, int]]: ...
 
-class WindowWeight:
-    label: Final[int]
-    size: Final[int]
-    constant: Final[bool]
-    channel: Final[int]
-    row: Final[int]
-    column: Final[int]
+class SequenceTask(Task):
+    def __init__(self, data: SequenceData, options: SequenceOptions) -> None: ...
+    @staticmethod
+    def weight_rows(feature_count: int, label_count: int) -> WeightRows: ...
+    @property
+    def stride(self) -> int: ...
+    @property
+    def start_row(self) -> int: ...
+    @property
+    def first_feature_row(self) -> int: ...
+    @property
+    def bytes_per_label(self) -> int: ...
 
-class DetectionTask(Task):
-    def __init__(self, data: DetectionData, options: DetectionOptions) -> None: ...
-    def describe(self, weight: int) -> WindowWeight: ...
+class ThreadTime:
+    @property
+    def inference(self) -> float: ...
+    @property
+    def update(self) -> float: ...
+    @property
+    def publishing(self) -> float: ...
+    @property
+    def waiting(self) -> float: ...
+
+class PassReport:
+    @property
+    def inferences(self) -> int: ...
+    @property
+    def updates(self) -> int: ...
+    @property
+    def wrong(self) -> int: ...
+    @property
+    def training_loss(self) -> float: ...
+    @property
+    def threads(self) -> list[ThreadTime]: ...
+    @property
+    def found(self) -> int: ...
+    @property
+    def accepted(self) -> int: ...
+    @property
+    def weights_age(self) -> float: ...
+    @property
+    def stopped(self) -> bool: ...
+    @property
+    def primal_estimate(self) -> float | None: ...
+    @property
+    def dual(self) -> float | None: ...
+    @property
+    def active(self) -> int: ...
+    @property
+    def working_set_bytes(self) -> int: ...
+
+class Certificate:
+    def __init__(self, *, primal: float, dual: float, exact: bool, complete: bool) -> None: ...
+    @property
+    def primal(self) -> float: ...
+    @property
+    def dual(self) -> float: ...
+    @property
+    def exact(self) -> bool: ...
+    @property
+    def complete(self) -> bool: ...
+
+class Primal:
+    @property
+    def value(self) -> float: ...
+    @property
+    def squared_norm(self) -> float: ...
+    @property
+    def complete(self) -> bool: ...
 
 class Loss(enum.Enum):
-    hinge = ...
-    squared_hinge = ...
+    hinge = 0
 
-class PassiveAggressiveVariant(enum.Enum):
-    pa = ...
-    pa_i = ...
-    pa_ii = ...
+    squared_hinge = 1
 
-class OnlineLearner: ...
-
-class PerceptronParameters:
-    def __init__(self, *, averaged: bool) -> None: ...
-
-class Perceptron(OnlineLearner):
-    def __init__(self, task: Task, instance_weights: Float64, parameters: PerceptronParameters) -> None: ...
-
-class HildrethOptions:
-    def __init__(self, *, tolerance: float, max_sweeps: int) -> None: ...
-
-class MiraParameters:
-    def __init__(
-        self, *, k_best: int, loss_augmented: bool, unbounded: bool, programme: HildrethOptions, averaged: bool
-    ) -> None: ...
-
-class Mira(OnlineLearner):
-    def __init__(self, task: Task, costs: Float64, parameters: MiraParameters) -> None: ...
-
-class PassiveAggressiveParameters:
-    def __init__(self, *, variant: PassiveAggressiveVariant, loss_augmented: bool, averaged: bool) -> None: ...
-
-class PassiveAggressive(OnlineLearner):
-    def __init__(self, task: Task, costs: Float64, parameters: PassiveAggressiveParameters) -> None: ...
-
-class SgdParameters:
-    def __init__(self, *, C: float, eta_0: float, averaged: bool) -> None: ...
-
-class Sgd(OnlineLearner):
-    def __init__(self, task: Task, instance_weights: Float64, parameters: SgdParameters) -> None: ...
+class OnlineLearner:
     @property
-    def eta_0(self) -> float: ...
+    def chosen(self) -> dict[str, float]: ...
 
 class DualLearner:
     @property
     def memory(self) -> int: ...
 
-class BlockLearner(DualLearner): ...
+class ParameterType:
+    @property
+    def name(self) -> str: ...
+    @property
+    def type(self) -> str: ...
+    @property
+    def words(self) -> list[str]: ...
 
-class DcdParameters:
-    def __init__(
-        self,
-        *,
-        loss: Loss,
-        delta: float,
-        k_best: int,
-        inner_passes: int,
-        sweeps: int,
-        shrinking: float,
-        rest: int,
-        averaged: bool,
-        memory: int,
-    ) -> None: ...
+class RegisteredLearner:
+    @property
+    def name(self) -> str: ...
+    @property
+    def dual(self) -> bool: ...
+    @property
+    def parameters(self) -> list[ParameterType]: ...
+    @property
+    def takes_costs(self) -> bool: ...
 
-class Dcd(BlockLearner):
-    def __init__(self, task: Task, costs: Float64, parameters: DcdParameters) -> None: ...
-
-class CuttingPlaneParameters:
-    def __init__(self, *, loss: Loss, epsilon: float, batch: int, memory: int) -> None: ...
-
-class CuttingPlane(BlockLearner):
-    def __init__(self, task: Task, costs: Float64, parameters: CuttingPlaneParameters) -> None: ...
-
-class OneSlackParameters:
-    def __init__(self, *, cache: int, inactive: int, memory: int) -> None: ...
-
-class OneSlack(BlockLearner):
-    def __init__(self, task: Task, costs: Float64, parameters: OneSlackParameters) -> None: ...
-
-class FrankWolfeParameters:
-    def __init__(self, *, inner_passes: int, averaged: bool, memory: int) -> None: ...
-
-class FrankWolfe(BlockLearner):
-    def __init__(self, task: Task, costs: Float64, parameters: FrankWolfeParameters) -> None: ...
-
-class NewtonParameters:
-    def __init__(self, *, loss: Loss, delta: float, memory: int) -> None: ...
-
-class Newton(BlockLearner):
-    def __init__(self, task: Task, costs: Float64, parameters: NewtonParameters) -> None: ...
-
-class FsmoParameters:
-    def __init__(
-        self,
-        *,
-        epsilon: float,
-        k_best: int,
-        batch: int,
-        all_after_batch: bool,
-        as_published: bool,
-        inner_stop: bool,
-        inner_iterations: int,
-        inner_change: float,
-        inner_times: int,
-        inner_share: float,
-        memory: int,
-    ) -> None: ...
-
-class Fsmo(BlockLearner):
-    def __init__(self, task: Task, costs: Float64, parameters: FsmoParameters) -> None: ...
-
-class ThreadTime:
-    inference: Final[float]
-    update: Final[float]
-    publishing: Final[float]
-    waiting: Final[float]
-
-class PassReport:
-    inferences: Final[int]
-    updates: Final[int]
-    wrong: Final[int]
-    training_loss: Final[float]
-    threads: Final[list[ThreadTime]]
-    found: Final[int]
-    accepted: Final[int]
-    weights_age: Final[float]
-    stopped: Final[bool]
-    primal_estimate: Final[float | None]
-    dual: Final[float | None]
-    active: Final[int]
-    working_set_bytes: Final[int]
-
-class Certificate:
-    def __init__(self, *, primal: float, dual: float, proven: bool, complete: bool) -> None: ...
-    primal: Final[float]
-    dual: Final[float]
-    proven: Final[bool]
-    complete: Final[bool]
-
-class Primal:
-    value: Final[float]
-    squared_norm: Final[float]
-    complete: Final[bool]
-
-class OnlineJob:
-    def __init__(
-        self, *, task: Task, learner: OnlineLearner, examples: UInt64, seed: int, shuffle: bool, threads: int
-    ) -> None: ...
-
-class DualJob:
-    def __init__(
-        self, *, task: Task, learner: BlockLearner, examples: UInt64, seed: int, shuffle: bool, threads: int
-    ) -> None: ...
+def registered_learners() -> list[RegisteredLearner]: ...
+def make_learner(
+    name: str,
+    task: Task,
+    numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    parameters: Mapping[str, bool | int | float | str],
+) -> OnlineLearner | DualLearner: ...
+def hildreth(
+    gram: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    missing: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    costs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    examples: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    tolerance: float,
+    max_sweeps: int,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+def primal_value(
+    task: Task,
+    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    costs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    loss: Loss,
+    threads: int,
+    stop: StopFlag | None = None,
+    progress: object | None = None,
+) -> Primal: ...
 
 class Engine:
     def run_pass(self, stop: StopFlag | None = None) -> PassReport: ...
     def certify(
-        self, threads: int, stop: StopFlag | None = None, progress: Callable[[int, int], None] | None = None
+        self, threads: int, stop: StopFlag | None = None, progress: object | None = None
     ) -> Certificate | None: ...
-    def final_weights(self) -> Float64: ...
+    def final_weights(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
     def finish(self) -> None: ...
-    def export_state(self) -> dict[str, NDArray[Any]]: ...
-    def import_state(self, arrays: dict[str, NDArray[Any]]) -> None: ...
+    def export_state(
+        self,
+    ) -> dict[
+        str,
+        Annotated[NDArray[numpy.float64], dict(shape=(None,))]
+        | Annotated[NDArray[numpy.uint64], dict(shape=(None,))]
+        | Annotated[NDArray[numpy.uint8], dict(shape=(None,))],
+    ]: ...
+    def import_state(self, arg: Mapping[str, object], /) -> None: ...
     def forget_averages(self) -> None: ...
     @property
     def weights_are_final(self) -> bool: ...
     @property
-    def weights(self) -> Float64: ...
+    def descriptor(self) -> int: ...
+    @property
+    def weights(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
 
-class SerialOnline(Engine):
-    def __init__(self, job: OnlineJob) -> None: ...
+class RegisteredEngine:
+    @property
+    def name(self) -> str: ...
+    @property
+    def dual(self) -> bool: ...
+    @property
+    def parameters(self) -> list[ParameterType]: ...
 
-class Minibatch(Engine):
-    def __init__(self, job: OnlineJob, batch_size: int) -> None: ...
-
-class MixingOptions:
-    def __init__(self, *, by_errors: bool, inner_epochs: int) -> None: ...
-
-class Mixing(Engine):
-    def __init__(self, job: OnlineJob, shards: Sequence[UInt64], options: MixingOptions) -> None: ...
-
-class SerialDual(Engine):
-    def __init__(self, job: DualJob) -> None: ...
-
-class MasterWorker(Engine):
-    def __init__(self, job: DualJob) -> None: ...
-
-class Shared(Engine):
-    def __init__(self, job: DualJob) -> None: ...
-
-class Pipelined(Engine):
-    def __init__(self, job: DualJob, scorers: int) -> None: ...
-    @staticmethod
-    def buffer_bytes(task: Task, threads: int, scorers: int) -> int: ...
-
-class ColumnsNeeds:
-    duals: Final[int]
-    state: Final[int]
-    thread: Final[int]
-
-class Columns(Engine):
-    def __init__(self, job: DualJob) -> None: ...
-    @staticmethod
-    def needs(task: Task) -> ColumnsNeeds: ...
-
-class DecoupledOptions:
-    def __init__(self, *, learners: int, rho_updates: int, rho_inferences: int, least_gain: float) -> None: ...
-
-class Decoupled(Engine):
-    def __init__(self, job: DualJob, options: DecoupledOptions) -> None: ...
-
-def make_shards(examples: UInt64, count: int, shuffled: bool, seed: int) -> list[UInt64]: ...
-def hildreth(
-    gram: Float64, missing: Float64, costs: Float64, examples: UInt64, options: HildrethOptions
-) -> Float64: ...
-def primal_value(
+def registered_engines() -> list[RegisteredEngine]: ...
+@overload
+def make_engine(
+    name: str,
     task: Task,
-    weights: Float64,
-    costs: Float64,
-    loss: Loss,
+    learner: OnlineLearner,
+    examples: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    *,
+    seed: int,
+    shuffle: bool,
     threads: int,
-    stop: StopFlag | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> Primal: ...
+    options: Mapping[str, bool | int | float | str],
+) -> Engine: ...
+@overload
+def make_engine(
+    name: str,
+    task: Task,
+    learner: DualLearner,
+    examples: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    *,
+    seed: int,
+    shuffle: bool,
+    threads: int,
+    options: Mapping[str, bool | int | float | str],
+) -> Engine: ...
+def engine_needs(
+    name: str, task: Task, threads: int, options: Mapping[str, bool | int | float | str]
+) -> dict[str, int]: ...

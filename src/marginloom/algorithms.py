@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from marginloom.common.parameters import Configured, listed, option_name, option_text, suggestion
+from marginloom.common.registry import FilledLater
 from marginloom.engines import (
     ENGINES,
     Columns,
     Decoupled,
-    Engine,
     MasterWorker,
     Minibatch,
     Mixing,
@@ -19,21 +19,23 @@ from marginloom.engines import (
     Shared,
     Subsample,
 )
+from marginloom.engines.base import Engine
 from marginloom.errors import InputError
 from marginloom.learners import (
     CPD,
     DCD,
     FSMO,
+    LEARNERS,
     MIRA,
     SGD,
     FrankWolfe,
-    Learner,
     Newton,
     NSlack,
     OneSlack,
     PassiveAggressive,
     Perceptron,
 )
+from marginloom.learners.base import OFFERS, Learner
 
 AnyConfigured = TypeVar("AnyConfigured", bound=Configured)
 
@@ -74,7 +76,7 @@ class Algorithm:
         return self.name if self.engine.name == own else f"{self.name} on the engine {self.engine.name}"
 
 
-ALGORITHMS: dict[str, Algorithm] = {
+_PRESETS: dict[str, Algorithm] = {
     preset.name: preset
     for preset in (
         Algorithm(
@@ -176,6 +178,28 @@ ALGORITHMS: dict[str, Algorithm] = {
 }
 
 
+def _all_algorithms() -> dict[str, Algorithm]:
+    """Return the presets; a learner of another distribution is one under its own name, on the engine serial."""
+    found = dict(_PRESETS)
+    known = {type(preset.learner) for preset in _PRESETS.values()}
+    for name, learner in LEARNERS.items():
+        if learner in known:
+            continue
+        if name in found:
+            raise InputError(f"the learner {name!r} ({learner.__module__}) has the name of an algorithm; rename it")
+        found[name] = Algorithm(name, _summary(learner), learner(), Serial())
+    return found
+
+
+def _summary(learner: type[Learner]) -> str:
+    first = (learner.__doc__ or "").strip().partition("\n")[0].rstrip(".")
+    return first[:1].lower() + first[1:]
+
+
+#: All algorithms, by name.
+ALGORITHMS = FilledLater(_all_algorithms)
+
+
 def find_algorithm(
     name: str,
     learner: Mapping[str, Any] | Learner | None = None,
@@ -240,7 +264,18 @@ def engines_that_lose(learner: Learner | type[Learner], parameter: str) -> list[
     >>> engines_that_lose(DCD, "rest")
     ['master-worker', 'decoupled', 'columns']
     """
-    return [name for name in learner.engines if parameter in (lost.name for lost in ENGINES[name].loses(learner))]
+    return [name for name in engines_of(learner) if parameter in (lost.name for lost in ENGINES[name].loses(learner))]
+
+
+def engines_of(learner: Learner | type[Learner]) -> tuple[str, ...]:
+    """Return the names of the engines that can drive a learner.
+
+    Examples
+    --------
+    >>> engines_of(SGD)
+    ('serial', 'subsample')
+    """
+    return tuple(name for name, engine in ENGINES.items() if engine.drives(learner))
 
 
 def _put_together(
@@ -261,11 +296,19 @@ def _put_together(
         raise InputError(
             f"{name} has the learner {preset.learner.name}, not {learner.name}; choose another algorithm instead"
         )
-    if engine.name not in learner.engines:
+    if not engine.drives(learner):
         raise InputError(
-            f"the learner {learner.name} has no engine {engine.name}; its engines are: {', '.join(learner.engines)}"
+            f"the learner {learner.name} has no engine {engine.name}; its engines are: "
+            f"{', '.join(engines_of(learner))} ({_why_not(engine, learner)})"
         )
     return dataclasses.replace(preset, learner=learner, engine=engine)
+
+
+def _why_not(engine: Engine, learner: Learner) -> str:
+    if learner.kind not in engine.kinds:
+        return f"{engine.name} drives {listed(sorted(engine.kinds))} learners, and {learner.name} is {learner.kind}"
+    lacks = listed([OFFERS[offer] for offer in sorted(engine.requires - learner.offers)])
+    return f"{engine.name} needs {lacks}"
 
 
 def _check_options(algorithm: Algorithm) -> None:
@@ -277,7 +320,7 @@ def _check_options(algorithm: Algorithm) -> None:
         return
     values = listed([f"{name}={given[name]}" for name in lost])
     options = " ".join(option_text(name, neutral) for name, neutral in lost.items())
-    others = [name for name in learner.engines if not lost.keys() & {p.name for p in ENGINES[name].loses(learner)}]
+    others = [name for name in engines_of(learner) if not lost.keys() & {p.name for p in ENGINES[name].loses(learner)}]
     raise InputError(
         f"the engine {engine.name} does not honour {values} of the learner {learner.name}{_brought(algorithm, lost)}; "
         f"give {options} (learner={lost} in Python), or take an engine that does: {', '.join(others)}"

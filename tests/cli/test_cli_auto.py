@@ -5,7 +5,9 @@ import json
 import pytest
 from support.program import run
 
-from marginloom.common.parameters import KINDS
+from marginloom.common.parameters import declared
+from marginloom.engines import ENGINES
+from marginloom.learners import LEARNERS
 from marginloom.tasks.registry import OWN
 
 COMMANDS = [task.command for task in OWN if task.command is not None]
@@ -110,8 +112,9 @@ def test_all_options_are_under_help_all_with_their_words(command):
     for option in ("--inner-passes", "--rho-updates", "--mixing"):
         assert option not in short
         assert option in long
-    for kind in KINDS.values():
-        assert "|".join(kind.words) in long
+    for owners in declared([*LEARNERS.values(), *ENGINES.values()]).values():
+        words = dict.fromkeys(word for _, parameter in owners for word in parameter.kind.words)
+        assert "|".join(words) in long
     assert "hinge|squared_hinge" in short
 
 

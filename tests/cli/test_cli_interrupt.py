@@ -214,7 +214,7 @@ def pressed(function, corpus, model, *options, algorithm="dcd-ssvm", **how):
         (".training:callbacks:ProgressBar.after_training", 3),
         (".tasks.sequence:model:SequenceEvaluator.__call__", 1),
         (".tasks.sequence:model:SequenceModel.save", 3),
-        (".tasks.sequence:model:SequenceModel.scores", 3),
+        (".tasks.sequence:model:SequenceEvaluator.report", 3),
     ],
 )
 def test_model_is_saved_wherever_ctrl_c_falls(corpus, tmp_path, algorithm, function, passes):

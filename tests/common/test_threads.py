@@ -15,7 +15,7 @@ from support.oracles import TinyChains
 from support.pairs import racing, with_effect
 
 from marginloom import InputError
-from marginloom.algorithms import ALGORITHMS
+from marginloom.algorithms import ALGORITHMS, engines_of
 from marginloom.common.threads import _container_limit, available_cores, resolve_threads
 from marginloom.engines import ENGINES
 from marginloom.training.train import train
@@ -30,7 +30,7 @@ def asks_in_vain(learner, engine):
 PAIRS = [
     (name, engine)
     for name, preset in ALGORITHMS.items()
-    for engine in preset.learner.engines
+    for engine in engines_of(preset.learner)
     if not ENGINES[engine].needs  # test_pipelined.py has those
     if not asks_in_vain(preset.learner, engine)
 ]

@@ -8,9 +8,10 @@ from support.online import candidates
 from support.oracles import TinyChains
 from support.pairs import with_effect
 
-from marginloom import CustomTask, InputError, _core, find_algorithm
+from marginloom import SGD, CustomTask, InputError, Perceptron, find_algorithm
 from marginloom.engines import Mixing, Subsample
 from marginloom.engines.base import Job
+from marginloom.learners.base import Objective
 from marginloom.training.train import train
 
 
@@ -176,18 +177,6 @@ def test_converged_shards_are_not_searched_again_and_nothing_else_changes():
         assert result.inferences < 30
 
 
-def test_shards_are_disjoint_of_equal_size_and_fixed_by_the_seed():
-    examples = np.array([2, 3, 5, 7, 11, 13, 17], dtype=np.uint64)
-    contiguous = _core.make_shards(examples, 3, False, 0)
-    assert [shard.tolist() for shard in contiguous] == [[2, 3], [5, 7], [11, 13, 17]]
-    dealt = [[shard.tolist() for shard in _core.make_shards(examples, 3, True, seed)] for seed in (1, 1, 3)]
-    assert dealt[0] == dealt[1] != dealt[2]
-    assert dealt[0] != [shard.tolist() for shard in contiguous]
-    for shards in dealt:
-        assert sorted(i for shard in shards for i in shard) == examples.tolist()
-        assert sorted(map(len, shards)) == [2, 2, 3]
-
-
 def test_sharding_changes_the_result():
     task = make_task(TinyChains(2, sentences=40, max_length=6), "valued")
     runs = {
@@ -288,7 +277,7 @@ def test_a_pass_after_an_exception_is_as_good_as_any():
         raise KeyError("once")
 
     task = Watched(at_call(45, fail))
-    native = _core.Perceptron(task.core, np.ones(20), _core.PerceptronParameters(averaged=False))
+    native = Perceptron(averaged=False).build(task.core, Objective(1.0, "", np.ones(20), memory=0))
     job = Job(task.core, native, np.arange(20, dtype=np.uint64), n_threads=2, seed=0)
     engine = Mixing(shards=3, sharding="contiguous", shuffle=False).build(job)
     reports = []
@@ -332,7 +321,7 @@ def test_wrong_combinations_and_values_are_refused():
     with pytest.raises(InputError, match="the learner dcd has no engine subsample"):
         find_algorithm("dcd-ssvm", engine=Subsample())
     task = make_task(TinyChains(2, sentences=6), "valued")
-    sgd = _core.Sgd(task.core, np.ones(6), _core.SgdParameters(C=1.0, eta_0=0.5, averaged=False))
+    sgd = SGD(eta0=0.5).build(task.core, Objective(1.0, "hinge", np.ones(6), memory=0))
     job = Job(task.core, sgd, np.arange(6, dtype=np.uint64), n_threads=1, seed=0)
     with pytest.raises(ValueError, match="cannot be mixed"):
         Mixing(shards=1).build(job)

@@ -33,8 +33,7 @@ def programme(seed):
 def hildreth(losses, differences, examples, costs, start, tolerance=1e-10, sweeps=1_000_000):
     gram = differences @ differences.T
     missing = losses - differences @ start
-    options = _core.HildrethOptions(tolerance=tolerance, max_sweeps=sweeps)
-    duals = _core.hildreth(gram.ravel(), missing, costs[examples.astype(int)], examples, options)
+    duals = _core.hildreth(gram.ravel(), missing, costs[examples.astype(int)], examples, tolerance, sweeps)
     return duals, start + duals @ differences
 
 

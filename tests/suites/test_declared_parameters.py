@@ -2,39 +2,44 @@
 
 import dataclasses
 import enum
+import importlib
 import types
+from pkgutil import iter_modules
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import marginloom
 import marginloom.engines
 import marginloom.learners
 from marginloom import MulticlassClassifier, MultilabelClassifier, _core, write_libsvm
-from marginloom.algorithms import ALGORITHMS, engines_that_lose
+from marginloom.algorithms import ALGORITHMS, engines_of, engines_that_lose
 from marginloom.cli.app import app
-from marginloom.common.parameters import KINDS, declared, option_text
-from marginloom.engines import ENGINES, Engine
-from marginloom.learners import LEARNERS, Learner
+from marginloom.common.parameters import declared, option_text
+from marginloom.engines import ENGINES
+from marginloom.engines.base import Engine
+from marginloom.learners import LEARNERS
+from marginloom.learners.base import Learner
 from marginloom.training import train as train_module
 
 #: What learners do with these they do in Python, after every pass.
 NOT_NATIVE = {"stop_separated", "stop_unchanged", "outer_stop", "outer_change"}
-#: The real classes are needed to tell the kinds of learners apart.
-COMPARED = {"DualLearner", "OnlineLearner"}
 PLAIN = (bool, int, float, str, enum.Enum)
 
 
-def subclasses(module, base):
-    """Return the classes of a package that can be used, those that are only bases left out."""
-    found = {value for value in vars(module).values() if isinstance(value, type) and issubclass(value, base)}
-    return {value for value in found - {base} if hasattr(value, "name")}
+def subclasses(package, base):
+    """Return the classes in the files of a package that can be used, those that are only bases left out."""
+    modules = [importlib.import_module(f"{package.__name__}.{found.name}") for found in iter_modules(package.__path__)]
+    values = [value for module in modules for value in vars(module).values()]
+    found = {value for value in values if isinstance(value, type) and issubclass(value, base)}
+    return {value for value in found if hasattr(value, "name")}
 
 
 def other_value(kind, value):
     """Return another value of that kind."""
-    if KINDS[kind].words:
-        return next(word for word in KINDS[kind].words if word != value)
+    if kind.words:
+        return next(word for word in kind.words if word != value)
     if isinstance(value, bool):
         return not value
     return value + 1 if isinstance(value, int) else (0.25 if value == 0.5 else 0.5)
@@ -64,10 +69,10 @@ def cases():
     for learner in LEARNERS.values():
         for parameter in learner.parameters():
             lost_by = engines_that_lose(learner, parameter.name)
-            engine = next(engine for engine in learner.engines if engine not in lost_by)
+            engine = next(engine for engine in engines_of(learner) if engine not in lost_by)
             yield Case("learner", parameter, preset_of[learner.name], engine)
     for engine in ENGINES.values():
-        learner = next(learner for learner in LEARNERS.values() if engine.name in learner.engines)
+        learner = next(learner for learner in LEARNERS.values() if engine.name in engines_of(learner))
         for parameter in engine.parameters():
             yield Case("engine", parameter, preset_of[learner.name], engine.name)
 
@@ -83,11 +88,13 @@ class Recorder:
 
     def __getattr__(self, name):
         native = getattr(_core, name)
-        if name in COMPARED or not callable(native) or (isinstance(native, type) and issubclass(native, enum.Enum)):
+        if not callable(native) or (isinstance(native, type) and issubclass(native, enum.Enum)):
             return native
 
         def call(*arguments, **options):
             values = {**dict(enumerate(arguments)), **options}
+            for named in [value for value in values.values() if isinstance(value, dict)]:
+                values |= named
             plain = {key: value for key, value in values.items() if isinstance(value, PLAIN) and key != "memory"}
             self.calls.append((name, plain))  # what memory is free changes from run to run
             return native(*arguments, **options)
@@ -166,6 +173,12 @@ def test_all_learners_and_engines_are_listed():
     assert set(LEARNERS.values()) == subclasses(marginloom.learners, Learner)
     assert set(ENGINES.values()) == subclasses(marginloom.engines, Engine)
     assert {type(preset.learner) for preset in ALGORITHMS.values()} == set(LEARNERS.values())
+
+
+def test_all_learners_and_engines_are_public():
+    for part in [*LEARNERS.values(), *ENGINES.values()]:
+        assert getattr(marginloom, part.__name__) is part
+        assert part.__name__ in marginloom.__all__
 
 
 def test_no_parameter_is_one_of_a_learner_and_of_an_engine():

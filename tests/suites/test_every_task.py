@@ -10,7 +10,7 @@ from support.pairs import CASES, with_effect
 from support.small_tasks import SMALL, C
 
 from marginloom import Checkpoint, InputError
-from marginloom.algorithms import ALGORITHMS
+from marginloom.algorithms import ALGORITHMS, engines_of
 from marginloom.engines import ENGINES
 from marginloom.learners.base import NEEDS
 from marginloom.training.objective import primal
@@ -128,7 +128,7 @@ def test_too_few_threads_are_refused_by_the_name_of_the_engine(small, algorithm,
 
 def test_all_tasks_learners_and_engines_are_among_the_cases():
     used = {(ALGORITHMS[name].learner.name, engine) for name, engine in CASES}
-    assert used == {(p.learner.name, engine) for p in ALGORITHMS.values() for engine in p.learner.engines}
+    assert used == {(p.learner.name, engine) for p in ALGORITHMS.values() for engine in engines_of(p.learner)}
     names = {make().task.name for make in SMALL.values()}
     assert names == {"sequence", "multiclass", "multilabel", "detection", "parse", "custom"}
 

@@ -10,7 +10,7 @@ from support.pairs import GENERAL, with_effect
 from support.places import ROOT
 
 from marginloom import DCD, Callback, InputError, find_algorithm
-from marginloom.algorithms import ALGORITHMS, engines_that_lose
+from marginloom.algorithms import ALGORITHMS, engines_of, engines_that_lose
 from marginloom.engines import ENGINES
 from marginloom.tasks.multiclass.task import MulticlassTask
 from marginloom.tasks.multilabel.task import MultilabelTask
@@ -119,7 +119,7 @@ PAIRS = [
     (name, parameter.name, engine)
     for name, learner in LEARNERS.items()
     for parameter in learner.parameters()
-    for engine in learner.engines
+    for engine in engines_of(learner)
 ]
 
 
@@ -203,7 +203,7 @@ def test_an_option_changes_training_or_is_refused_by_name(name, option, engine):
 def test_presets_bring_nothing_that_an_engine_loses(preset):
     """On every engine of its learner a preset is refused by the names of what would be lost, or has nothing to lose."""
     learner = ALGORITHMS[preset].learner
-    for engine in learner.engines:
+    for engine in engines_of(learner):
         lost = [p for p in ENGINES[engine].loses(learner) if getattr(learner, p.name) != p.neutral]
         if not lost:
             assert find_algorithm(preset, engine=engine).learner == learner
@@ -241,7 +241,7 @@ def test_the_page_on_engines_has_what_each_of_them_loses():
             option.name
             for learner in LEARNERS.values()
             for option in ENGINES[name].loses(learner)
-            if name in learner.engines
+            if name in engines_of(learner)
         }
         for name in ENGINES
     }

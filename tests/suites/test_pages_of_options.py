@@ -5,7 +5,7 @@ import re
 import pytest
 from support.places import ROOT
 
-from marginloom.algorithms import ALGORITHMS, engines_that_lose
+from marginloom.algorithms import ALGORITHMS, engines_of, engines_that_lose
 from marginloom.engines import ENGINES
 from marginloom.learners import LEARNERS
 
@@ -148,7 +148,7 @@ def test_what_engines_drive():
     assert {engine for engine, _ in driven} == set(ENGINES)
     for engine, text in driven:
         said = set().union(*(words[name] for name in text.partition(", on ")[0].split(", ")))
-        assert said == {learner.name for learner in LEARNERS.values() if engine in learner.engines}
+        assert said == {learner.name for learner in LEARNERS.values() if engine in engines_of(learner)}
 
 
 def test_losses():

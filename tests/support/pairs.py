@@ -1,6 +1,6 @@
 """Pairs of algorithms and engines."""
 
-from marginloom.algorithms import ALGORITHMS
+from marginloom.algorithms import ALGORITHMS, engines_of
 
 #: Every preset on its own engine, and every learner once on every other engine that it has.
 #: Presets that can train any task.
@@ -10,7 +10,7 @@ _FIRST = {preset.learner.name: name for name, preset in reversed(ALGORITHMS.item
 OTHERS = [
     (_FIRST[learner.name], engine)
     for learner in {preset.learner.name: preset.learner for preset in ALGORITHMS.values()}.values()
-    for engine in learner.engines
+    for engine in engines_of(learner)
     if not any(ALGORITHMS[name].learner.name == learner.name and own == engine for name, own in PRESETS)
 ]
 CASES = [*PRESETS, *OTHERS]

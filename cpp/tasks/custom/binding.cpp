@@ -1,5 +1,7 @@
 #include "tasks/custom/custom_task.hpp"
 
+#include <nanobind/stl/pair.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -215,7 +217,7 @@ int clear(PyObject* self) {
 PyType_Slot collector_slots[] = {
     {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)}, {0, nullptr}};
 
-nb::object gold_features(const CustomTask& task, std::size_t i) {
+std::pair<OutputArray<std::uint32_t>, OutputArray<double>> gold_features(const CustomTask& task, std::size_t i) {
   if (i >= task.size()) throw nb::index_error("there is no such example");
   if (!task.capabilities().gold) throw std::invalid_argument("the examples have no gold outputs");
   std::vector<std::uint32_t> indices;
@@ -224,7 +226,7 @@ nb::object gold_features(const CustomTask& task, std::size_t i) {
     indices.push_back(term.index);
     values.push_back(term.value);
   }
-  return nb::make_tuple(to_numpy(std::move(indices)), to_numpy(std::move(values)));
+  return {to_numpy(std::move(indices)), to_numpy(std::move(values))};
 }
 
 void bind(nb::module_& module) {

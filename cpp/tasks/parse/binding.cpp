@@ -27,9 +27,9 @@ void make_arc_extractor(ArcExtractor* self, const std::string& templates, std::s
                    make_resources(cluster_words, std::move(cluster_paths), gazetteers));
 }
 
-nb::object word_values_of(const ArcExtractor& self, const TokenColumns& table, int threads) {
+OutputArray<std::uint64_t> word_values_of(const ArcExtractor& self, const TokenColumns& table, int threads) {
   auto values = [&](StopRequest& stop) { return self.values(table, threads, stop); };
-  return nb::cast(to_numpy(interruptible(values)));
+  return to_numpy(interruptible(values));
 }
 
 ByKind<Vocabulary> learn(const ArcExtractor& self, const std::vector<const TokenColumns*>& tables,

@@ -7,14 +7,13 @@ from typing import Annotated
 
 import typer
 
-from marginloom.algorithms import ALGORITHMS, AUTO, Algorithm, find_preset
+from marginloom.algorithms import ALGORITHMS, AUTO, Algorithm, engines_of, find_preset
 from marginloom.commands.common import usage_error
 from marginloom.commands.tables import WIDEST, plain_table, print_table
 from marginloom.common.parameters import option_name, option_text
 from marginloom.engines import ENGINES
 from marginloom.errors import InputError
-from marginloom.learners import Learner
-from marginloom.learners.base import NEEDS
+from marginloom.learners.base import NEEDS, Learner
 
 
 def algorithms(
@@ -66,7 +65,7 @@ def _show(algorithm: Algorithm) -> None:
     facts = {
         "learner": f"{learner.name} ({learner.kind})",
         "engine": engine.name,
-        "engines": f"{', '.join(learner.engines)} (choose with --engine)",
+        "engines": f"{', '.join(engines_of(learner))} (choose with --engine)",
         "options": _honoured(learner),
         "objective": learner.objective,
         "losses": ", ".join(learner.losses) or "none",
@@ -98,8 +97,8 @@ def _entry(name: str, text: str, indent: int) -> str:
 
 def _honoured(learner: Learner) -> str:
     """Tell which of the learner's options each of its engines supports."""
-    engines_of: dict[str, list[str]] = {}
-    for name in learner.engines:
+    supporting: dict[str, list[str]] = {}
+    for name in engines_of(learner):
         lost = ", ".join(option_name(parameter.name) for parameter in ENGINES[name].loses(learner))
-        engines_of.setdefault(f"all but {lost}" if lost else "all", []).append(name)
-    return "; ".join(f"{options} on {', '.join(engines)}" for options, engines in engines_of.items())
+        supporting.setdefault(f"all but {lost}" if lost else "all", []).append(name)
+    return "; ".join(f"{options} on {', '.join(engines)}" for options, engines in supporting.items())

@@ -12,9 +12,11 @@ import typer
 
 from marginloom.algorithms import engines_that_lose
 from marginloom.commands.help import ADVANCED, TRAINING
-from marginloom.common.parameters import KINDS, Configured, Declared, Parameter, declared, option_name
+from marginloom.common.parameters import Configured, Declared, Parameter, declared, option_name
 from marginloom.engines import ENGINES
-from marginloom.learners import LEARNERS, Learner
+from marginloom.errors import InputError
+from marginloom.learners import LEARNERS
+from marginloom.learners.base import Learner
 
 #: Parameters of learners that the short help shows too.
 COMMON = frozenset({"k_best"})
@@ -75,7 +77,14 @@ def by_owner(specific: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _declared() -> Declared:
-    return declared([*LEARNERS.values(), *ENGINES.values()])
+    """Collect the parameters of all; `InputError` if a name is one of a learner's and one of an engine's."""
+    of_learners, of_engines = declared(LEARNERS.values()), declared(ENGINES.values())
+    for name in of_learners.keys() & of_engines.keys():
+        owners = [f"{owner.name} ({owner.__module__})" for owner, _ in (of_learners[name][0], of_engines[name][0])]
+        raise InputError(
+            f"the learner {owners[0]} and the engine {owners[1]} both have the parameter {name!r}; rename one"
+        )
+    return of_learners | of_engines
 
 
 def _option(name: str, owners: list[tuple[type[Configured], Parameter]]) -> Any:
@@ -84,13 +93,13 @@ def _option(name: str, owners: list[tuple[type[Configured], Parameter]]) -> Any:
     if any(parameter.help != first.help for _, parameter in owners):
         said += " Algorithms differ; see 'marginloom algorithms NAME'."
     text = f"{said} [{', '.join(_owner_text(owner, name) for owner, _ in owners)}]"
-    convert = KINDS[first.kind].convert
+    convert = first.kind.convert
     hidden = name not in COMMON
     panel = ADVANCED if hidden else TRAINING
     if convert is bool:
         switch = f"{option_name(name)}/--no-{name.replace('_', '-')}"
         return Annotated[bool | None, typer.Option(switch, help=text, hidden=hidden, rich_help_panel=panel)]
-    words = dict.fromkeys(word for _, parameter in owners for word in KINDS[parameter.kind].words)
+    words = dict.fromkeys(word for _, parameter in owners for word in parameter.kind.words)
     metavar = "|".join(words) if words else {float: "X", int: "N"}[convert]
     return Annotated[
         convert | None,

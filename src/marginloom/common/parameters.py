@@ -40,18 +40,21 @@ class Parameter:
     neutral : object, optional
         Of a parameter by which a learner asks its engine for something: the value that asks for nothing. Engines name
         those that they honour. None for all others, which their owner sees to by itself.
+    native : bool
+        Whether the C++ class has it too, under the same name. What has an effect in Python alone is not native.
     """
 
     name: str
     default: Any
     help: str
-    kind: str
+    kind: Kind
     neutral: Any = None
+    native: bool = True
 
     @property
     def wanted(self) -> str:
         """What it accepts, in words."""
-        return KINDS[self.kind].wanted
+        return self.kind.wanted
 
 
 def _is_number(value: Any) -> bool:
@@ -67,7 +70,14 @@ def _is_integer(value: Any, lowest: int, highest: int) -> bool:
     return isinstance(value, numbers.Integral) and not isinstance(value, bool) and lowest <= int(value) <= highest
 
 
-def _one_of(*words: str) -> Kind:
+def one_of(*words: str) -> Kind:
+    """Return the kind of a parameter that accepts these words.
+
+    Examples
+    --------
+    >>> one_of("batch", "all").wanted
+    'batch or all'
+    """
     wanted = f"{', '.join(words[:-1])} or {words[-1]}"
     return Kind(wanted, lambda value: isinstance(value, str) and value in words, str, words)
 
@@ -82,18 +92,21 @@ KINDS = {
     "positive count": Kind(f"a whole number from 1 to {_MOST:,}", lambda value: _is_integer(value, 1, _MOST), int),
     "seed": Kind("a whole number from 0 to 2^64 - 1", lambda value: _is_integer(value, 0, 2**64 - 1), int),
     "hash bits": Kind("a whole number from 1 to 31", lambda value: _is_integer(value, 1, 31), int),
-    "FSMO variant": _one_of("pairwise", "as-published"),
-    "PA variant": _one_of("pa", "pa-i", "pa-ii"),
-    "mixing": _one_of("uniform", "errors"),
-    "FSMO scope": _one_of("batch", "all"),
-    "sharding": _one_of("shuffled", "contiguous"),
     "switch": Kind("true or false", lambda value: isinstance(value, (bool, np.bool_)), bool),
 }
 
 
-def parameter(default: Any, kind: str, help: str, neutral: Any = None) -> Any:
-    """Declare a field of a `Configured` dataclass; the arguments are those of `Parameter`, `kind` a key of `KINDS`."""
-    return dataclasses.field(default=default, metadata={"kind": kind, "help": help, "neutral": neutral})
+def parameter(default: Any, kind: str | Kind, help: str, neutral: Any = None, *, native: bool = True) -> Any:
+    """Declare a field of a `Configured` dataclass; the arguments are those of `Parameter`.
+
+    `kind` is a key of `KINDS`, or what `one_of` returns.
+    """
+    metadata = {"kind": _kind(kind), "help": help, "neutral": neutral, "native": native}
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def _kind(kind: str | Kind) -> Kind:
+    return KINDS[kind] if isinstance(kind, str) else kind
 
 
 def option_name(parameter: str) -> str:
@@ -143,17 +156,18 @@ def listed(names: Sequence[str], last: str = "and") -> str:
     return f" {last} ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def checked(name: str, value: Any, kind: str) -> Any:
-    """Return the value as a plain number or bool; raise `InputError`, in one sentence, if it is not of that kind.
+def checked(name: str, value: Any, kind: str | Kind) -> Any:
+    """Return the value as a plain number, bool or str; raise `InputError`, in one sentence, if it is not of that kind.
 
     Examples
     --------
     >>> checked("C", np.float32(0.5), "positive")
     0.5
     """
-    if not KINDS[kind].accepts(value):
-        raise InputError(f"{name} must be {KINDS[kind].wanted}, not {value!r}")
-    return KINDS[kind].convert(value)
+    wanted = _kind(kind)
+    if not wanted.accepts(value):
+        raise InputError(f"{name} must be {wanted.wanted}, not {value!r}")
+    return wanted.convert(value)
 
 
 def check_costs(name: str, costs: ArrayLike | None) -> None:
@@ -172,6 +186,8 @@ class Configured:
     """Base of learners and engines: a frozen dataclass whose fields are declared with `parameter`."""
 
     name: ClassVar[str]
+    #: What its C++ class is registered as, where that is not its name.
+    native: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -183,6 +199,15 @@ class Configured:
         """Yield the declared parameters in order."""
         for field in dataclasses.fields(cls):
             yield Parameter(field.name, field.default, **field.metadata)
+
+    @classmethod
+    def native_name(cls) -> str:
+        """Return what its C++ class is registered as."""
+        return cls.native or cls.name
+
+    def native_values(self) -> dict[str, Any]:
+        """Return the parameters that its C++ class has too, by name."""
+        return {parameter.name: getattr(self, parameter.name) for parameter in self.parameters() if parameter.native}
 
 
 Declared: TypeAlias = dict[str, list[tuple[type[Configured], Parameter]]]

@@ -1,32 +1,22 @@
-"""Who computes what, where and when: one file an engine."""
+"""Who computes what, where and when: one file an engine. An engine is listed here, and nowhere else."""
+# ruff: noqa: I001 - the order in which users see them
 
-from marginloom.engines.base import Engine, Job
-from marginloom.engines.columns import Columns
-from marginloom.engines.decoupled import Decoupled
-from marginloom.engines.master_worker import MasterWorker
-from marginloom.engines.minibatch import Minibatch
-from marginloom.engines.mixing import Mixing, Subsample
-from marginloom.engines.pipelined import Pipelined
-from marginloom.engines.serial import Serial
-from marginloom.engines.shared import Shared
+from marginloom.engines.base import Engine, check_native
+from marginloom.engines.serial import Serial as Serial
+from marginloom.engines.minibatch import Minibatch as Minibatch
+from marginloom.engines.mixing import Mixing as Mixing
+from marginloom.engines.subsample import Subsample as Subsample
+from marginloom.engines.master_worker import MasterWorker as MasterWorker
+from marginloom.engines.decoupled import Decoupled as Decoupled
+from marginloom.engines.shared import Shared as Shared
+from marginloom.engines.pipelined import Pipelined as Pipelined
+from marginloom.engines.columns import Columns as Columns
+from marginloom.common.registry import registered, those_with_a_name
+
+_OWN = those_with_a_name(globals(), Engine)
+
+#: Names in `marginloom`.
+PUBLIC: tuple[str, ...] = tuple(part.__name__ for part in _OWN)
 
 #: All engines, by name.
-ENGINES: dict[str, type[Engine]] = {
-    engine.name: engine
-    for engine in (Serial, Minibatch, Mixing, Subsample, MasterWorker, Decoupled, Shared, Pipelined, Columns)
-}
-
-__all__ = [
-    "ENGINES",
-    "Columns",
-    "Decoupled",
-    "Engine",
-    "Job",
-    "MasterWorker",
-    "Minibatch",
-    "Mixing",
-    "Pipelined",
-    "Serial",
-    "Shared",
-    "Subsample",
-]
+ENGINES = registered("engine", Engine, _OWN, check_native)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from abc import abstractmethod
+from collections.abc import Collection
 from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from marginloom import _core
-from marginloom.common.parameters import Configured, Parameter
+from marginloom.common.parameters import Configured, Parameter, listed
+from marginloom.common.registry import check_parameters, declared_types
 from marginloom.errors import InputError
+from marginloom.learners.base import Learner
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,32 +25,6 @@ class Job:
     examples: NDArray[np.uint64]
     n_threads: int
     seed: int
-
-    def online(self, engine: str, shuffle: bool) -> _core.OnlineJob:
-        """Return it for a native engine that drives online learners; `InputError` if this one has a dual."""
-        if not isinstance(self.learner, _core.OnlineLearner):
-            raise InputError(f"the engine {engine} drives online learners, and this one has a dual")
-        return _core.OnlineJob(
-            task=self.task,
-            learner=self.learner,
-            examples=self.examples,
-            seed=self.seed,
-            shuffle=shuffle,
-            threads=self.n_threads,
-        )
-
-    def dual(self, engine: str, shuffle: bool) -> _core.DualJob:
-        """Return it for a native engine that drives learners with a dual; `InputError` if this one has none."""
-        if not isinstance(self.learner, _core.BlockLearner):
-            raise InputError(f"the engine {engine} drives learners with a dual, and this one has none")
-        return _core.DualJob(
-            task=self.task,
-            learner=self.learner,
-            examples=self.examples,
-            seed=self.seed,
-            shuffle=shuffle,
-            threads=self.n_threads,
-        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,6 +48,7 @@ class Engine(Configured):
     """Who computes what, where and when. Subclasses declare their parameters as fields."""
 
     kinds: ClassVar[frozenset[str]]  # of learner that it can drive: "online", "dual"
+    requires: ClassVar[frozenset[str]] = frozenset()  # of the learner, keys of marginloom.learners.base.OFFERS
     needs: ClassVar[frozenset[str]]  # of the task, keys of marginloom.learners.base.NEEDS
     honours: ClassVar[frozenset[str]]  # of the parameters by which learners ask for something, see Parameter.neutral
     ignores: ClassVar[frozenset[str]] = frozenset()  # other parameters, and common options, that have no effect with it
@@ -88,7 +65,11 @@ class Engine(Configured):
 
     def buffer_bytes(self, task: _core.Task, n_threads: int) -> int:
         """Return what it takes for the work of its threads on a task, where that can be much."""
-        return 0
+        return self.native_needs(task, n_threads).get("buffers", 0)
+
+    def native_needs(self, task: _core.Task, n_threads: int) -> dict[str, int]:
+        """Return the bytes that its C++ class takes for a task besides the weights, by what they are for."""
+        return _core.engine_needs(self.native_name(), task, n_threads, self._options())
 
     def own_duals(self, task: _core.Task) -> OwnDuals | None:
         """Return what it takes for the dual variables of a task; None if they are the learner's."""
@@ -111,6 +92,19 @@ class Engine(Configured):
         return self
 
     @classmethod
+    def drives(cls, learner: Learner | type[Learner]) -> bool:
+        """Tell whether it can drive a learner: one of its kinds, which offers what it requires.
+
+        Examples
+        --------
+        >>> from marginloom.engines import Minibatch
+        >>> from marginloom.learners import MIRA, SGD
+        >>> Minibatch.drives(MIRA), Minibatch.drives(SGD)
+        (True, False)
+        """
+        return learner.kind in cls.kinds and cls.requires <= learner.offers
+
+    @classmethod
     def loses(cls, learner: Configured | type[Configured]) -> list[Parameter]:
         """Return the parameters of a learner that it does not honour.
 
@@ -128,6 +122,47 @@ class Engine(Configured):
             *(dataclasses.replace(parameter, neutral=parameter.default) for parameter in ignored),
         ]
 
-    @abstractmethod
     def build(self, job: Job) -> _core.Engine:
-        """Make the native engine."""
+        """Make the native engine. The order of examples is that of the job unless it declares a parameter `shuffle`."""
+        return _core.make_engine(
+            self.native_name(),
+            job.task,
+            job.learner,
+            job.examples,
+            seed=job.seed,
+            shuffle=getattr(self, _SHUFFLE, False),
+            threads=job.n_threads,
+            options=self.settled(job.n_threads, job.examples.size)._options(),
+        )
+
+    def _options(self) -> dict[str, bool | int | float | str]:
+        """Return the parameters of its C++ class; whether examples are shuffled is part of every job."""
+        return {name: value for name, value in self.native_values().items() if name != _SHUFFLE}
+
+
+_SHUFFLE = "shuffle"
+
+
+def check_native(engine: type[Engine]) -> None:
+    """Raise `InputError` if the parameters of an engine are not those of its C++ class, or the kinds of learners.
+
+    Examples
+    --------
+    >>> from marginloom.engines import Serial
+    >>> check_native(Serial)
+    """
+    name = engine.native_name()
+    natives = [native for native in _core.registered_engines() if native.name == name]
+    kinds = sorted("dual" if native.dual else "online" for native in natives)
+    if kinds != sorted(engine.kinds):
+        raise InputError(
+            f"the engine {engine.name} ({engine.__module__}.{engine.__qualname__}) is for {_learners(engine.kinds)}, "
+            f"and the C++ classes registered as {name!r} are for {_learners(kinds)}; see docs/adding_an_engine.md"
+        )
+    declared = {name: type_ for name, type_ in declared_types(engine).items() if name != _SHUFFLE}
+    for native in natives:
+        check_parameters(engine, declared, native.parameters)
+
+
+def _learners(kinds: Collection[str]) -> str:
+    return f"{listed(sorted(kinds))} learners" if kinds else "no learners"

@@ -6,7 +6,7 @@ import dataclasses
 
 from marginloom import _core
 from marginloom.common.parameters import parameter
-from marginloom.engines.base import Engine, Job, OwnDuals
+from marginloom.engines.base import Engine, OwnDuals
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,6 +26,7 @@ class Columns(Engine):
 
     name = "columns"
     kinds = frozenset({"dual"})
+    requires = frozenset({"single decisions"})
     needs = frozenset({"decisions"})
     honours = frozenset({"inner_passes", "averaged"})
     ignores = frozenset({"delta", "k_best", "sweeps"})
@@ -36,15 +37,7 @@ class Columns(Engine):
         """Return what it needs: where slacks are squared, decisions that share one are not independent."""
         return self.needs | {"own-slacks"} if loss == "squared_hinge" else self.needs
 
-    def buffer_bytes(self, task: _core.Task, n_threads: int) -> int:
-        """Return the room for the weights of eight labels and their mean, for every thread."""
-        return _core.Columns.needs(task).thread * n_threads
-
     def own_duals(self, task: _core.Task) -> OwnDuals:
         """Return what it takes: for every decision 8 bytes and a bit."""
-        needs = _core.Columns.needs(task)
-        return OwnDuals(needs.duals, needs.state)
-
-    def build(self, job: Job) -> _core.Engine:
-        """Make the native engine."""
-        return _core.Columns(job.dual(self.name, self.shuffle))
+        needs = self.native_needs(task, 1)
+        return OwnDuals(needs["duals"], needs["state"])

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from marginloom import _core
 from marginloom.common.parameters import parameter
-from marginloom.engines.base import Engine, Job
+from marginloom.engines.base import Engine
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +35,7 @@ class Decoupled(Engine):
 
     name = "decoupled"
     kinds = frozenset({"dual"})
+    requires = frozenset({"steps on copies"})
     needs = frozenset[str]()
     honours = frozenset({"inner_passes"})
     minimum_threads = 2
@@ -56,13 +56,3 @@ class Decoupled(Engine):
     def least_threads(self) -> int:
         """Return how many threads it needs: those that learn, and one that searches."""
         return self.learners + 1
-
-    def build(self, job: Job) -> _core.Engine:
-        """Make the native engine."""
-        options = _core.DecoupledOptions(
-            learners=self.learners,
-            rho_updates=self.rho_updates,
-            rho_inferences=self.rho_inferences,
-            least_gain=self.least_gain,
-        )
-        return _core.Decoupled(job.dual(self.name, self.shuffle), options)

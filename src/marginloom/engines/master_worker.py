@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from marginloom import _core
 from marginloom.common.parameters import parameter
-from marginloom.engines.base import Engine, Job
+from marginloom.engines.base import Engine
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,13 +22,10 @@ class MasterWorker(Engine):
 
     name = "master-worker"
     kinds = frozenset({"dual"})
+    requires = frozenset({"late steps"})
     needs = frozenset[str]()
     honours = frozenset({"inner_passes", "shrinking", "averaged"})
     #: Also where the candidates of a search are, and one of them, which every example has while the weights are 0.
     example_bytes = 16 + 32 + 88
     minimum_threads = 1
     paper = "Chang, Srikumar and Roth 2013, section 4"
-
-    def build(self, job: Job) -> _core.Engine:
-        """Make the native engine."""
-        return _core.MasterWorker(job.dual(self.name, self.shuffle))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from marginloom import _core
 from marginloom.common.parameters import parameter
-from marginloom.engines.base import Engine, Job
+from marginloom.engines.base import Engine
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,11 +25,8 @@ class Minibatch(Engine):
 
     name = "minibatch"
     kinds = frozenset({"online"})
+    requires = frozenset({"batches"})
     needs = frozenset[str]()
     honours = frozenset[str]()
     minimum_threads = 1
     paper = "Zhao and Huang 2013, Algorithm 5"
-
-    def build(self, job: Job) -> _core.Engine:
-        """Make the native engine."""
-        return _core.Minibatch(job.online(self.name, self.shuffle), self.batch_size)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from marginloom import _core
 from marginloom.common.parameters import parameter
-from marginloom.engines.base import Engine, Job
+from marginloom.engines.base import Engine
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,6 +29,7 @@ class Pipelined(Engine):
 
     name = "pipelined"
     kinds = frozenset({"dual"})
+    requires = frozenset({"steps on copies"})
     needs = frozenset({"factored"})
     honours = frozenset({"inner_passes", "shrinking", "rest", "averaged"})
     minimum_threads = 3
@@ -37,11 +37,3 @@ class Pipelined(Engine):
     def least_threads(self) -> int:
         """Return how many threads it needs: those that own weights, one that learns and one that multiplies."""
         return max(self.minimum_threads, self.scorers + 2)
-
-    def buffer_bytes(self, task: _core.Task, n_threads: int) -> int:
-        """Return the room for the scores of some examples, and for inputs while they are multiplied."""
-        return _core.Pipelined.buffer_bytes(task, n_threads, self.scorers)
-
-    def build(self, job: Job) -> _core.Engine:
-        """Make the native engine."""
-        return _core.Pipelined(job.dual(self.name, self.shuffle), self.scorers)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from marginloom import _core
 from marginloom.common.parameters import parameter
-from marginloom.engines.base import Engine, Job
+from marginloom.engines.base import Engine
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,9 +25,3 @@ class Serial(Engine):
     needs = frozenset[str]()
     honours = frozenset({"inner_passes", "shrinking", "rest", "averaged"})
     minimum_threads = 1
-
-    def build(self, job: Job) -> _core.Engine:
-        """Make the native engine."""
-        if isinstance(job.learner, _core.DualLearner):
-            return _core.SerialDual(job.dual(self.name, self.shuffle))
-        return _core.SerialOnline(job.online(self.name, self.shuffle))

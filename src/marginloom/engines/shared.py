@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from marginloom import _core
 from marginloom.common.parameters import parameter
-from marginloom.engines.base import Engine, Job
+from marginloom.engines.base import Engine
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,6 +22,7 @@ class Shared(Engine):
 
     name = "shared"
     kinds = frozenset({"dual"})
+    requires = frozenset({"own blocks"})
     needs = frozenset[str]()
     honours = frozenset({"inner_passes", "shrinking", "rest", "averaged"})
     #: Also whose it is, who has taken it, and the duals to go back to.
@@ -33,7 +33,3 @@ class Shared(Engine):
     def gives_same_bits(self, n_threads: int) -> bool:
         """Tell whether the same seed gives the same bits: only where no other thread changes the weights."""
         return n_threads == 1
-
-    def build(self, job: Job) -> _core.Engine:
-        """Make the native engine."""
-        return _core.Shared(job.dual(self.name, self.shuffle))

@@ -141,7 +141,7 @@ class ColumnCorpus:
     @property
     def byte_count(self) -> int:
         """Size of the text."""
-        return sum(table.bytes for table in self.tables)
+        return sum(table.memory for table in self.tables)
 
     @property
     def sentences(self) -> NDArray[np.uint64]:

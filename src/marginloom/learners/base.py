@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -12,7 +11,9 @@ from numpy.typing import NDArray
 
 from marginloom import _core
 from marginloom.common.parameters import Configured
+from marginloom.common.registry import Type, check_parameters, declared_types
 from marginloom.core.row import Row
+from marginloom.errors import InputError
 
 NEEDS = {
     "gold": "examples with their gold output",
@@ -22,6 +23,19 @@ NEEDS = {
     "decisions": "outputs that are made of independent yes-or-no decisions, such as labels that do not interact",
     "own-slacks": "a slack of its own for every decision",
 }
+
+#: What a learner may offer to engines, of which each names what it requires.
+OFFERS = {
+    "batches": "one step from what was found in a batch of examples",
+    "mixing": "results that can be mixed",
+    "late steps": "steps on candidates that were found before other steps",
+    "steps on copies": "steps on a copy of a block, made of its scores",
+    "own blocks": "steps that concern one block and that threads can make side by side",
+    "single decisions": "steps on single yes-or-no decisions",
+}
+
+#: What C++ classes may take of the objective, by the name of the parameter there.
+_FROM_OBJECTIVE = {"C": "float", "loss": "str", "memory": "int"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +56,8 @@ class Learner(Configured):
     losses: ClassVar[tuple[str, ...]]  # the objectives it can have, the default first; () if it has none
     common: ClassVar[frozenset[str]]  # which of the common options C, tol, loss and memory it uses
     needs: ClassVar[frozenset[str]]  # keys of NEEDS
-    engines: ClassVar[tuple[str, ...]] = ("serial",)  # names of those that can drive it
+    offers: ClassVar[frozenset[str]] = frozenset()  # keys of OFFERS
+    fixed: ClassVar[Mapping[str, Any]] = {}  # parameters of the C++ class that are always the same
     objective: ClassVar[str]
     update: ClassVar[str]
     paper: ClassVar[str]
@@ -70,6 +85,56 @@ class Learner(Configured):
         """Return the parameters that the native learner has chosen by itself."""
         return {}
 
-    @abstractmethod
     def build(self, task: _core.Task, objective: Objective) -> _core.OnlineLearner | _core.DualLearner:
-        """Make the native learner for a task."""
+        """Make the native learner for a task.
+
+        The C++ class gets the parameters that it declares, whether they are the learner's or the objective's, and a
+        number for every example: C times its weight, or the weight alone, as it is registered.
+        """
+        native = _native(type(self))
+        given = {
+            "C": objective.C,
+            "loss": objective.loss,
+            "memory": objective.memory,
+            **self.fixed,
+            **self.native_values(),
+        }
+        weights = objective.instance_weights
+        return _core.make_learner(
+            native.name,
+            task,
+            objective.C * weights if native.takes_costs else weights,
+            {parameter.name: given[parameter.name] for parameter in native.parameters},
+        )
+
+
+def _native(learner: type[Learner]) -> _core.RegisteredLearner:
+    name = learner.native_name()
+    found = [native for native in _core.registered_learners() if native.name == name]
+    if len(found) == 1 and found[0].dual == (learner.kind == "dual"):
+        return found[0]
+    there = "several C++ classes are" if len(found) > 1 else "no C++ class is"
+    raise InputError(
+        f"the learner {learner.name} ({learner.__module__}.{learner.__qualname__}) is for the native {learner.kind} "
+        f"learner {name!r}, and {there} registered under that name; see docs/adding_a_learner.md"
+    )
+
+
+def check_native(learner: type[Learner]) -> None:
+    """Raise `InputError` if the parameters of a learner are not those of its C++ class.
+
+    Examples
+    --------
+    >>> from marginloom.learners import DCD
+    >>> check_native(DCD)
+    """
+    native = _native(learner)
+    declared = {**declared_types(learner), **{name: _type_of(value) for name, value in learner.fixed.items()}}
+    for parameter in native.parameters:
+        if parameter.name in learner.common & _FROM_OBJECTIVE.keys():
+            declared[parameter.name] = (_FROM_OBJECTIVE[parameter.name], frozenset(parameter.words))
+    check_parameters(learner, declared, native.parameters)
+
+
+def _type_of(value: Any) -> Type:
+    return type(value).__name__, frozenset()

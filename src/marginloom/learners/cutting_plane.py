@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from marginloom import _core
 from marginloom.common.parameters import parameter
-from marginloom.learners.base import Objective
-from marginloom.learners.dual import Dual, costs
+from marginloom.learners.dual import Dual
 
 _EPSILON = "violation beyond the example's slack from which a constraint is added; shrinks with the gap"
 
@@ -26,13 +27,10 @@ class NSlack(Dual):
     batch: int = parameter(1, "positive count", "constraints that are added before the next solution")
 
     name = "n-slack"
+    native = "cutting-plane"
     losses = ("hinge", "squared_hinge")
     update = "if loss(y) - w.d(y) > xi_i + epsilon for the most violated y: add it, and solve over all that were added"
     paper = "Jiang et al. 2021, Algorithm 1 (after Tsochantaridis et al. 2004)"
-
-    def build(self, task: _core.Task, objective: Objective) -> _core.CuttingPlane:
-        """Make the native learner for a task."""
-        return _cutting_plane(task, objective, self.epsilon, self.batch)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,15 +46,13 @@ class CPD(Dual):
     epsilon: float = parameter(0.1, "positive", _EPSILON)
 
     name = "cpd"
+    native = "cutting-plane"
+    fixed: ClassVar[Mapping[str, Any]] = {"batch": 0}  # of a whole pass
     #: Also a block with a candidate, which every example has while the weights are 0, as in the whole first pass.
     example_bytes = Dual.example_bytes + 32 + 48
     losses = ("squared_hinge", "hinge")
     update = "add the most violated output of every example, then solve the dual over all that were added"
     paper = "Chang and Yih 2013, section 4.4.1 (after Chang et al. 2010)"
-
-    def build(self, task: _core.Task, objective: Objective) -> _core.CuttingPlane:
-        """Make the native learner for a task."""
-        return _cutting_plane(task, objective, self.epsilon, batch=0)  # of a whole pass
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,15 +77,3 @@ class OneSlack(Dual):
     def weight_copies(self, task: _core.Task) -> int:
         """Return that in which a constraint is put together, and the first one, with its indices."""
         return 1 + 2
-
-    def build(self, task: _core.Task, objective: Objective) -> _core.OneSlack:
-        """Make the native learner for a task."""
-        parameters = _core.OneSlackParameters(cache=self.cache, inactive=self.inactive, memory=objective.memory)
-        return _core.OneSlack(task, costs(objective), parameters)
-
-
-def _cutting_plane(task: _core.Task, objective: Objective, epsilon: float, batch: int) -> _core.CuttingPlane:
-    parameters = _core.CuttingPlaneParameters(
-        loss=_core.Loss[objective.loss], epsilon=epsilon, batch=batch, memory=objective.memory
-    )
-    return _core.CuttingPlane(task, costs(objective), parameters)

@@ -6,8 +6,7 @@ import dataclasses
 
 from marginloom import _core
 from marginloom.common.parameters import parameter
-from marginloom.learners.base import Objective
-from marginloom.learners.dual import Dual, costs
+from marginloom.learners.dual import Dual
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,7 +56,7 @@ class DCD(Dual):
     )
 
     name = "dcd"
-    engines = ("serial", "master-worker", "decoupled", "shared", "pipelined", "columns")
+    offers = frozenset({"late steps", "steps on copies", "own blocks", "single decisions"})
     losses = ("squared_hinge", "hinge")
     update = (
         "a <- max(0, a + (loss - w.d - sum(a) / 2C) / (|d|^2 + 1/2C)), w += change of a * d; "
@@ -68,18 +67,3 @@ class DCD(Dual):
     def weight_copies(self, task: _core.Task) -> int:
         """Return those of the mean over inner passes: the sum, and itself."""
         return 2 if self.averaged else 0
-
-    def build(self, task: _core.Task, objective: Objective) -> _core.Dcd:
-        """Make the native learner for a task."""
-        parameters = _core.DcdParameters(
-            loss=_core.Loss[objective.loss],
-            delta=self.delta,
-            k_best=self.k_best,
-            inner_passes=self.inner_passes,
-            sweeps=self.sweeps,
-            shrinking=self.shrinking,
-            rest=self.rest,
-            averaged=self.averaged,
-            memory=objective.memory,
-        )
-        return _core.Dcd(task, costs(objective), parameters)

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from marginloom.learners.base import Learner, Objective
+from marginloom.learners.base import Learner
 
 
 @dataclasses.dataclass(frozen=True)
@@ -16,7 +12,7 @@ class Dual(Learner):
     """Base of learners that solve the structured SVM in its dual and end with a certificate."""
 
     kind = "dual"
-    engines: ClassVar[tuple[str, ...]] = ("serial", "master-worker")
+    offers = frozenset({"late steps"})
     common = frozenset({"C", "tol", "loss", "memory"})
     needs = frozenset({"gold", "loss-augmented"})
     objective = (
@@ -26,14 +22,3 @@ class Dual(Learner):
     default_max_iter = 100
     #: Where a block is, and what is known of it.
     example_bytes = 8 + 24
-
-
-def costs(objective: Objective) -> NDArray[np.float64]:
-    """Return the C_i.
-
-    Examples
-    --------
-    >>> costs(Objective(0.5, "hinge", np.array([1.0, 2.0]), memory=0)).tolist()
-    [0.5, 1.0]
-    """
-    return objective.C * objective.instance_weights

@@ -6,8 +6,7 @@ import dataclasses
 
 from marginloom import _core
 from marginloom.common.parameters import parameter
-from marginloom.learners.base import Objective
-from marginloom.learners.dual import Dual, costs
+from marginloom.learners.dual import Dual
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,10 +40,3 @@ class FrankWolfe(Dual):
     def vector_bytes(self, entries: int) -> int:
         """Return the w_i after the first pass: right and wrong features, each with its index."""
         return 2 * entries * (4 + 8)
-
-    def build(self, task: _core.Task, objective: Objective) -> _core.FrankWolfe:
-        """Make the native learner for a task."""
-        parameters = _core.FrankWolfeParameters(
-            inner_passes=self.inner_passes, averaged=self.averaged, memory=objective.memory
-        )
-        return _core.FrankWolfe(task, costs(objective), parameters)

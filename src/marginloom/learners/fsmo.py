@@ -5,11 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from marginloom import _core
-from marginloom.common.parameters import parameter
+from marginloom.common.parameters import one_of, parameter
 from marginloom.core.row import Row
-from marginloom.learners.base import Objective
-from marginloom.learners.dual import Dual, costs
+from marginloom.learners.dual import Dual
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,12 +31,12 @@ class FSMO(Dual):
     )
     scope: str = parameter(
         "batch",
-        "FSMO scope",
+        one_of("batch", "all"),
         "what is solved after a batch: its examples, or all (of the thread on shared); after a pass all are",
     )
     variant: str = parameter(
         "pairwise",
-        "FSMO variant",
+        one_of("pairwise", "as-published"),
         "pairwise steps, which converge, or the steps of one variable at a time as they were published, which do not; "
         "both where the conditions fail by more than half of epsilon",
     )
@@ -51,33 +49,20 @@ class FSMO(Dual):
         "not negative",
         "share of the gap that a sweep must gain, or it ends too; 0 for the rule above alone",
     )
-    outer_stop: bool = parameter(False, "switch", "end training early, once the dual hardly changes any more")
-    outer_change: float = parameter(0.001, "positive", "relative change of the dual that counts as hardly any")
+    outer_stop: bool = parameter(
+        False, "switch", "end training early, once the dual hardly changes any more", native=False
+    )
+    outer_change: float = parameter(
+        0.001, "positive", "relative change of the dual that counts as hardly any", native=False
+    )
 
     name = "fsmo"
-    engines = ("serial", "shared")
+    offers = frozenset({"own blocks"})
     losses = ("hinge",)
     update = (
         "pairwise within an example: t = (g_up - g_down) / |d_up - d_down|^2, a_up += t, a_down -= t, g = loss - w.d"
     )
     paper = "Jiang et al. 2021, Algorithms 1 and 2, sections 3 and 4.2"
-
-    def build(self, task: _core.Task, objective: Objective) -> _core.Fsmo:
-        """Make the native learner for a task."""
-        parameters = _core.FsmoParameters(
-            epsilon=self.epsilon,
-            k_best=self.k_best,
-            batch=self.batch,
-            all_after_batch=self.scope == "all",
-            as_published=self.variant == "as-published",
-            inner_stop=self.inner_stop,
-            inner_iterations=self.inner_iterations,
-            inner_change=self.inner_change,
-            inner_times=self.inner_times,
-            inner_share=self.inner_share,
-            memory=objective.memory,
-        )
-        return _core.Fsmo(task, costs(objective), parameters)
 
     def converged(self, rows: Sequence[Row]) -> str | None:
         """End early if the dual hardly changes, or, as published, not at all."""

@@ -6,7 +6,6 @@ import dataclasses
 
 from marginloom import _core
 from marginloom.common.parameters import parameter
-from marginloom.learners.base import Objective
 from marginloom.learners.online import Online
 
 
@@ -36,7 +35,7 @@ class MIRA(Online):
     losses = ()
     common = frozenset({"C"})
     needs = frozenset({"gold"})
-    engines = ("serial", "minibatch", "mixing", "subsample")
+    offers = frozenset({"batches", "mixing"})
     objective = "per example: 1/2 |w' - w|^2 + C_i xi  with  w'.d(y) >= loss(y) - xi  for the violated candidates y"
     update = "w += sum_y a(y) d(y),  a >= 0,  sum_y a(y) <= C_i,  by Hildreth's method"
     paper = "Zhao and Huang 2013, Algorithm 3 (after McDonald, Crammer and Pereira 2005)"
@@ -48,14 +47,3 @@ class MIRA(Online):
     def weight_copies(self, task: _core.Task) -> int:
         """Return those of the average, and that in which implicit differences are multiplied."""
         return super().weight_copies(task) + ("implicit" in task.capabilities)
-
-    def build(self, task: _core.Task, objective: Objective) -> _core.Mira:
-        """Make the native learner for a task."""
-        parameters = _core.MiraParameters(
-            k_best=self.k_best,
-            loss_augmented=self.loss_augmented,
-            unbounded=self.unbounded,
-            programme=_core.HildrethOptions(tolerance=self.qp_tolerance, max_sweeps=self.qp_sweeps),
-            averaged=self.averaged,
-        )
-        return _core.Mira(task, objective.C * objective.instance_weights, parameters)

@@ -9,7 +9,7 @@ from marginloom import _core
 from marginloom.common.parameters import parameter
 from marginloom.errors import InputError
 from marginloom.learners.base import Objective
-from marginloom.learners.dual import Dual, costs
+from marginloom.learners.dual import Dual
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Newton(Dual):
     )
 
     name = "newton"
-    engines = ("serial",)
+    offers = frozenset[str]()
     losses = ("squared_hinge", "hinge")
     update = (
         "a <- argmax dual(a) - sum_i |a_i - b_i|^2 / (2 s C_i), b the duals before, by Newton's method on the w of "
@@ -42,12 +42,11 @@ class Newton(Dual):
         """Return the rows of the matrix."""
         return min(task.dimension, self.most_weights)
 
-    def build(self, task: _core.Task, objective: Objective) -> _core.Newton:
+    def build(self, task: _core.Task, objective: Objective) -> _core.OnlineLearner | _core.DualLearner:
         """Make the native learner for a task."""
         if task.dimension > self.most_weights:
             raise InputError(
                 f"newton is for at most {self.most_weights:,} weights, and the task has {task.dimension:,}; take "
                 "another algorithm, such as dcd-ssvm"
             )
-        parameters = _core.NewtonParameters(loss=_core.Loss[objective.loss], delta=self.delta, memory=objective.memory)
-        return _core.Newton(task, costs(objective), parameters)
+        return super().build(task, objective)

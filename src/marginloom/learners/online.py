@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Sequence
+from typing import Any
 
 from marginloom import _core
 from marginloom.common.parameters import parameter
@@ -23,12 +24,16 @@ class Online(Learner):
         True, "switch", "return the average of the weights after every example instead of the last ones"
     )
     stop_separated: bool = parameter(
-        False, "switch", "stop after a pass that met no violated candidate: the training set is separated"
+        False,
+        "switch",
+        "stop after a pass that met no violated candidate: the training set is separated",
+        native=False,
     )
     stop_unchanged: float = parameter(
         0.0,
         "not negative",
         "stop when the mean training loss has changed by no more than this in each of three passes in a row; 0: never",
+        native=False,
     )
 
     kind = "online"
@@ -37,6 +42,10 @@ class Online(Learner):
     def weight_copies(self, task: _core.Task) -> int:
         """Return those of the average: the sums of which it is made, and itself."""
         return 2 if self.averaged else 0
+
+    def chosen(self, native: Any) -> dict[str, float]:
+        """Return the parameters that the native learner has chosen by itself."""
+        return dict(native.chosen)
 
     def converged(self, rows: Sequence[Row]) -> str | None:
         """Return ``separated`` or ``unchanged`` if that rule is on and holds after the last row, or None.

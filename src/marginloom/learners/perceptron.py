@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-from marginloom import _core
-from marginloom.learners.base import Objective
 from marginloom.learners.online import Online
 
 
@@ -23,12 +21,7 @@ class Perceptron(Online):
     losses = ()
     common = frozenset[str]()
     needs = frozenset({"gold"})
-    engines = ("serial", "minibatch", "mixing", "subsample")
+    offers = frozenset({"batches", "mixing"})
     objective = "none: mistakes on the training set"
     update = "if the prediction y' is wrong: w += phi(x, y) - phi(x, y')"
     paper = "McDonald, Hall and Mann 2010, section 3 (after Collins 2002)"
-
-    def build(self, task: _core.Task, objective: Objective) -> _core.Perceptron:
-        """Make the native learner for a task."""
-        parameters = _core.PerceptronParameters(averaged=self.averaged)
-        return _core.Perceptron(task, objective.instance_weights, parameters)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 from marginloom import _core
 from marginloom.common.parameters import parameter
-from marginloom.learners.base import Objective
 from marginloom.learners.online import Online
 
 
@@ -32,7 +30,6 @@ class SGD(Online):
     losses = ("hinge",)
     common = frozenset({"C", "loss"})
     needs = frozenset({"gold", "loss-augmented"})
-    engines = ("serial", "subsample")
     objective = "1/2 |w|^2 + sum_i C_i xi_i,  xi_i = max(0, max_y [loss(y) - w.d(y)]),  d(y) = phi(gold) - phi(y)"
     update = "w <- (w + eta d) / (1 + eta / (C n)),  eta = eta0 / (1 + eta0 t / C)^0.75,  t = examples seen / n"
     paper = "Chang and Yih 2013, section 4.3 (after Bottou 2004)"
@@ -41,12 +38,3 @@ class SGD(Online):
         """Return those of the average, or that without the factor which they share, and those of trials of steps."""
         trials = 0 if self.eta0 else 1 + self.averaged
         return max(2 if self.averaged else 1, self.averaged + trials)
-
-    def build(self, task: _core.Task, objective: Objective) -> _core.Sgd:
-        """Make the native learner for a task."""
-        parameters = _core.SgdParameters(C=objective.C, eta_0=self.eta0, averaged=self.averaged)
-        return _core.Sgd(task, objective.instance_weights, parameters)
-
-    def chosen(self, native: Any) -> dict[str, float]:
-        """Return the first step."""
-        return {"eta0": native.eta_0}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marginloom.algorithms import ALGORITHMS
+from marginloom.algorithms import ALGORITHMS, engines_of
 from marginloom.common.parameters import checked
 from marginloom.core.choice import Choice
 from marginloom.core.row import Row
@@ -191,7 +191,7 @@ def _choice_of(stored: dict[str, Any] | None) -> Choice | None:
     preset = ALGORITHMS[choice.algorithm]
     if not isinstance(choice.reason, str) or not isinstance(choice.learner, dict):
         raise ValueError("what auto has chosen has no reason or no parameters")
-    if choice.engine is not None and choice.engine not in preset.learner.engines:
+    if choice.engine is not None and choice.engine not in engines_of(preset.learner):
         raise ValueError(f"there is no engine {choice.engine!r} for {choice.algorithm}")
     if choice.max_iter is not None:
         checked("max_iter", choice.max_iter, "positive count")

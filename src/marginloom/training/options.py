@@ -13,13 +13,15 @@ from typing import Any
 
 from marginloom.algorithms import ALGORITHMS, AUTO, Algorithm, check_engine, find_algorithm
 from marginloom.common.memory import parse_size
-from marginloom.common.parameters import KINDS, Declared, checked, declared, listed, option_name, suggestion
+from marginloom.common.parameters import Declared, checked, declared, listed, option_name, suggestion
 from marginloom.common.threads import resolve_threads
 from marginloom.core.choice import Choice
 from marginloom.core.task import Task
-from marginloom.engines import ENGINES, Engine
+from marginloom.engines import ENGINES
+from marginloom.engines.base import Engine
 from marginloom.errors import InputError, OptionWarning
-from marginloom.learners import LEARNERS, Learner
+from marginloom.learners import LEARNERS
+from marginloom.learners.base import Learner
 from marginloom.training.checks import (
     check_engine_needs,
     check_loss,
@@ -121,7 +123,7 @@ def _check_declared(role: str, given: Any, known: Declared) -> None:
                 "shows those of an algorithm"
             )
         kinds = [parameter.kind for _, parameter in known[name]]
-        checked(name, value, next((kind for kind in kinds if KINDS[kind].accepts(value)), kinds[0]))
+        checked(name, value, next((kind for kind in kinds if kind.accepts(value)), kinds[0]))
 
 
 def completed(task: Task, spec: RunSpec, choice: Choice) -> Algorithm:
@@ -178,9 +180,9 @@ def _check_possible(task: Task, spec: RunSpec, preset: Algorithm, engine: type[E
     if isinstance(spec.learner, Learner) and type(spec.learner) is not type(preset.learner):
         others = [name for name, other in ALGORITHMS.items() if type(other.learner) is type(spec.learner)]
         raise _impossible(f"learner {spec.learner.name}", others)
-    if engine.name not in preset.learner.engines:
+    if not engine.drives(preset.learner):
         check_engine_needs(task, engine(), spec.loss)
-        having = {name: other for name, other in ALGORITHMS.items() if engine.name in other.learner.engines}
+        having = {name: other for name, other in ALGORITHMS.items() if engine.drives(other.learner)}
         own = [name for name, other in having.items() if other.engine.name == engine.name]
         raise _impossible(f"engine {engine.name}", own or list(having))
 

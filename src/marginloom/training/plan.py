@@ -14,7 +14,7 @@ from marginloom.common.threads import resolve_threads
 from marginloom.core.choice import SMALL_PASS, Choice, Circumstances
 from marginloom.core.task import Task
 from marginloom.errors import InputError
-from marginloom.learners import Objective
+from marginloom.learners.base import Objective
 from marginloom.training.checks import (
     check_loss,
     check_needs,

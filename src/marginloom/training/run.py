@@ -17,7 +17,7 @@ from marginloom.algorithms import Algorithm
 from marginloom.common.memory import MB
 from marginloom.core.row import Row
 from marginloom.core.task import Task
-from marginloom.engines import Job
+from marginloom.engines.base import Job
 from marginloom.errors import InputError
 from marginloom.training.certificate import Certificate, checked_certificate
 from marginloom.training.checkpoint import Saver, Snapshot

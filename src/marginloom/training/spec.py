@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marginloom.algorithms import AUTO, Algorithm
-from marginloom.engines import Engine
+from marginloom.engines.base import Engine
 from marginloom.io.files import StrPath
-from marginloom.learners import Learner
+from marginloom.learners.base import Learner
 from marginloom.training.callbacks import Callback
 from marginloom.training.checkpoint import Checkpoint
 from marginloom.training.state import State

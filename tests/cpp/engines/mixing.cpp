@@ -14,6 +14,7 @@
 using marginloom::make_shards;
 using marginloom::Mixing;
 using marginloom::MixingOptions;
+using marginloom::MixingShares;
 using marginloom::OnlineLearner;
 using marginloom::PassReport;
 using marginloom::StateArrays;
@@ -59,9 +60,10 @@ TEST("mixing: any number of threads gives the same bits, also in the middle of a
       for (const auto make : {perceptron, mira}) {
         std::vector<StateArrays> alone;
         for (const int threads : {1, 2, 3, 16}) {
-          Mixing engine =
-              make_engine(problem, task, make(task),
-                          {.by_errors = inner_epochs == 3, .inner_epochs = inner_epochs, .threads = threads});
+          Mixing engine = make_engine(problem, task, make(task),
+                                      {.mixing = inner_epochs == 3 ? MixingShares::errors : MixingShares::uniform,
+                                       .inner_epochs = inner_epochs,
+                                       .threads = threads});
           StopRequest never;
           for (std::size_t pass = 0; pass < 4; ++pass) {
             CHECK(engine.run_pass(never).threads.size() == static_cast<std::size_t>(threads));

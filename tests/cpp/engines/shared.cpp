@@ -114,8 +114,9 @@ TEST("shared: reaches the certified optimum with random delays between a search 
         Random random(calls.fetch_add(1));
         for (std::uint64_t turn = random.below(20); turn > 0; --turn) std::this_thread::yield();
       };
-      Shared with_fsmo(task, fsmo(task, {.batch = 1 + seed % 3 * 10, .all_after_batch = seed % 4 > 1}),
-                       problem.examples(), {.seed = seed}, options);
+      Shared with_fsmo(
+          task, fsmo(task, {.batch = 1 + seed % 3 * 10, .scope = seed % 4 > 1 ? Fsmo::Scope::all : Fsmo::Scope::batch}),
+          problem.examples(), {.seed = seed}, options);
       CHECK(gap_after(with_fsmo, 600) <= 0.002);
       for (const Loss loss : {Loss::squared_hinge, Loss::hinge}) {
         Shared with_dcd(task, dcd(task, loss), problem.examples(), {.seed = seed}, options);

@@ -18,13 +18,13 @@ using marginloom::Fsmo;
 TEST("fsmo: a restored run continues bit for bit") {
   dual_states::check_continues<Fsmo>({});
   dual_states::check_continues<Fsmo>({.batch = 4, .memory = 1});
-  dual_states::check_continues<Fsmo>({.all_after_batch = true, .as_published = true});
+  dual_states::check_continues<Fsmo>({.scope = Fsmo::Scope::all, .variant = Fsmo::Variant::as_published});
   dual_states::check_continues<Fsmo>({.inner_stop = true, .inner_share = 0.1});
 }
 
 TEST("fsmo: broken states are refused and change nothing") {
-  for (const bool as_published : {false, true}) {
-    const Fsmo::Parameters parameters{.as_published = as_published};
+  for (const auto variant : {Fsmo::Variant::pairwise, Fsmo::Variant::as_published}) {
+    const Fsmo::Parameters parameters{.variant = variant};
     dual_states::check_every_array_is_needed<Fsmo>(parameters);
     dual_states::check_refused<Fsmo>(parameters, "dual variable 0",
                                      [](auto& s) { array<double>(s, "duals")[0] = not_a_number; });
@@ -34,12 +34,12 @@ TEST("fsmo: broken states are refused and change nothing") {
 
 TEST("fsmo: a stop request ends a solution over all blocks early") {
   dual_states::check_stops_within<Fsmo>({.epsilon = 1e-9, .batch = 1000});
-  dual_states::check_stops_within<Fsmo>({.epsilon = 1e-9, .batch = 1000, .as_published = true});
+  dual_states::check_stops_within<Fsmo>({.epsilon = 1e-9, .batch = 1000, .variant = Fsmo::Variant::as_published});
 }
 
 TEST("fsmo: as published a block never goes beyond its bound, and the gain is that of the dual") {
   const auto small = dual_states::problem();
-  dual_states::Training<Fsmo> training(small, {.as_published = true});
+  dual_states::Training<Fsmo> training(small, {.variant = Fsmo::Variant::as_published});
   marginloom::StopRequest never;
   double last = 0;
   for (int pass = 0; pass < 8; ++pass) {
@@ -59,9 +59,9 @@ TEST("fsmo: a solution ends although another thread keeps moving the weights") {
   using namespace marginloom;
   const auto small = dual_states::problem();
   const auto task = small.task();
-  for (const bool as_published : {false, true}) {
+  for (const auto variant : {Fsmo::Variant::pairwise, Fsmo::Variant::as_published}) {
     Fsmo learner(task, std::vector<double>(task->size(), dual_states::cost),
-                 {.epsilon = 1e-9, .batch = 1000, .as_published = as_published});
+                 {.epsilon = 1e-9, .batch = 1000, .variant = variant});
     std::vector<double> w(task->dimension(), 0.0);
     std::vector<std::size_t> examples(task->size());
     std::iota(examples.begin(), examples.end(), std::size_t{0});

@@ -77,10 +77,9 @@ TEST("mira: a step over a batch is a minimum of its programme, stored and implic
     const Problem problem = batch_problem(kind);
     for (const bool loss_augmented : {false, true}) {
       for (const double cost : {0.01, 0.1, 1.0}) {
-        const Step step = make_step(
-            problem, cost,
-            {.k_best = 6, .loss_augmented = loss_augmented, .programme = {.tolerance = 1e-10, .max_sweeps = 100000}},
-            5);
+        const Step step =
+            make_step(problem, cost,
+                      {.k_best = 6, .loss_augmented = loss_augmented, .qp_tolerance = 1e-10, .qp_sweeps = 100000}, 5);
         CHECK(step.losses.size() > 8);
         CHECK(step.updates > 2);
         const double best = batch_primal(step, step.after, cost, problem.size());
@@ -104,7 +103,7 @@ TEST("mira: a step over a batch is a minimum of its programme, stored and implic
 TEST("mira: implicit differences give the weights that stored ones do") {
   const Problem stored = batch_problem(Kind::values);
   const Problem dense = problems::dense_copy(stored);
-  const Mira::Parameters parameters{.k_best = 4, .programme = {.tolerance = 1e-10, .max_sweeps = 100000}};
+  const Mira::Parameters parameters{.k_best = 4, .qp_tolerance = 1e-10, .qp_sweeps = 100000};
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
     const Step one = make_step(stored, 0.3, parameters, seed);
     const Step other = make_step(dense, 0.3, parameters, seed);
@@ -128,7 +127,7 @@ TEST("mira: only violated candidates are kept") {
 
 TEST("mira: margins are met without slack where that can be, and it ends where it cannot") {
   const Problem problem = batch_problem(Kind::values);
-  const Mira::Parameters unbounded{.unbounded = true, .programme = {.tolerance = 1e-8, .max_sweeps = 100000}};
+  const Mira::Parameters unbounded{.unbounded = true, .qp_tolerance = 1e-8, .qp_sweeps = 100000};
   const Step step = make_step(problem, 0.3, unbounded, 5);
   CHECK(step.updates > 2);
   for (std::size_t j = 0; j < step.losses.size(); ++j) {

@@ -45,7 +45,7 @@ double number(const StateArrays& state, std::size_t which) {
 
 TEST("sgd: the scale is folded into the weights before it gets small") {
   const Problem problem = training_problem();
-  SerialOnline engine = make_engine(problem, {.C = 0.01, .eta_0 = 0.5, .averaged = true}, 1);
+  SerialOnline engine = make_engine(problem, {.C = 0.01, .eta0 = 0.5, .averaged = true}, 1);
   StopRequest never;
   double smallest = 1;
   double total = 1;  // what the scale would be if nothing were folded

@@ -414,7 +414,7 @@ TEST("visit: trying a solution changes neither block nor weights, and making it 
       check_trying<Dcd>(kind, {.loss = Loss::squared_hinge, .memory = memory});
       check_trying<Dcd>(kind, {.loss = Loss::hinge, .memory = memory});
       check_trying<Fsmo>(kind, {.memory = memory});
-      check_trying<Fsmo>(kind, {.as_published = true, .memory = memory});
+      check_trying<Fsmo>(kind, {.variant = Fsmo::Variant::as_published, .memory = memory});
     }
   }
 }

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from marginloom.tasks.base.estimator import Estimator
+from marginloom.tasks.base.estimator import Estimator, Posed
 from pointing.features import Pointed, as_things
 from pointing.model import PointingModel, PointingProblem
 
@@ -22,16 +22,18 @@ class Pointer(Estimator):
 
     model_type = PointingModel
 
-    def fit(self, X, y, *, sample_weight=None, eval_set=None, callbacks=(), checkpoint=None, resume=False):
-        """Train on arrays of things and the numbers of the right ones."""
-        return self._fit(
-            PointingProblem(training=Pointed(self._things(X), list(y)), settings={"scale": self.scale}),
-            sample_weight=sample_weight,
-            evaluation_sets={} if eval_set is None else {"dev": Pointed(self._things(eval_set[0]), list(eval_set[1]))},
-            callbacks=callbacks,
-            checkpoint=checkpoint,
-            resume=resume,
-        )
+    fit_inputs = """
+X : list of arrays
+    The things, one a row.
+y : list of int
+    The number of the right thing of each.
+"""
+
+    def _pose(self, X, y):
+        return Posed(PointingProblem(training=Pointed(self._things(X), list(y)), settings={"scale": self.scale}))
+
+    def _to_score(self, problem, X, y):
+        return Pointed(self._things(X), list(y))
 
     def predict(self, X):
         """Return the numbers of the best things."""
@@ -41,7 +43,7 @@ class Pointer(Estimator):
     def score(self, X, y):
         """Return how often the right thing is pointed at."""
         self._check_fitted()
-        return self.model_.scores({"given": Pointed(self._things(X), list(y))}, self.n_threads)["given"]["accuracy"]
+        return self.model_.scores(Pointed(self._things(X), list(y)), self.n_threads)["accuracy"]
 
     def _things(self, X):
         return [self.scale * as_things(rows, f"X[{i}]") for i, rows in enumerate(X)]

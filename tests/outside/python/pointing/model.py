@@ -6,7 +6,7 @@ from typing import Any
 
 from marginloom import InputError
 from marginloom.common.parameters import checked
-from marginloom.tasks.base.model import Model, Prepared, Problem, strongest_places
+from marginloom.tasks.base.model import Evaluator, Model, Prepared, Problem, strongest_places
 from pointing.features import Pointed
 from pointing.metrics import pointing_scores
 from pointing.task import PointingTask
@@ -59,7 +59,7 @@ class PointingModel(Model):
         return cls(width=checked("width", header["width"], "positive count"))
 
 
-class PointingEvaluator:
+class PointingEvaluator(Evaluator):
     """Scores weights on things of which the right one is known."""
 
     def __init__(self, model, labelled, n_threads):

@@ -1,7 +1,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings/bindings.hpp"
-#include "signs/signs.hpp"
+#include "tasks/signs/signs.hpp"
 
 namespace signs {
 namespace {
