@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom import ALGORITHMS, Callback, Result, SequenceTagger, _core, find_algorithm
+from marginloom.common.threads import available_cores
+from marginloom.core.task import Task
 from marginloom.features import ExtractedFeatures, MatrixFeatures
 from marginloom.io.conll import read_corpus
 from marginloom.labels.label_set import LabelSet
 from marginloom.tasks.base.estimator import Estimator
 from marginloom.tasks.base.model import Prepared
-from marginloom.tasks.base.task import Task
 from marginloom.tasks.detection.boxes import loss_tables
 from marginloom.tasks.detection.images import ImageSet
 from marginloom.tasks.detection.metrics import detection_scores
@@ -32,7 +33,6 @@ from marginloom.tasks.parse.treebank import Treebank
 from marginloom.tasks.sequence.constraints import forbidden_pairs
 from marginloom.tasks.sequence.metrics import sequence_scores
 from marginloom.tasks.sequence.task import SequenceTask
-from marginloom.threads import available_cores
 from marginloom.training.checks import check_loss
 from marginloom.training.objective import primal, relative_gap
 from marginloom.training.spec import RunSpec

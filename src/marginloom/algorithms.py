@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
+from marginloom.common.parameters import Configured, listed, option_name, option_text, suggestion
 from marginloom.engines import (
     ENGINES,
     Columns,
@@ -33,11 +34,10 @@ from marginloom.learners import (
     PassiveAggressive,
     Perceptron,
 )
-from marginloom.parameters import Configured, listed, option_name, option_text, suggestion
 
 AnyConfigured = TypeVar("AnyConfigured", bound=Configured)
 
-#: Stands for the one of the algorithms below that suits a task; see `marginloom.tasks.base.choice`.
+#: Stands for the one of the algorithms below that suits a task; see `marginloom.core.choice`.
 AUTO = "auto"
 
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from marginloom.common.parameters import checked
 from marginloom.errors import InputError, MarginloomError
-from marginloom.parameters import checked
 from marginloom.tasks.custom.oracle import Oracle
 from marginloom.tasks.custom.sparse_vector import SparseVector
 from marginloom.tasks.custom.task import CustomTask

@@ -5,7 +5,7 @@ import json
 import pytest
 from support.program import run
 
-from marginloom.parameters import KINDS
+from marginloom.common.parameters import KINDS
 from marginloom.tasks.registry import OWN
 
 COMMANDS = [task.command for task in OWN if task.command is not None]

@@ -7,7 +7,7 @@ from support.pairs import GENERAL
 from support.program import json_lines, last_json, refuses, run
 
 from marginloom.algorithms import ALGORITHMS
-from marginloom.parameters import option_name
+from marginloom.common.parameters import option_name
 from marginloom.tasks.sequence.datasets import make_tagging, write_conll
 from marginloom.tasks.sequence.model import SequenceModel
 

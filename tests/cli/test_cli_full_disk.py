@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from marginloom import InputError
 from marginloom.cli.app import app
-from marginloom.cli.common import warnings_as_notes
+from marginloom.commands.common import warnings_as_notes
 from marginloom.tasks.sequence.model import SequenceModel
 from marginloom.training.checkpoint import FILE_NAME, Snapshot
 

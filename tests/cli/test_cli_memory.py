@@ -51,8 +51,8 @@ def test_a_learner_without_working_sets_keeps_none(corpus, tmp_path):
 WITH_ROOM = """
 import sys
 import marginloom.cli
-from marginloom import memory
-from marginloom.memory_limits import Room
+from marginloom.common import memory
+from marginloom.common.memory_limits import Room
 memory.NEGLIGIBLE = 0
 memory.memory_room = lambda: Room({size}, "in this test")
 sys.argv[0] = "marginloom"

@@ -6,8 +6,8 @@ from support.program import last_json, refuses, run
 
 from marginloom.cli.evaluate import EVALUATE
 from marginloom.cli.predict import PREDICT
+from marginloom.commands.task_commands import commands_of
 from marginloom.io.model import open_model
-from marginloom.tasks.base.commands import commands_of
 
 TASKS = {"tag": "conllu", "classify": "classify", "multilabel": "multilabel", "detect": "detect", "parse": "conllx"}
 DEV = {

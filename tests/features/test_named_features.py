@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marginloom import InputError, SequenceTagger
+from marginloom.common.vocabularies import vocabulary_tensors
 from marginloom.features import NamedFeatures
-from marginloom.features.base import vocabulary_tensors
 from marginloom.io.crfsuite import read_corpus, write_crfsuite
 
 NESTED = {

@@ -10,8 +10,8 @@ from support.program import PROGRAM, environment
 
 from fuzz.contract import ACCEPTED, REFUSED, check_message
 from fuzz.samples import PROGRAMS, train_arguments
+from marginloom.commands.task_commands import commands_of
 from marginloom.io.model import open_model
-from marginloom.tasks.base.commands import commands_of
 
 PATIENCE = 60.0
 MB = 1 << 20

@@ -13,9 +13,9 @@ import marginloom.learners
 from marginloom import MulticlassClassifier, MultilabelClassifier, _core, write_libsvm
 from marginloom.algorithms import ALGORITHMS, engines_that_lose
 from marginloom.cli.app import app
+from marginloom.common.parameters import KINDS, declared, option_text
 from marginloom.engines import ENGINES, Engine
 from marginloom.learners import LEARNERS, Learner
-from marginloom.parameters import KINDS, declared, option_text
 from marginloom.training import train as train_module
 
 #: What learners do with these they do in Python, after every pass.

@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 from marginloom import InputError, MulticlassClassifier, OptionWarning, SequenceTagger, train
 from marginloom.algorithms import ALGORITHMS
 from marginloom.cli.app import app
+from marginloom.common.parameters import option_name
+from marginloom.core.choice import Choice
 from marginloom.engines import Mixing
 from marginloom.learners import Newton
-from marginloom.parameters import option_name
-from marginloom.tasks.base.choice import Choice
 from marginloom.tasks.multiclass.task import MulticlassTask
 from marginloom.training.spec import DEFAULT_C, DEFAULT_TOL
 

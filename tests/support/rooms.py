@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from marginloom import memory
-from marginloom.memory_limits import Room
+from marginloom.common import memory
+from marginloom.common.memory_limits import Room
 
 MB = 1024**2
 GB = 1024**3

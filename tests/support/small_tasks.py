@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array
 
-from marginloom.tasks.base.task import Task
+from marginloom.core.task import Task
 from marginloom.tasks.multiclass.task import MulticlassTask
 from support.chain_tasks import make_task
 from support.classes import TinyClasses

@@ -11,7 +11,7 @@ PROGRAM = """
 import numpy as np
 from scipy.optimize import minimize
 from marginloom import _core
-from marginloom.tasks.base.task import Task
+from marginloom.core.task import Task
 from marginloom.training.train import train
 
 class Signs(Task):

@@ -13,8 +13,8 @@ from marginloom import (
     train,
 )
 from marginloom.algorithms import find_algorithm
+from marginloom.core.choice import Circumstances, usual_choice
 from marginloom.engines import ENGINES
-from marginloom.tasks.base.choice import Circumstances, usual_choice
 from marginloom.tasks.multilabel.task import MultilabelTask
 from marginloom.tasks.sequence.task import SequenceTask
 

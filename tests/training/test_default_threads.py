@@ -18,11 +18,11 @@ from marginloom import (
     make_tagging,
     train,
 )
-from marginloom.tasks.base.choice import SMALL_PASS, Choice
-from marginloom.tasks.multiclass.choice import Size, choose
+from marginloom.common.threads import resolve_threads
+from marginloom.core.choice import SMALL_PASS, Choice
+from marginloom.tasks.multiclass.auto_rule import Size, choose
 from marginloom.tasks.multiclass.task import MulticlassTask
 from marginloom.tasks.sequence.task import SequenceTask
-from marginloom.threads import resolve_threads
 from marginloom.training.plan import circumstances, make_plan
 from marginloom.training.spec import RunSpec, training_threads
 
@@ -38,7 +38,7 @@ ESTIMATORS = [
 
 @pytest.fixture(autouse=True)
 def five_cores(monkeypatch):
-    monkeypatch.setattr("marginloom.threads.available_cores", lambda: 5)
+    monkeypatch.setattr("marginloom.common.threads.available_cores", lambda: 5)
 
 
 @pytest.fixture

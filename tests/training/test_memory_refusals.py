@@ -13,19 +13,20 @@ from support.chain_tasks import make_task
 from support.oracles import TinyChains
 from support.rooms import GB, MB, set_room
 
-from marginloom import MulticlassClassifier, MultilabelClassifier, SequenceTagger, memory, memory_limits
+from marginloom import MulticlassClassifier, MultilabelClassifier, SequenceTagger
 from marginloom.algorithms import ALGORITHMS, find_algorithm
+from marginloom.common import memory, memory_limits
+from marginloom.common.memory import NEGLIGIBLE, require_memory
+from marginloom.common.memory_limits import Room
 from marginloom.errors import InputError, MemoryWarning
 from marginloom.features import ExtractedFeatures
 from marginloom.io.files import read_bytes
 from marginloom.io.libsvm import read_libsvm
-from marginloom.memory import NEGLIGIBLE, require_memory
-from marginloom.memory_limits import Room
 from marginloom.tasks.multiclass.task import MulticlassTask
 from marginloom.tasks.multilabel.label_pairs import resolve_pairs
 from marginloom.tasks.multilabel.label_sets import pack_lists, unpack
 from marginloom.tasks.multilabel.model import MultilabelModel
-from marginloom.training.memory import plan_memory
+from marginloom.training.memory_plan import plan_memory
 from marginloom.training.train import train
 
 
@@ -244,7 +245,7 @@ def test_the_least_room_counts_and_is_explained(monkeypatch):
 def test_limits_of_the_process_count_less_what_it_has(limit, reason):
     script = f"""
 import resource
-from marginloom.memory_limits import memory_room
+from marginloom.common.memory_limits import memory_room
 most = {256 * MB}
 resource.setrlimit(resource.{limit}, (most, resource.RLIM_INFINITY))
 room = memory_room()

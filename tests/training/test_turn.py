@@ -7,7 +7,7 @@ import pytest
 
 from marginloom import Callback, MulticlassClassifier, MultilabelClassifier, SequenceTagger, train
 from marginloom.algorithms import find_algorithm
-from marginloom.tasks.base.choice import MOST_WEIGHTS_OF_NEWTON, Costs
+from marginloom.core.choice import MOST_WEIGHTS_OF_NEWTON, Costs
 from marginloom.tasks.multiclass.task import MulticlassTask
 from marginloom.training.plan import make_plan
 from marginloom.training.spec import RunSpec

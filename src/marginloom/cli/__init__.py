@@ -17,7 +17,7 @@ _SIGNS_OF_LITTLE_MEMORY = ("failed to map segment", "annot allocate memory", "an
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""
-    from marginloom.cli.streams import leave_standard_output, take_standard_streams
+    from marginloom.commands.streams import leave_standard_output, take_standard_streams
     from marginloom.training.interrupts import acting_as_ctrl_c, ignore_more_signals
 
     take_standard_streams()
@@ -42,13 +42,13 @@ def _ask_for_little_memory() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run the program on standard streams as they are, and return its exit code."""
-    from marginloom.cli.ending import let_go_of
+    from marginloom.commands.ending import let_go_of
     from marginloom.training.interrupts import signals_held_back
 
     def command() -> None:
         with signals_held_back(signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             from marginloom.cli.app import app
-            from marginloom.cli.common import warnings_as_notes
+            from marginloom.commands.common import warnings_as_notes
 
         with warnings_as_notes():
             app(list(arguments), prog_name="marginloom")
@@ -63,8 +63,8 @@ def run(arguments: Sequence[str]) -> int:
 
 def _exit_code(action: Callable[[], object]) -> int:
     """Call a function, say in one line what was wrong, and return the exit code."""
-    from marginloom.cli.ending import interrupted_exit_code, say
-    from marginloom.cli.streams import ReaderGone
+    from marginloom.commands.ending import interrupted_exit_code, say
+    from marginloom.commands.streams import ReaderGone
     from marginloom.errors import MarginloomError
 
     try:
@@ -101,7 +101,7 @@ def _exit_code(action: Callable[[], object]) -> int:
 
 
 def _failed(message: str) -> int:
-    from marginloom.cli.ending import say
+    from marginloom.commands.ending import say
 
     say(f"marginloom: {_one_line(message)}")
     return 1

@@ -7,13 +7,13 @@ from typing import Annotated
 import typer
 
 from marginloom.algorithms import ALGORITHMS, AUTO, Algorithm, find_preset
-from marginloom.cli.common import usage_error
-from marginloom.cli.tables import plain_table, print_table
+from marginloom.commands.common import usage_error
+from marginloom.commands.tables import plain_table, print_table
+from marginloom.common.parameters import option_name, option_text
 from marginloom.engines import ENGINES
 from marginloom.errors import InputError
 from marginloom.learners import Learner
 from marginloom.learners.base import NEEDS
-from marginloom.parameters import option_name, option_text
 
 
 def algorithms(

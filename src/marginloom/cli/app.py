@@ -12,13 +12,13 @@ from typer.core import TyperGroup
 
 from marginloom import __version__
 from marginloom.cli.algorithms import algorithms
-from marginloom.cli.common import note
-from marginloom.cli.ending import interrupted_exit_code
 from marginloom.cli.evaluate import EVALUATE
-from marginloom.cli.help import WIDTH, GroupedCommand
 from marginloom.cli.inspect import inspect
 from marginloom.cli.predict import PREDICT
 from marginloom.cli.train import train
+from marginloom.commands.common import note
+from marginloom.commands.ending import interrupted_exit_code
+from marginloom.commands.help import WIDTH, GroupedCommand
 
 INSPECT_EXAMPLES = """\
 marginloom inspect pos.safetensors

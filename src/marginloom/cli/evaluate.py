@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from marginloom.cli.common import note
 from marginloom.cli.model_command import ModelCommand
-from marginloom.cli.scores import print_scores
+from marginloom.commands.common import note
+from marginloom.commands.scores import print_scores
+from marginloom.commands.task_commands import AnyCommands, EvaluateOptions
 from marginloom.io.model import OpenedFile
 from marginloom.io.names import shown
-from marginloom.tasks.base.commands import AnyCommands, EvaluateOptions
 from marginloom.tasks.base.model import Model
 
 
@@ -21,7 +21,7 @@ def _run(commands: AnyCommands, opened: OpenedFile, options: EvaluateOptions) ->
         labels = ", ".join(f"{label} ({count})" for label, count in list(evaluator.unseen.items())[:10])
         more = f" and {len(evaluator.unseen) - 10} more" if len(evaluator.unseen) > 10 else ""
         note(f"{shown(options.input)}: labels that training did not see count as errors: {labels}{more}")
-    scores = model.report(evaluator)
+    scores = evaluator.report(model.weights)
     if options.as_json:
         print(json.dumps({"scores": scores, **evaluator.counts, "unseen_labels": evaluator.unseen}))
     else:

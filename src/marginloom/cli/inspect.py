@@ -11,12 +11,12 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from marginloom.cli.common import JsonOption, ModelArgument
-from marginloom.cli.help import OUTPUT
-from marginloom.cli.report import certificate_sentence
-from marginloom.cli.tables import WIDEST, plain_table, print_table, printable
+from marginloom.commands.common import JsonOption, ModelArgument
+from marginloom.commands.help import OUTPUT
+from marginloom.commands.report import certificate_sentence
+from marginloom.commands.tables import WIDEST, plain_table, print_table, printable
+from marginloom.commands.task_commands import shown_model_of
 from marginloom.io.model import open_model
-from marginloom.tasks.base.commands import shown_model_of
 from marginloom.tasks.base.model import Model
 from marginloom.tasks.registry import command_of
 

@@ -8,12 +8,12 @@ from typing import Any, Literal, get_type_hints
 
 import typer
 
-from marginloom.cli.common import refuse, usage_errors
-from marginloom.cli.help import GroupedCommand
-from marginloom.cli.parameters import with_options
+from marginloom.commands.common import refuse, usage_errors
+from marginloom.commands.help import GroupedCommand
+from marginloom.commands.learner_options import with_options
+from marginloom.commands.task_commands import AnyCommands, commands_of
 from marginloom.errors import InputError, MarginloomError
 from marginloom.io.model import OpenedFile, open_model
-from marginloom.tasks.base.commands import AnyCommands, commands_of
 from marginloom.tasks.registry import all_tasks, command_of
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from marginloom.cli.model_command import ModelCommand
+from marginloom.commands.task_commands import AnyCommands, PredictOptions
 from marginloom.io.model import OpenedFile
-from marginloom.tasks.base.commands import AnyCommands, PredictOptions
 
 
 def _run(commands: AnyCommands, model: OpenedFile, options: PredictOptions) -> None:

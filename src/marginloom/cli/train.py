@@ -8,7 +8,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from marginloom.cli.help import GroupedCommand
+from marginloom.commands.help import GroupedCommand
 from marginloom.errors import InputError
 from marginloom.tasks.registry import Registered, all_tasks, find_command
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom import _core
+from marginloom.common.parameters import Configured, Parameter
 from marginloom.errors import InputError
-from marginloom.parameters import Configured, Parameter
 
 
 @dataclasses.dataclass(frozen=True)

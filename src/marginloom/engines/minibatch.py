@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 from marginloom import _core
+from marginloom.common.parameters import parameter
 from marginloom.engines.base import Engine, Job
-from marginloom.parameters import parameter
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom import _core
+from marginloom.common.parameters import parameter
 from marginloom.engines.base import Engine, Job
 from marginloom.errors import InputError
-from marginloom.parameters import parameter
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,14 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom import _core
+from marginloom.common.memory import require_memory
+from marginloom.common.parameters import checked
+from marginloom.common.vocabularies import load_vocabulary, vocabulary_tensors
 from marginloom.errors import InputError
-from marginloom.features.base import (
-    Encoded,
-    drop_unknown,
-    keep_frequent,
-    load_vocabulary,
-    vocabulary_tensors,
-)
+from marginloom.features.base import Encoded, drop_unknown, keep_frequent
 from marginloom.features.columns import ColumnsRead, written_columns
 from marginloom.features.sets import FEATURE_SETS, templates_of
 from marginloom.features.template_lines import check_given, template_lines
@@ -30,8 +27,6 @@ from marginloom.io.conll import ColumnCorpus
 from marginloom.io.files import StrPath, decode_utf8, read_bytes, text_lines
 from marginloom.io.model import json_text, parse_json
 from marginloom.io.names import quoted, shown
-from marginloom.memory import require_memory
-from marginloom.parameters import checked
 
 _SEPARATOR = "\x1f"
 _BLANKS = " \t"  # between the columns of a file, and so all that no token can hold

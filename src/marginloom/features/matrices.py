@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from marginloom.common.sparse_matrices import checked_csr
 from marginloom.errors import InputError
 from marginloom.features.base import MAX_FEATURES, Encoded
 from marginloom.io.libsvm_sequences import LibsvmCorpus
-from marginloom.sparse_matrices import checked_csr
 
 
 class MatrixFeatures:

@@ -8,14 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom import _core
+from marginloom.common.vocabularies import load_vocabulary, vocabulary_tensors
 from marginloom.errors import InputError
-from marginloom.features.base import (
-    Encoded,
-    drop_unknown,
-    keep_frequent,
-    load_vocabulary,
-    vocabulary_tensors,
-)
+from marginloom.features.base import Encoded, drop_unknown, keep_frequent
 from marginloom.io.crfsuite import NAME_SEPARATOR, AttributeCorpus
 
 #: Between the names of a nested feature: a byte that no text has, so that no other feature has the same name.

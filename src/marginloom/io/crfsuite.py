@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marginloom import _core
+from marginloom.common.parameters import checked
 from marginloom.errors import InputError, InputWarning
 from marginloom.io.compression import compressing_write
 from marginloom.io.files import StrPath, decode_utf8, read_bytes
@@ -26,7 +27,6 @@ from marginloom.io.names import shown
 from marginloom.io.stream_pieces import stream_pieces
 from marginloom.labels.numbered import NumberedLabels
 from marginloom.labels.written import written_labels
-from marginloom.parameters import checked
 
 __all__ = [
     "NAME_SEPARATOR",

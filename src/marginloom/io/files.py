@@ -17,9 +17,9 @@ from contextlib import AbstractContextManager, closing, contextmanager, nullcont
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Literal, TextIO, overload
 
+from marginloom.common.memory import require_memory
 from marginloom.errors import InputError, OutputError
 from marginloom.io.names import StrPath, quoted, shown
-from marginloom.memory import require_memory
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

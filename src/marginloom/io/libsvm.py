@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom import _core
+from marginloom.common.memory import require_memory
+from marginloom.common.parameters import checked
 from marginloom.errors import InputError, InputWarning
 from marginloom.io.compression import compressing_write
 from marginloom.io.files import StrPath, decode_utf8, read_bytes
@@ -25,8 +27,6 @@ from marginloom.io.stream_pieces import stream_pieces
 from marginloom.labels.arrays import label_array, plain_labels
 from marginloom.labels.numbered import NumberedLabels, NumberedSets
 from marginloom.labels.written import whole_number
-from marginloom.memory import require_memory
-from marginloom.parameters import checked
 
 __all__ = ["LibsvmRows", "parse", "read_libsvm", "read_rows", "stream_rows", "write_libsvm"]
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom import _core
+from marginloom.common.parameters import checked
 from marginloom.errors import InputError, InputWarning
 from marginloom.io.files import StrPath
 from marginloom.io.formats import LIBSVM
@@ -19,7 +20,6 @@ from marginloom.io.libsvm import LibsvmRows, beyond_text, parse, read_rows
 from marginloom.io.names import shown
 from marginloom.io.stream_pieces import stream_pieces
 from marginloom.labels.numbered import NumberedLabels
-from marginloom.parameters import checked
 
 __all__ = ["LibsvmCorpus", "read_corpus", "read_libsvm_sequences", "stream_corpora"]
 

@@ -13,11 +13,11 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from marginloom.common.memory import require_memory
 from marginloom.errors import InputError, ModelFileError
 from marginloom.io.files import StrPath, atomic_write
 from marginloom.io.names import quoted, shown
 from marginloom.io.safetensors_file import map_safetensors, write_safetensors
-from marginloom.memory import require_memory
 
 FORMAT = "marginloom"
 FORMAT_VERSION = 1

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom import _core
+from marginloom.common.vocabularies import load_vocabulary, vocabulary_tensors
 from marginloom.errors import InputError
-from marginloom.features.base import load_vocabulary, vocabulary_tensors
 from marginloom.labels.arrays import plain_labels
 from marginloom.labels.numbered import NumberedLabels, add_strings
 

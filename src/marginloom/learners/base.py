@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom import _core
-from marginloom.parameters import Configured
-from marginloom.training.trace import Row
+from marginloom.common.parameters import Configured
+from marginloom.core.row import Row
 
 NEEDS = {
     "gold": "examples with their right output",

@@ -6,10 +6,10 @@ import dataclasses
 from collections.abc import Sequence
 
 from marginloom import _core
+from marginloom.common.parameters import parameter
+from marginloom.core.row import Row
 from marginloom.learners.base import Objective
 from marginloom.learners.dual import Dual, costs
-from marginloom.parameters import parameter
-from marginloom.training.trace import Row
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 
 from marginloom import _core
+from marginloom.common.parameters import parameter
 from marginloom.learners.base import Objective
 from marginloom.learners.online import Online
-from marginloom.parameters import parameter
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,10 +6,10 @@ import dataclasses
 from typing import ClassVar
 
 from marginloom import _core
+from marginloom.common.parameters import parameter
 from marginloom.errors import InputError
 from marginloom.learners.base import Objective
 from marginloom.learners.dual import Dual, costs
-from marginloom.parameters import parameter
 
 
 @dataclasses.dataclass(frozen=True)

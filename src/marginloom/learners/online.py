@@ -7,9 +7,9 @@ import itertools
 from collections.abc import Sequence
 
 from marginloom import _core
+from marginloom.common.parameters import parameter
+from marginloom.core.row import Row
 from marginloom.learners.base import Learner
-from marginloom.parameters import parameter
-from marginloom.training.trace import Row
 
 #: Passes in a row whose training loss must stay as it is (McDonald, Hall and Mann 2010, section 5).
 UNCHANGED_PASSES = 3

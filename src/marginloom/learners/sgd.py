@@ -6,9 +6,9 @@ import dataclasses
 from typing import Any
 
 from marginloom import _core
+from marginloom.common.parameters import parameter
 from marginloom.learners.base import Objective
 from marginloom.learners.online import Online
-from marginloom.parameters import parameter
 
 
 @dataclasses.dataclass(frozen=True)

@@ -43,7 +43,8 @@ def load(path: StrPath, *, task: Any = None) -> Any:
     ...     load(path).predict([["the", "dog"]])
     [['DET', 'NOUN']]
     """
-    name = str(open_model(path).task)
+    opened = open_model(path)
+    name = str(opened.task)
     registered = find_in_files(name)
     if registered is None:
         known = ", ".join(repr(other.file_name) for other in all_tasks())
@@ -60,7 +61,8 @@ def load(path: StrPath, *, task: Any = None) -> Any:
         return estimator_of(registered).load(path, task=task)
     if task is not None:
         raise InputError(f"task= is for models of custom tasks, and {os.fspath(path)!r} is one of the task {name!r}")
-    return estimator_of(registered).load(path)
+    estimator = estimator_of(registered)
+    return estimator.of_model(path, estimator.model_type.load(opened))
 
 
 def estimator_of(task: Registered) -> Any:

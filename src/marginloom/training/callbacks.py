@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any, cast
 
+from marginloom.common.parameters import checked
+from marginloom.core.row import Row
 from marginloom.errors import InputError
-from marginloom.parameters import checked
 from marginloom.training.interrupts import signals_held_back
 from marginloom.training.state import State
-from marginloom.training.trace import Row
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 
 from marginloom import _core
-from marginloom.tasks.base.task import Task
+from marginloom.core.row import Row
+from marginloom.core.task import Task
 from marginloom.training.objective import relative_gap
-from marginloom.training.trace import Row
 
 #: How far below 0 a relative gap can be by rounding: weights are sums of many terms, which may nearly cancel out.
 ROUNDING = 1e-6

@@ -16,18 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom.algorithms import ALGORITHMS
+from marginloom.common.parameters import checked
+from marginloom.core.choice import Choice
+from marginloom.core.row import Row
 from marginloom.errors import InputError, OutputError, OutputWarning
 from marginloom.io.files import StrPath, cannot_write, check_writable_target, temporary_prefix
 from marginloom.io.lock import FolderLock
 from marginloom.io.model import CHECKPOINT, MISFITS, Tensors, json_text, load_model, misfit, parse_json, save_model
 from marginloom.io.names import shown
-from marginloom.parameters import checked
-from marginloom.tasks.base.choice import Choice
 from marginloom.training.state import State
-from marginloom.training.trace import Row
 
 if TYPE_CHECKING:
-    from marginloom.tasks.base.task import Task
+    from marginloom.core.task import Task
     from marginloom.training.callbacks import Callback
     from marginloom.training.run import Run
     from marginloom.training.spec import Evaluation

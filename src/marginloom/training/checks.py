@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marginloom.algorithms import ALGORITHMS, Algorithm
+from marginloom.common.threads import resolve_threads
+from marginloom.core.task import Task
 from marginloom.engines import Engine
 from marginloom.errors import InputError
 from marginloom.learners import Learner
 from marginloom.learners.base import NEEDS
-from marginloom.tasks.base.task import Task
-from marginloom.threads import resolve_threads
 
 
 def check_needs(task: Task, algorithm: Algorithm, loss: str | None = None) -> None:

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from marginloom import _core
+from marginloom.common.parameters import checked
+from marginloom.common.threads import resolve_threads
+from marginloom.core.task import Task
 from marginloom.errors import InputError
-from marginloom.parameters import checked
-from marginloom.tasks.base.task import Task
-from marginloom.threads import resolve_threads
 from marginloom.training.checks import checked_sample_weight
 
 

@@ -6,19 +6,20 @@ parameter that asks an engine for something, the value that asks for nothing is 
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Mapping
 from typing import Any
 
 from marginloom.algorithms import ALGORITHMS, AUTO, Algorithm, check_engine, find_algorithm
+from marginloom.common.memory import parse_size
+from marginloom.common.parameters import KINDS, Declared, checked, declared, listed, option_name, suggestion
+from marginloom.common.threads import resolve_threads
+from marginloom.core.choice import Choice
+from marginloom.core.task import Task
 from marginloom.engines import ENGINES, Engine
 from marginloom.errors import InputError, OptionWarning
 from marginloom.learners import LEARNERS, Learner
-from marginloom.memory import parse_size
-from marginloom.parameters import KINDS, Declared, checked, declared, listed, option_name, suggestion
-from marginloom.tasks.base.choice import Choice
-from marginloom.tasks.base.task import Task
-from marginloom.threads import resolve_threads
 from marginloom.training.checks import (
     check_engine_needs,
     check_loss,
@@ -26,7 +27,7 @@ from marginloom.training.checks import (
     check_reproducible,
     check_threads,
 )
-from marginloom.training.spec import RunSpec
+from marginloom.training.spec import CheckedSpec, RunSpec
 
 #: Options that some learners and engines do not have.
 COMMON = ("C", "tol", "loss", "memory")
@@ -56,6 +57,8 @@ def check_spec(spec: RunSpec) -> Algorithm | None:
     Traceback (most recent call last):
     marginloom.errors.InputError: perceptron has no tol (--tol): leave it out
     """
+    if isinstance(spec, CheckedSpec):
+        return spec.named
     for name, kind in (_OPTIONAL | _ALWAYS).items():
         if name in _ALWAYS or getattr(spec, name) is not None:
             checked(name, getattr(spec, name), kind)
@@ -68,6 +71,20 @@ def check_spec(spec: RunSpec) -> Algorithm | None:
     _check_declared("learner", spec.learner, declared(LEARNERS.values()))
     _check_declared("engine", spec.engine, declared(ENGINES.values()))
     return None
+
+
+def checked_spec(spec: RunSpec) -> CheckedSpec:
+    """Return the run with the algorithm that was named, after `check_spec`, which is not done again for it.
+
+    Examples
+    --------
+    >>> checked_spec(RunSpec(algorithm="ipm")).named.engine.name
+    'mixing'
+    """
+    if isinstance(spec, CheckedSpec):
+        return spec
+    given = {field.name: getattr(spec, field.name) for field in dataclasses.fields(RunSpec)}
+    return CheckedSpec(**given, named=check_spec(spec))
 
 
 def _named(spec: RunSpec) -> Algorithm:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from marginloom import _core
-from marginloom.memory import MB
+from marginloom.common.memory import MB
+from marginloom.core.row import Row
 from marginloom.training.objective import relative_gap
-from marginloom.training.trace import Row
 
 
 def pass_row(

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom.algorithms import ALGORITHMS, Algorithm
+from marginloom.common.parameters import checked
+from marginloom.common.threads import resolve_threads
+from marginloom.core.choice import SMALL_PASS, Choice, Circumstances
+from marginloom.core.task import Task
 from marginloom.errors import InputError
 from marginloom.learners import Objective
-from marginloom.parameters import checked
-from marginloom.tasks.base.choice import SMALL_PASS, Choice, Circumstances
-from marginloom.tasks.base.task import Task
-from marginloom.threads import resolve_threads
 from marginloom.training.checks import (
     check_loss,
     check_needs,
@@ -22,7 +22,7 @@ from marginloom.training.checks import (
     check_threads,
     checked_sample_weight,
 )
-from marginloom.training.memory import MemoryPlan, plan_memory
+from marginloom.training.memory_plan import MemoryPlan, plan_memory
 from marginloom.training.options import check_spec, completed
 from marginloom.training.spec import DEFAULT_C, DEFAULT_TOL, RandomSource, RunSpec
 from marginloom.training.turn import Turn, planned_turn

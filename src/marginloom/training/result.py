@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from marginloom.algorithms import Algorithm
 from marginloom.training.certificate import Certificate
-from marginloom.training.memory import MemoryPlan
+from marginloom.training.memory_plan import MemoryPlan
 from marginloom.training.state import State
 from marginloom.training.trace import Trace
 

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom.algorithms import Algorithm
+from marginloom.common.memory import MB
+from marginloom.core.row import Row
+from marginloom.core.task import Task
 from marginloom.engines import Job
 from marginloom.errors import InputError
-from marginloom.memory import MB
-from marginloom.tasks.base.task import Task
 from marginloom.training.certificate import Certificate, checked_certificate
 from marginloom.training.checkpoint import Saver, Snapshot
 from marginloom.training.interrupts import Interrupts
@@ -26,7 +27,7 @@ from marginloom.training.pass_row import pass_row
 from marginloom.training.plan import Plan, algorithm_settings
 from marginloom.training.spec import RunSpec
 from marginloom.training.state import State
-from marginloom.training.trace import Row, Trace
+from marginloom.training.trace import Trace
 
 #: The relative gap beyond which no run goes on for its own sake: rounding. Weights are off by its root.
 CLOSEST = 1e-12

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marginloom.algorithms import AUTO
+from marginloom.algorithms import AUTO, Algorithm
 from marginloom.engines import Engine
 from marginloom.io.files import StrPath
 from marginloom.learners import Learner
@@ -99,6 +99,19 @@ class RunSpec(RunParameters):
         'sgd'
         """
         return cls(**{field.name: getattr(parameters, field.name) for field in dataclasses.fields(RunParameters)})
+
+
+@dataclasses.dataclass(kw_only=True, eq=False)
+class CheckedSpec(RunSpec):
+    """A run that `marginloom.training.options.checked_spec` has checked as far as that needs no task.
+
+    Attributes
+    ----------
+    named : Algorithm or None
+        The algorithm that was asked for; None if ``auto`` is to choose.
+    """
+
+    named: Algorithm | None = None
 
 
 def training_threads(algorithm: str, n_threads: int | None) -> int | None:

@@ -8,8 +8,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from marginloom.common.parameters import checked
 from marginloom.errors import InputError
-from marginloom.parameters import checked
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
+from marginloom.core.row import Row
 from marginloom.io.files import StrPath
 from marginloom.io.json_lines import JsonLines
-
-Row = dict[str, Any]
 
 
 class Trace:
@@ -17,7 +16,7 @@ class Trace:
 
     A row says what was true after its own pass. If the model has the weights of an earlier pass than the last, because
     early stopping went back to it, the certificate that training ends with is in the row of that pass, which
-    `marginloom.training.run.Result.weights_iteration` names; the rows after it stay as they were. Weights that no whole
+    `marginloom.Result.weights_iteration` names; the rows after it stay as they were. Weights that no whole
     pass of the run has left behind have their certificate in the result alone.
 
     A row has the keys ``iteration``, ``algorithm`` (the one that has made the pass), ``seconds`` (since the start of

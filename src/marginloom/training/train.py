@@ -9,16 +9,16 @@ from collections.abc import Callable, Collection, Iterable
 from contextlib import nullcontext, suppress
 from typing import Concatenate, ParamSpec
 
-from marginloom.documentation import with_shared_texts
+from marginloom.common.documentation import with_shared_texts
+from marginloom.common.parameters import suggestion
+from marginloom.core.task import Task
 from marginloom.errors import InputError
 from marginloom.io.files import StrPath
 from marginloom.io.overwriting import refuse_same_outputs
-from marginloom.parameters import suggestion
-from marginloom.tasks.base.task import Task
 from marginloom.training.checkpoint import Checkpoint, Identity, Saver, Snapshot, as_checkpoint
 from marginloom.training.convergence import shortfall
 from marginloom.training.interrupts import Interrupts, watch_ctrl_c
-from marginloom.training.options import check_spec
+from marginloom.training.options import checked_spec
 from marginloom.training.plan import Plan, make_plan
 from marginloom.training.result import Result
 from marginloom.training.run import Run
@@ -67,8 +67,8 @@ def train(task: Task, spec: RunSpec) -> Result:
         What to learn.
     {run parameters}
     least_inferences : int
-        Before so many it stops at a gap of 1e-9 only: in a small problem that takes no time, and the solution then
-        hardly depends on the order of the examples.
+        With fewer inferences it stops only at a relative gap of 1e-12. In a small problem that takes no time, and the
+        solution then hardly depends on the order of the examples.
     sample_weight : array, optional
         Factor of C for every example; 0 drops it.
     evaluations : mapping, optional
@@ -111,7 +111,7 @@ def train(task: Task, spec: RunSpec) -> Result:
 
 def train_as(task: Task, spec: RunSpec) -> Result:
     """Train on a task as a spec says, see `train`; who holds the result warns of its `shortfall`."""
-    check_spec(spec)
+    spec = checked_spec(spec)
     place = _place(spec)
     folder_in_use = nullcontext() if place is None else place.in_use()
     with watch_ctrl_c() as interrupts, folder_in_use:

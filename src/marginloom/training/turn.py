@@ -7,11 +7,11 @@ import math
 from collections.abc import Sequence
 
 from marginloom.algorithms import Algorithm, find_algorithm
+from marginloom.core.choice import Choice
+from marginloom.core.row import Row
+from marginloom.core.task import Task
 from marginloom.learners import Newton
-from marginloom.tasks.base.choice import Choice
-from marginloom.tasks.base.task import Task
 from marginloom.training.spec import RunSpec
-from marginloom.training.trace import Row
 
 #: Passes from which on the gaps tell how many are to come, and the share of those that Newton's method would take.
 FIRST_LOOK, LOOK_SHARE = 4, 0.2

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.svm import LinearSVC
 
-from marginloom.tasks.base.choice import Circumstances
-from marginloom.tasks.multiclass.choice import Size, choose
+from marginloom.core.choice import Circumstances
+from marginloom.tasks.multiclass.auto_rule import Size, choose
 from marginloom.tasks.multiclass.task import MulticlassTask
 from marginloom.training.train import train
 

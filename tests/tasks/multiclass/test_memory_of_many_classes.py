@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from marginloom.algorithms import find_algorithm
 from marginloom.tasks.multiclass.task import MulticlassTask
-from marginloom.training.memory import plan_memory
+from marginloom.training.memory_plan import plan_memory
 from marginloom.training.train import train
 
 warnings.simplefilter("ignore")

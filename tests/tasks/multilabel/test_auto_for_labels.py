@@ -5,7 +5,7 @@ import pytest
 
 from marginloom import MultilabelClassifier
 from marginloom.algorithms import find_algorithm
-from marginloom.tasks.base.choice import Circumstances
+from marginloom.core.choice import Circumstances
 from marginloom.tasks.multilabel.task import MultilabelTask
 
 RNG = np.random.default_rng(0)

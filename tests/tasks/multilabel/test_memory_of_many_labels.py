@@ -10,10 +10,10 @@ from support.rooms import GB, MB, set_room
 
 from marginloom import MultilabelClassifier
 from marginloom.algorithms import ALGORITHMS, find_algorithm
+from marginloom.core.choice import Circumstances
 from marginloom.errors import InputError, MemoryWarning
-from marginloom.tasks.base.choice import Circumstances
 from marginloom.tasks.multilabel.task import MultilabelTask
-from marginloom.training.memory import plan_memory
+from marginloom.training.memory_plan import plan_memory
 from marginloom.training.train import train
 
 ROWS, LABELS = 1000, 2000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from marginloom.memory import require_memory
+from marginloom.common.memory import require_memory
 
 #: Cells of a matrix that are looked at together, where the matrix as a whole would take too much.
 _CELLS = 1 << 22

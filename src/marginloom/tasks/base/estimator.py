@@ -6,18 +6,20 @@ import dataclasses
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any, ClassVar, Self
+from types import FunctionType, MappingProxyType
+from typing import Any, ClassVar, NamedTuple, Self
 
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from marginloom.algorithms import ALGORITHMS
-from marginloom.documentation import with_shared_texts
+from marginloom.common.documentation import with_shared_texts
+from marginloom.common.parameters import checked
+from marginloom.errors import InputError
 from marginloom.io.files import StrPath
 from marginloom.io.model import MISFITS, misfit
-from marginloom.parameters import checked
-from marginloom.tasks.base.model import Model, Problem, fit_model
+from marginloom.tasks.base.model import Model, Problem, Training
 from marginloom.training.callbacks import Callback, ProgressBar
 from marginloom.training.certificate import Certificate
 from marginloom.training.checkpoint import Checkpoint, as_checkpoint
@@ -60,13 +62,20 @@ resume : bool
 }
 
 
+class Posed(NamedTuple):
+    """What `fit` is to learn, and fitted attributes that the model alone does not tell."""
+
+    problem: Problem[Any]
+    attributes: Mapping[str, Any] = MappingProxyType({})
+
+
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class Estimator(BaseEstimator, RunParameters):  # type: ignore[misc]
     """Base of the estimators.
 
-    A subclass is a dataclass too, whose fields are its own parameters beside those of every run. It names its
-    `model_type`, writes `fit` around `_fit`, `_own_parameters` for `load`, and `_adopt` if it has more fitted
-    attributes.
+    A subclass is a dataclass too, whose fields are its own parameters besides those of every run. It names its
+    `model_type`, says in `fit_inputs` what `fit` takes, writes `_pose` and `_to_score` for it and `_own_parameters`
+    for `load`, and `_adopt` if it has more fitted attributes.
     """
 
     algorithm: str = dataclasses.field(default=RunParameters.algorithm, kw_only=False)
@@ -74,31 +83,82 @@ class Estimator(BaseEstimator, RunParameters):  # type: ignore[misc]
     verbose: bool = False
 
     model_type: ClassVar[type[Model]]
+    #: What X and y are, in the words of the documentation of `fit`.
+    fit_inputs: ClassVar[str]
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Fill in the shared texts of the documentation."""
         super().__init_subclass__(**options)
-        for documented in (cls, cls.__dict__.get("fit")):
-            if documented is not None and documented.__doc__ is not None:
-                documented.__doc__ = with_shared_texts(documented.__doc__, SHARED_TEXTS)
+        if cls.__doc__ is not None:
+            cls.__doc__ = with_shared_texts(cls.__doc__, SHARED_TEXTS)
+        if "fit_inputs" in cls.__dict__:
+            cls.fit = _documented(cls.fit, {**SHARED_TEXTS, "inputs": cls.fit_inputs})  # type: ignore[method-assign]
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        eval_set: Any = None,
+        callbacks: Sequence[Callback] = (),
+        checkpoint: StrPath | Checkpoint | None = None,
+        resume: bool = False,
+    ) -> Self:
+        """Train.
+
+        Parameters
+        ----------
+        {inputs}
+        sample_weight : array, optional
+            Factor of C for every example; 0 drops it.
+        eval_set : tuple (X, y), optional
+            Scored after every pass as ``dev``.
+        {common parameters of fit}
+
+        Returns
+        -------
+        Estimator
+            The estimator itself.
+        """
+        posed = self._pose(X, y)
+        evaluation_sets = {}
+        if eval_set is not None:
+            if not isinstance(eval_set, (tuple, list)) or len(eval_set) != 2:
+                raise InputError("eval_set must be a tuple (X, y)")
+            evaluation_sets["dev"] = self._to_score(posed.problem, *eval_set)
+        return self._fit(
+            posed,
+            sample_weight=sample_weight,
+            evaluation_sets=evaluation_sets,
+            callbacks=callbacks,
+            checkpoint=checkpoint,
+            resume=resume,
+        )
+
+    def _pose(self, X: Any, y: Any) -> Posed:
+        """Return the problem that these examples and the parameters pose."""
+        raise NotImplementedError
+
+    def _to_score(self, problem: Any, X: Any, y: Any) -> Any:
+        """Return examples as the evaluator of the problem's model takes them."""
+        raise NotImplementedError
 
     @watch_ctrl_c()
     def _fit(
         self,
-        problem: Problem[Any],
+        posed: Posed,
         *,
         sample_weight: ArrayLike | None,
         evaluation_sets: Mapping[str, Any],
         callbacks: Sequence[Callback],
         checkpoint: StrPath | Checkpoint | None,
         resume: bool,
-        attributes: Mapping[str, Any] | None = None,
     ) -> Self:
         """Train on a problem, and keep what comes out.
 
-        `attributes` are fitted ones that the model alone does not tell. After an interruption they are all set as well,
-        and `KeyboardInterrupt` is raised: who fits in a loop wants to leave the loop. What is to be warned of comes
-        last, since it may be raised as well.
+        After an interruption the fitted attributes are all set as well, and `KeyboardInterrupt` is raised: who fits in
+        a loop wants to leave the loop. What is to be warned of comes last, since it may be raised as well.
         """
         fitted: Model | None = getattr(self, "model_", None)
         goes_on = checked("warm_start", self.warm_start, "switch")
@@ -114,10 +174,11 @@ class Estimator(BaseEstimator, RunParameters):  # type: ignore[misc]
             resume=resume,
         )
         with nullcontext() if place is None else place.in_use():
-            model, result = fit_model(problem, spec, evaluation_sets)
-            self._adopt(model)
+            training = Training.of(posed.problem, spec, evaluation_sets)
+            result = training.train()
+            self._adopt(training.model)
             self.history_ = result.trace.rows
-            for name, value in (attributes or {}).items():
+            for name, value in posed.attributes.items():
                 setattr(self, name, value)
             if result.stopped == "interrupted":
                 raise KeyboardInterrupt(
@@ -157,10 +218,10 @@ class Estimator(BaseEstimator, RunParameters):  # type: ignore[misc]
     @classmethod
     def load(cls, path: StrPath) -> Self:
         """Read a model that `save` or the command line has written."""
-        return cls._of_model(path, cls.model_type.load(path))
+        return cls.of_model(path, cls.model_type.load(path))
 
     @classmethod
-    def _of_model(cls, path: StrPath, model: Model) -> Self:
+    def of_model(cls, path: StrPath, model: Model) -> Self:
         """Return an estimator that is fitted with a model from a file."""
         try:
             estimator = cls(**_common_parameters(model.settings), **cls._own_parameters(model))
@@ -177,6 +238,16 @@ class Estimator(BaseEstimator, RunParameters):  # type: ignore[misc]
     def _check_fitted(self) -> None:
         if not hasattr(self, "model_"):
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first")
+
+
+def _documented(function: Any, texts: Mapping[str, str]) -> Any:
+    """Return a copy of a function whose documentation has these texts."""
+    copy = FunctionType(function.__code__, function.__globals__, function.__name__, closure=function.__closure__)
+    copy.__defaults__, copy.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+    copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
+    copy.__annotations__ = function.__annotations__
+    copy.__doc__ = with_shared_texts(function.__doc__, texts)
+    return copy
 
 
 def _common_parameters(settings: Mapping[str, Any]) -> dict[str, Any]:

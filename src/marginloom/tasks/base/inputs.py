@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom import _core
+from marginloom.common.memory import check_weight_count
+from marginloom.common.parameters import checked
+from marginloom.common.sparse_matrices import checked_csr
+from marginloom.core.task import Task
 from marginloom.errors import InputError
-from marginloom.memory import check_weight_count
-from marginloom.parameters import checked
-from marginloom.sparse_matrices import checked_csr
-from marginloom.tasks.base.task import Task
 
 
 @dataclasses.dataclass(frozen=True)

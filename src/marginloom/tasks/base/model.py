@@ -7,20 +7,20 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from marginloom import _core
+from marginloom.common.threads import resolve_threads
+from marginloom.core.task import Task
 from marginloom.errors import ModelFileError
 from marginloom.io.files import StrPath
 from marginloom.io.model import MISFITS, OpenedFile, Tensors, load_model, misfit, save_model
-from marginloom.tasks.base.task import Task
 from marginloom.tasks.registry import command_of
-from marginloom.threads import resolve_threads
 from marginloom.training.certificate import Certificate
-from marginloom.training.options import check_spec
+from marginloom.training.options import checked_spec
 from marginloom.training.result import Result
 from marginloom.training.spec import RunSpec, training_threads
 from marginloom.training.state import State
@@ -33,23 +33,34 @@ LEAST_INFERENCES = 2_000
 _PART = 1 << 22
 
 
-class Evaluator(Protocol):
-    """Scores weights on examples with their right outputs, which are encoded once."""
+class Evaluator(ABC):
+    """Scores weights on examples with their gold outputs, which are encoded once.
+
+    Attributes
+    ----------
+    unseen : dict
+        Labels that training did not see, which count as errors, with how often they occur.
+    """
+
+    unseen: dict[str, int]
 
     @property
+    @abstractmethod
     def counts(self) -> dict[str, int]:
         """How much there is to score, by what it is called: sentences and tokens, or examples."""
 
     @property
-    def unseen(self) -> dict[str, int]:
-        """Labels that training did not see, which count as errors, with how often they occur."""
-
-    @property
+    @abstractmethod
     def fingerprint(self) -> str:
-        """Identify the examples and their right outputs, for checkpoints."""
+        """Identify the examples and their gold outputs, for checkpoints."""
 
+    @abstractmethod
     def __call__(self, weights: NDArray[np.float64]) -> dict[str, Any]:
-        """Return the scores."""
+        """Return the scores that every row of a trace has."""
+
+    def report(self, weights: NDArray[np.float64]) -> dict[str, Any]:
+        """Return all scores, also those that would be too long for every row of a trace."""
+        return self(weights)
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -103,13 +114,9 @@ class Model(ABC):
     def from_own_parts(cls, header: dict[str, Any], tensors: Tensors) -> Self:
         """Return a model without weights from what `own_parts` returned, which may be damaged: check it."""
 
-    def scores(self, sets: Mapping[str, Any], n_threads: int | None = 1) -> dict[str, dict[str, Any]]:
-        """Return all scores on every set of examples with their right outputs."""
-        return {name: self.report(self.evaluator(labelled, n_threads)) for name, labelled in sets.items()}
-
-    def report(self, evaluator: Evaluator) -> dict[str, Any]:
-        """Return all scores of the model, also those that would be too long for every iteration of training."""
-        return evaluator(self.weights)
+    def scores(self, labelled: Any, n_threads: int | None = 1) -> dict[str, Any]:
+        """Return all scores on examples with their gold outputs."""
+        return self.evaluator(labelled, n_threads).report(self.weights)
 
     def save(self, path: StrPath) -> None:
         """Write the model to one file."""
@@ -207,47 +214,67 @@ class Problem(ABC, Generic[AnyModel]):
         """Encode the examples. What this puts into the model's settings stays there."""
 
 
-def fit_model(
-    problem: Problem[AnyModel], spec: RunSpec, evaluation_sets: Mapping[str, Any] | None = None
-) -> tuple[AnyModel, Result]:
-    """Train a model.
+@dataclasses.dataclass(frozen=True)
+class Training(Generic[AnyModel]):
+    """A model that is ready to be trained: everything is encoded, and what was read is needed no more.
 
-    Parameters
+    Attributes
     ----------
-    problem : Problem
-        What to learn.
-    spec : RunSpec
-        How.
-    evaluation_sets : mapping, optional
-        Examples with their right outputs on which every iteration is scored, by `Model.evaluator`.
-
-    Returns
-    -------
-    tuple
-        The model and the training run's result; its ``seconds`` also have ``features``, the time to encode.
+    model : Model
+        Without weights so far.
+    evaluators : dict
+        Score the model after every pass.
     """
-    check_spec(spec)
-    start = time.perf_counter()
-    model, task, run = problem.prepare(spec)
-    threads = training_threads(run.algorithm, run.n_threads)
-    if threads is None:
-        threads = 1 if "needs-GIL" in task.core.capabilities else resolve_threads(None)
-    evaluations = {name: model.evaluator(labelled, threads) for name, labelled in (evaluation_sets or {}).items()}
-    _core.give_back_memory()
-    feature_seconds = time.perf_counter() - start
-    result = train_as(task, dataclasses.replace(run, evaluations=evaluations))
-    result.seconds["features"] = feature_seconds
-    model.weights = result.weights
-    model.certificate = result.certificate
-    model.state = result.state
-    model.settings = {
-        **result.trace.settings,
-        **model.settings,
-        "iterations": result.iterations,
-        "stopped": result.stopped,
-        **problem.settings,
-    }
-    return model, result
+
+    model: AnyModel
+    evaluators: dict[str, Evaluator]
+    task: Task
+    spec: RunSpec
+    settings: Mapping[str, Any]
+    feature_seconds: float
+
+    @classmethod
+    def of(
+        cls, problem: Problem[AnyModel], spec: RunSpec, evaluation_sets: Mapping[str, Any] | None = None
+    ) -> Training[AnyModel]:
+        """Encode a problem.
+
+        Parameters
+        ----------
+        problem : Problem
+            What to learn.
+        spec : RunSpec
+            How.
+        evaluation_sets : mapping, optional
+            Examples with their gold outputs on which every pass is scored, by `Model.evaluator`.
+        """
+        spec = checked_spec(spec)
+        start = time.perf_counter()
+        model, task, run = problem.prepare(spec)
+        threads = training_threads(run.algorithm, run.n_threads)
+        if threads is None:
+            threads = 1 if "needs-GIL" in task.core.capabilities else resolve_threads(None)
+        evaluators = {name: model.evaluator(labelled, threads) for name, labelled in (evaluation_sets or {}).items()}
+        run = dataclasses.replace(run, evaluations=evaluators)
+        return cls(model, evaluators, task, run, problem.settings, time.perf_counter() - start)
+
+    def train(self) -> Result:
+        """Give the model its weights; the ``seconds`` of the result also have ``features``, the time to encode."""
+        _core.give_back_memory()
+        result = train_as(self.task, self.spec)
+        result.seconds["features"] = self.feature_seconds
+        model = self.model
+        model.weights = result.weights
+        model.certificate = result.certificate
+        model.state = result.state
+        model.settings = {
+            **result.trace.settings,
+            **model.settings,
+            "iterations": result.iterations,
+            "stopped": result.stopped,
+            **self.settings,
+        }
+        return result
 
 
 def _load_certificate(stored: dict[str, Any] | None) -> Certificate | None:

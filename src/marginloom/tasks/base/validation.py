@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix
 
-from marginloom.sparse_matrices import check_sparse
+from marginloom.common.sparse_matrices import check_sparse
 
 try:
     from sklearn.utils.validation import validate_data

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from marginloom.tasks.base.commands import ShownModel
+from marginloom.commands.task_commands import ShownModel
 from marginloom.tasks.custom.model import CustomModel
 
 

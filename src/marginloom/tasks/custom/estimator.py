@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from marginloom.common.parameters import checked
 from marginloom.errors import InputError
 from marginloom.io.files import StrPath
-from marginloom.parameters import checked
-from marginloom.tasks.base.estimator import Estimator
+from marginloom.tasks.base.estimator import Estimator, Posed
 from marginloom.tasks.base.outputs import OutputList
 from marginloom.tasks.custom.model import CustomModel, CustomProblem, LabelledInputs, MakeTask
-from marginloom.training.callbacks import Callback
-from marginloom.training.checkpoint import Checkpoint
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
@@ -62,53 +60,20 @@ class CustomEstimator(Estimator):
     parameters: Mapping[str, Any] | None = None
 
     model_type = CustomModel
+    fit_inputs = """
+X : iterable
+    The inputs, of any kind.
+y : iterable
+    The gold outputs.
+"""
 
-    def fit(
-        self,
-        X: Iterable[Any],
-        y: Iterable[Any],
-        sample_weight: ArrayLike | None = None,
-        *,
-        eval_set: tuple[Any, Any] | None = None,
-        callbacks: Sequence[Callback] = (),
-        checkpoint: StrPath | Checkpoint | None = None,
-        resume: bool = False,
-    ) -> CustomEstimator:
-        """Train.
-
-        Parameters
-        ----------
-        X : iterable
-            The inputs, of any kind.
-        y : iterable
-            The right outputs.
-        sample_weight : array, optional
-            Factor of C for every example; 0 drops it.
-        eval_set : tuple (X, y), optional
-            Scored after every iteration as ``dev``.
-        {common parameters of fit}
-
-        Returns
-        -------
-        CustomEstimator
-            The estimator itself.
-        """
-        evaluation_sets = {}
-        if eval_set is not None:
-            if not isinstance(eval_set, (tuple, list)) or len(eval_set) != 2:
-                raise InputError("eval_set must be a tuple (X, y)")
-            evaluation_sets["dev"] = LabelledInputs(*eval_set)
-        problem = CustomProblem(
-            training=LabelledInputs(X, y), make_task=self.task, parameters=_as_mapping(self.parameters)
+    def _pose(self, X: Any, y: Any) -> Posed:
+        return Posed(
+            CustomProblem(training=LabelledInputs(X, y), make_task=self.task, parameters=_as_mapping(self.parameters))
         )
-        return self._fit(
-            problem,
-            sample_weight=sample_weight,
-            evaluation_sets=evaluation_sets,
-            callbacks=callbacks,
-            checkpoint=checkpoint,
-            resume=resume,
-        )
+
+    def _to_score(self, problem: CustomProblem, X: Any, y: Any) -> LabelledInputs:
+        return LabelledInputs(X, y)
 
     @property
     def weights_(self) -> NDArray[np.float64]:
@@ -143,7 +108,7 @@ class CustomEstimator(Estimator):
         """Return all scores: ``accuracy``, the share of outputs that are right, and ``mean_loss``."""
         self._check_fitted()
         model: CustomModel = self.model_
-        return model.report(model.evaluator(LabelledInputs(X, y), self.n_threads))
+        return model.scores(LabelledInputs(X, y), self.n_threads)
 
     @classmethod
     def load(cls, path: StrPath, *, task: MakeTask) -> Self:  # type: ignore[override]  # a file holds no code
@@ -164,7 +129,7 @@ class CustomEstimator(Estimator):
         """
         model = CustomModel.load(path)
         model.make_task = task
-        return cls._of_model(path, model)
+        return cls.of_model(path, model)
 
     @classmethod
     def _own_parameters(cls, model: CustomModel) -> dict[str, Any]:

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from marginloom.common.parameters import checked
 from marginloom.errors import InputError
 from marginloom.io.files import StrPath
 from marginloom.io.model import Tensors
-from marginloom.parameters import checked
-from marginloom.tasks.base.model import Model, Prepared, Problem, strongest_places
+from marginloom.tasks.base.model import Evaluator, Model, Prepared, Problem, strongest_places
 from marginloom.tasks.custom.task import CustomTask
 from marginloom.training.spec import RunSpec
 
@@ -156,7 +156,7 @@ class CustomProblem(Problem[CustomModel]):
         return Prepared(model, task, spec)
 
 
-class CustomEvaluator:
+class CustomEvaluator(Evaluator):
     """Scores weights on inputs with their right outputs."""
 
     def __init__(self, task: CustomTask, n_threads: int | None = 1) -> None:

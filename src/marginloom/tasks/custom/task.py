@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marginloom import _core
+from marginloom.common.parameters import checked
+from marginloom.common.threads import resolve_threads
+from marginloom.core.task import Task
 from marginloom.errors import InputError
-from marginloom.parameters import checked
-from marginloom.tasks.base.task import Task
 from marginloom.tasks.custom.oracle import Oracle
 from marginloom.tasks.custom.plain_values import decode_value, encode_value
-from marginloom.threads import resolve_threads
 
 
 class CustomTask(Task):

@@ -13,15 +13,15 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from marginloom.cli.common import usage_error, usage_errors
-from marginloom.cli.help import FEATURES, OUTPUT, STRUCTURE, TRAINING
-from marginloom.cli.training import TrainingData, TrainingOptions, run_training, training_command
+from marginloom.commands.common import usage_error, usage_errors
+from marginloom.commands.help import FEATURES, OUTPUT, STRUCTURE, TRAINING
+from marginloom.commands.task_commands import EvaluateOptions, KBestOptions, TaskCommands, open_output
+from marginloom.commands.training import TrainingData, TrainingOptions, run_training, training_command
+from marginloom.common.parameters import checked
 from marginloom.errors import InputError
 from marginloom.io.files import StrPath
 from marginloom.io.names import shown
 from marginloom.io.overwriting import named_files
-from marginloom.parameters import checked
-from marginloom.tasks.base.commands import EvaluateOptions, KBestOptions, TaskCommands, open_output
 from marginloom.tasks.detection.boxes import LOSSES
 from marginloom.tasks.detection.drawing import draw_boxes
 from marginloom.tasks.detection.features import LabelledImages

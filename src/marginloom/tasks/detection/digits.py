@@ -9,11 +9,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from marginloom.common.memory import require_memory
+from marginloom.common.parameters import checked
 from marginloom.errors import InputError
 from marginloom.io.files import StrPath, read_bytes
 from marginloom.io.names import quoted, shown
-from marginloom.memory import require_memory
-from marginloom.parameters import checked
 from marginloom.tasks.detection.boxes import Box
 
 __all__ = ["DigitImages", "make_digit_detection", "read_mnist"]

@@ -7,19 +7,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from marginloom.common.parameters import checked
 from marginloom.errors import InputError
-from marginloom.io.files import StrPath
-from marginloom.parameters import checked
-from marginloom.tasks.base.estimator import Estimator
+from marginloom.tasks.base.estimator import Estimator, Posed
 from marginloom.tasks.base.model import Model
 from marginloom.tasks.detection.boxes import Box, LossFunction
-from marginloom.tasks.detection.features import evaluation_set, labelled_images
+from marginloom.tasks.detection.features import LabelledImages, labelled_images
 from marginloom.tasks.detection.images import ImageSet
 from marginloom.tasks.detection.model import DetectionModel, DetectionProblem
-from marginloom.training.callbacks import Callback
-from marginloom.training.checkpoint import Checkpoint
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
@@ -74,37 +71,14 @@ class ObjectDetector(Estimator):
     overlap: float = 0.5
 
     model_type = DetectionModel
+    fit_inputs = """
+X : array or list of arrays
+    The images.
+y : list of (label, box)
+    The object in each of them: labels are strings or whole numbers, boxes (top, left, height, width).
+"""
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sample_weight: ArrayLike | None = None,
-        eval_set: Any = None,
-        callbacks: Sequence[Callback] = (),
-        checkpoint: StrPath | Checkpoint | None = None,
-        resume: bool = False,
-    ) -> ObjectDetector:
-        """Train.
-
-        Parameters
-        ----------
-        X : array or list of arrays
-            The images.
-        y : list of (label, box)
-            The object in each of them: labels are strings or whole numbers, boxes (top, left, height, width).
-        sample_weight : array, optional
-            Factor of C for every image; 0 drops it.
-        eval_set : tuple (X, y), optional
-            Scored after every iteration as ``dev``.
-        {common parameters of fit}
-
-        Returns
-        -------
-        ObjectDetector
-            The estimator itself.
-        """
+    def _pose(self, X: Any, y: Any) -> Posed:
         stride = checked("stride", self.stride, "positive count")
         overlap = checked("overlap", self.overlap, "not negative")
         if overlap > 1:
@@ -117,14 +91,10 @@ class ObjectDetector(Estimator):
             fit_intercept=checked("fit_intercept", self.fit_intercept, "switch"),
             overlap=overlap,
         )
-        return self._fit(
-            problem,
-            sample_weight=sample_weight,
-            evaluation_sets={} if eval_set is None else {"dev": evaluation_set(eval_set, stride)},
-            callbacks=callbacks,
-            checkpoint=checkpoint,
-            resume=resume,
-        )
+        return Posed(problem)
+
+    def _to_score(self, problem: DetectionProblem, X: Any, y: Any) -> LabelledImages:
+        return labelled_images(X, y, problem.stride)
 
     def _adopt(self, model: Model) -> None:
         super()._adopt(model)
@@ -176,7 +146,7 @@ class ObjectDetector(Estimator):
         """Return all scores: detection_accuracy and mean_iou."""
         self._check_fitted()
         model: DetectionModel = self.model_
-        return model.scores({"given": labelled_images(X, y, model.stride)}, self.n_threads)["given"]
+        return model.scores(labelled_images(X, y, model.stride), self.n_threads)
 
     @classmethod
     def _own_parameters(cls, model: DetectionModel) -> dict[str, Any]:

@@ -36,10 +36,3 @@ def labelled_images(X: Any, y: Any, stride: int = 1) -> LabelledImages:
             raise InputError(f"y[{i}] is {pair!r}; it must be (label, (top, left, height, width))"[:300])
     boxes = checked_boxes([box for _, box in pairs], images, stride)
     return LabelledImages(images, [label for label, _ in pairs], boxes)
-
-
-def evaluation_set(given: Any, stride: int) -> LabelledImages:
-    """Return what `fit` was given to score on."""
-    if not isinstance(given, (tuple, list)) or len(given) != 2:
-        raise InputError("eval_set must be a tuple (X, y)")
-    return labelled_images(given[0], given[1], stride)

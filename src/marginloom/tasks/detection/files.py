@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from marginloom.common.parameters import checked
 from marginloom.errors import InputError
 from marginloom.io.compression import compressing_write
 from marginloom.io.files import StrPath, open_binary, read_bytes
 from marginloom.io.names import shown
 from marginloom.labels.arrays import label_array
-from marginloom.parameters import checked
 
 __all__ = ["DetectionFile", "read_detections", "write_detections"]
 

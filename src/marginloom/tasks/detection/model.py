@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom import _core
+from marginloom.common.threads import resolve_threads
 from marginloom.errors import InputError
 from marginloom.io.model import Tensors
 from marginloom.labels.label_set import LabelSet
@@ -21,7 +22,6 @@ from marginloom.tasks.detection.features import LabelledImages
 from marginloom.tasks.detection.images import ImageSet
 from marginloom.tasks.detection.metrics import detection_scores
 from marginloom.tasks.detection.task import DetectionTask
-from marginloom.threads import resolve_threads
 from marginloom.training.spec import RunSpec
 
 #: More sizes than this are taken for boxes drawn by hand, each with a size of its own.
@@ -260,7 +260,7 @@ def _gold_windows(training: LabelledImages, sizes: list[tuple[int, int]], stride
     return np.column_stack([np.array(numbers, dtype=np.int64), cells[:, :2]])
 
 
-class DetectionEvaluator:
+class DetectionEvaluator(Evaluator):
     """Scores weights of a detector on labelled images."""
 
     def __init__(self, detector: DetectionModel, labelled: LabelledImages, n_threads: int | None = 1) -> None:

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom import _core
+from marginloom.common.parameters import checked
+from marginloom.core.choice import Choice, Circumstances
+from marginloom.core.task import Task
 from marginloom.errors import InputError
-from marginloom.parameters import checked
-from marginloom.tasks.base.choice import Choice, Circumstances
-from marginloom.tasks.base.task import Task
 from marginloom.tasks.detection.boxes import LossTables
 from marginloom.tasks.detection.images import ImageSet
 

@@ -8,24 +8,26 @@ from typing import Annotated, Any
 
 import typer
 
-from marginloom.cli.common import numbers_of_labels, usage_errors
-from marginloom.cli.help import TRAINING
-from marginloom.cli.training import MinCountOption, TrainingData, TrainingOptions, run_training, training_command
-from marginloom.errors import InputError
-from marginloom.io.files import decode_utf8, read_bytes, text_lines
-from marginloom.io.names import shown
-from marginloom.labels.numbered import NumberedLabels
-from marginloom.parameters import checked
-from marginloom.tasks.base.commands import EvaluateOptions, KBestOptions, TaskCommands
-from marginloom.tasks.base.inputs import bias_of
-from marginloom.tasks.base.rows import (
+from marginloom.commands.common import numbers_of_labels, usage_errors
+from marginloom.commands.help import TRAINING
+from marginloom.commands.rows import (
     FitInterceptOption,
     InterceptScalingOption,
     TrainingRows,
     describe_features,
     predict_rows,
+    rows_to_score,
 )
-from marginloom.tasks.multiclass.features import LabelledRows, read_labelled
+from marginloom.commands.task_commands import EvaluateOptions, KBestOptions, TaskCommands
+from marginloom.commands.training import MinCountOption, TrainingData, TrainingOptions, run_training, training_command
+from marginloom.common.parameters import checked
+from marginloom.errors import InputError
+from marginloom.io.files import decode_utf8, read_bytes, text_lines
+from marginloom.io.libsvm import read_rows
+from marginloom.io.names import shown
+from marginloom.labels.numbered import NumberedLabels
+from marginloom.tasks.base.inputs import bias_of
+from marginloom.tasks.multiclass.features import LabelledRows
 from marginloom.tasks.multiclass.model import ClassWeight, MulticlassModel, MulticlassProblem
 
 _FIELD = re.compile(r"[^ \t\r\v\f]+")  # as in the files of examples
@@ -76,7 +78,7 @@ def train(
             settings={"min_count": min_count},
         )
         sets = {
-            name: read_labelled(path, rows.X.shape[1], rows.strings, options.quiet)
+            name: _read_examples(path, rows.X.shape[1], rows.strings, options.quiet)
             for name, path in options.evaluation_files.items()
         }
         return TrainingData(problem, sets)
@@ -112,7 +114,7 @@ class MulticlassCommands(TaskCommands[MulticlassModel, KBestOptions, EvaluateOpt
 
     def read_labelled(self, model: MulticlassModel, options: EvaluateOptions) -> LabelledRows:
         """Read examples with their right classes."""
-        return read_labelled(options.input, model.n_features, model.labels.strings)
+        return _read_examples(options.input, model.n_features, model.labels.strings)
 
     def describe(self, model: MulticlassModel) -> list[tuple[str, str]]:
         """Return the lines of `inspect` on features and classes."""
@@ -157,3 +159,9 @@ def _read_costs(path: str, label: Callable[[str], Any]) -> dict[tuple[Any, Any],
 
 
 COMMANDS = MulticlassCommands()
+
+
+def _read_examples(path: str, n_features: int, strings: bool, quiet: bool = False) -> LabelledRows:
+    """Read examples to score a model on, which has so many features, and names or numbers as labels."""
+    rows = read_rows(path)
+    return LabelledRows(rows_to_score(rows, n_features, quiet), rows.single_labels(strings))

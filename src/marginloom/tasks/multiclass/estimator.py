@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,19 +12,17 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from marginloom.common.parameters import checked
 from marginloom.errors import InputError
-from marginloom.io.files import StrPath
 from marginloom.labels.arrays import label_array
 from marginloom.labels.label_set import LabelSet
 from marginloom.labels.numbered import NumberedLabels
-from marginloom.parameters import checked
+from marginloom.tasks.base.estimator import Posed
 from marginloom.tasks.base.model import Model
 from marginloom.tasks.base.row_estimator import RowEstimator
 from marginloom.tasks.base.validation import validated_rows
 from marginloom.tasks.multiclass.features import LabelledRows, as_label_array, one_type, stored_labels
 from marginloom.tasks.multiclass.model import ClassWeight, CostMatrix, MulticlassModel, MulticlassProblem
-from marginloom.training.callbacks import Callback
-from marginloom.training.checkpoint import Checkpoint
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
@@ -72,62 +69,30 @@ class MulticlassClassifier(ClassifierMixin, RowEstimator):  # type: ignore[misc]
     cost_matrix: CostMatrix = None
 
     model_type = MulticlassModel
+    fit_inputs = """
+X : sparse matrix or array of shape (examples, features)
+    The examples. CSR matrices and C-contiguous arrays, of float32 or float64, are not copied.
+y : sequence
+    The gold classes, strings or whole numbers.
+"""
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: ArrayLike | None = None,
-        *,
-        eval_set: tuple[Any, Any] | None = None,
-        callbacks: Sequence[Callback] = (),
-        checkpoint: StrPath | Checkpoint | None = None,
-        resume: bool = False,
-    ) -> MulticlassClassifier:
-        """Train.
-
-        Parameters
-        ----------
-        X : sparse matrix or array of shape (examples, features)
-            The examples. CSR matrices and C-contiguous arrays, of float32 or float64, are not copied.
-        y : sequence
-            The right classes, strings or whole numbers.
-        sample_weight : array, optional
-            Factor of C for every example; 0 drops it.
-        eval_set : tuple (X, y), optional
-            Scored after every iteration as ``dev``.
-        {common parameters of fit}
-
-        Returns
-        -------
-        MulticlassClassifier
-            The estimator itself.
-        """
+    def _pose(self, X: Any, y: Any) -> Posed:
         X, y = validated_rows(self, X, as_label_array(y), reset=True)
         y = one_type(y)
         classes, numbers = np.unique(y, return_inverse=True)
         check_classification_targets(numbers if y.dtype == object else y)  # of objects it knows strings alone
-        names = stored_labels(classes)
-        evaluation_sets = {}
-        if eval_set is not None:
-            if not isinstance(eval_set, (tuple, list)) or len(eval_set) != 2:
-                raise InputError("eval_set must be a tuple (X, y)")
-            evaluation_sets["dev"] = self._known(self._labelled(*eval_set), LabelSet(names.tolist()))
         problem = MulticlassProblem(
-            training=LabelledRows(X, NumberedLabels(names, numbers.astype(np.uint32))),
+            training=LabelledRows(X, NumberedLabels(stored_labels(classes), numbers.astype(np.uint32))),
             bias=self._bias,
             class_weight=self.class_weight,
             cost_matrix=self.cost_matrix,
         )
-        return self._fit(
-            problem,
-            sample_weight=sample_weight,
-            evaluation_sets=evaluation_sets,
-            callbacks=callbacks,
-            checkpoint=checkpoint,
-            resume=resume,
-            attributes={"classes_": classes},
-        )
+        return Posed(problem, {"classes_": classes})
+
+    def _to_score(self, problem: MulticlassProblem, X: Any, y: Any) -> LabelledRows:
+        labels = problem.training.labels
+        assert isinstance(labels, NumberedLabels)
+        return self._known(self._labelled(X, y), LabelSet(labels.names.tolist()))
 
     def _adopt(self, model: Model) -> None:
         super()._adopt(model)
@@ -169,7 +134,7 @@ class MulticlassClassifier(ClassifierMixin, RowEstimator):  # type: ignore[misc]
         """
         self._check_fitted()
         model: MulticlassModel = self.model_
-        return model.report(model.evaluator(self._known(self._labelled(X, y), model.labels), self.n_threads))
+        return model.scores(self._known(self._labelled(X, y), model.labels), self.n_threads)
 
     def _labelled(self, X: Any, y: Any) -> LabelledRows:
         """Return checked examples to score on."""

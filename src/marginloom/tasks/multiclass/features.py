@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marginloom.io.libsvm import read_rows
 from marginloom.labels.arrays import label_array, plain_labels, whole_floats
 from marginloom.labels.numbered import NumberedLabels
-from marginloom.tasks.base.rows import rows_to_score
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,12 +19,6 @@ class LabelledRows:
 
     X: Any
     labels: Iterable[Any] | NumberedLabels
-
-
-def read_labelled(path: str, n_features: int, strings: bool, quiet: bool = False) -> LabelledRows:
-    """Read examples to score a model on, which has so many features, and names or numbers as labels."""
-    rows = read_rows(path)
-    return LabelledRows(rows_to_score(rows, n_features, quiet), rows.single_labels(strings))
 
 
 def as_label_array(y: Any) -> Any:

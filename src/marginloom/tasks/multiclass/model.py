@@ -10,16 +10,16 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from marginloom.common.parameters import check_costs, checked
+from marginloom.common.threads import resolve_threads
 from marginloom.errors import InputError
 from marginloom.io.model import Tensors
 from marginloom.labels.label_set import UNSEEN, LabelSet
-from marginloom.parameters import check_costs, checked
 from marginloom.tasks.base.dense import require_costs
 from marginloom.tasks.base.model import LEAST_INFERENCES, Evaluator, Model, Prepared, Problem
 from marginloom.tasks.multiclass.features import LabelledRows
 from marginloom.tasks.multiclass.metrics import class_scores
 from marginloom.tasks.multiclass.task import MulticlassTask
-from marginloom.threads import resolve_threads
 from marginloom.training.spec import RunSpec
 
 ClassWeight: TypeAlias = "str | Mapping[Any, float] | None"
@@ -76,11 +76,6 @@ class MulticlassModel(Model):
     def evaluator(self, labelled: LabelledRows, n_threads: int | None = 1) -> MulticlassEvaluator:
         """Return what scores weights of this classifier on examples with their right classes."""
         return MulticlassEvaluator(self, labelled, n_threads)
-
-    def report(self, evaluator: Evaluator) -> dict[str, Any]:
-        """Return the scores, with those of every class."""
-        assert isinstance(evaluator, MulticlassEvaluator)
-        return evaluator.report(self.weights)
 
     def summary(self) -> dict[str, Any]:
         """Return the classes, the number of features and the bias."""
@@ -223,7 +218,7 @@ def _costs(labels: LabelSet, given: CostMatrix) -> NDArray[np.float64] | None:
     return costs
 
 
-class MulticlassEvaluator:
+class MulticlassEvaluator(Evaluator):
     """Scores weights of a classifier on examples with their right classes."""
 
     def __init__(self, classifier: MulticlassModel, labelled: LabelledRows, n_threads: int | None = 1) -> None:

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marginloom import _core
+from marginloom.common.parameters import checked
+from marginloom.core.choice import Choice, Circumstances
 from marginloom.errors import InputError
-from marginloom.parameters import checked
-from marginloom.tasks.base.choice import Choice, Circumstances
 from marginloom.tasks.base.dense import require_coefficients, require_costs, require_scores
 from marginloom.tasks.base.inputs import RowTask
-from marginloom.tasks.multiclass.choice import Size, choose
+from marginloom.tasks.multiclass.auto_rule import Size, choose
 
 
 class MulticlassTask(RowTask):
@@ -22,7 +22,7 @@ class MulticlassTask(RowTask):
 
     Class y scores w_y.x, and all classes share the objective 1/2 |w|^2 + sum_i C_i loss(slack_i): the multiclass SVM
     of Crammer and Singer. Weights of examples and classes come in through C_i, by `sample_weight` of
-    `marginloom.training.run.train`.
+    `marginloom.train`.
 
     Parameters
     ----------

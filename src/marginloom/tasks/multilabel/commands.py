@@ -6,21 +6,23 @@ from typing import Annotated, Any
 
 import typer
 
-from marginloom.cli.common import numbers_of_labels, usage_error, usage_errors
-from marginloom.cli.help import STRUCTURE, TRAINING
-from marginloom.cli.training import MinCountOption, TrainingData, TrainingOptions, run_training, training_command
-from marginloom.labels.numbered import NumberedSets
-from marginloom.parameters import checked
-from marginloom.tasks.base.commands import EvaluateOptions, KBestOptions, TaskCommands
-from marginloom.tasks.base.inputs import bias_of
-from marginloom.tasks.base.rows import (
+from marginloom.commands.common import numbers_of_labels, usage_error, usage_errors
+from marginloom.commands.help import STRUCTURE, TRAINING
+from marginloom.commands.rows import (
     FitInterceptOption,
     InterceptScalingOption,
     TrainingRows,
     describe_features,
     predict_rows,
+    rows_to_score,
 )
-from marginloom.tasks.multilabel.features import LabelledRows, read_labelled
+from marginloom.commands.task_commands import EvaluateOptions, KBestOptions, TaskCommands
+from marginloom.commands.training import MinCountOption, TrainingData, TrainingOptions, run_training, training_command
+from marginloom.common.parameters import checked
+from marginloom.io.libsvm import read_rows
+from marginloom.labels.numbered import NumberedSets
+from marginloom.tasks.base.inputs import bias_of
+from marginloom.tasks.multilabel.features import LabelledRows
 from marginloom.tasks.multilabel.model import DEFAULT_COSTS, MultilabelModel, MultilabelProblem
 
 
@@ -105,7 +107,7 @@ def train(
             labels_per_slack=labels_per_slack,
         )
         sets = {
-            name: read_labelled(path, rows.X.shape[1], rows.strings, options.quiet)
+            name: _read_examples(path, rows.X.shape[1], rows.strings, options.quiet)
             for name, path in options.evaluation_files.items()
         }
         return TrainingData(problem, sets)
@@ -143,7 +145,7 @@ class MultilabelCommands(TaskCommands[MultilabelModel, KBestOptions, EvaluateOpt
 
     def read_labelled(self, model: MultilabelModel, options: EvaluateOptions) -> LabelledRows:
         """Read examples with their right labels."""
-        return read_labelled(options.input, model.n_features, model.labels.strings)
+        return _read_examples(options.input, model.n_features, model.labels.strings)
 
     def describe(self, model: MultilabelModel) -> list[tuple[str, str]]:
         """Return the lines of `inspect` on features, labels and pairs."""
@@ -172,3 +174,9 @@ def _prediction_line(names: list[str], found: list[tuple[Any, float]], with_scor
 
 
 COMMANDS = MultilabelCommands()
+
+
+def _read_examples(path: str, n_features: int, strings: bool, quiet: bool = False) -> LabelledRows:
+    """Read examples to score a model on, which has so many features, and names or numbers as labels."""
+    rows = read_rows(path)
+    return LabelledRows(rows_to_score(rows, n_features, quiet), rows.label_sets(strings))

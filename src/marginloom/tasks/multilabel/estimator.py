@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
-from marginloom.errors import InputError
-from marginloom.io.files import StrPath
+from marginloom.common.parameters import checked
 from marginloom.labels.arrays import plain_labels
-from marginloom.parameters import checked
+from marginloom.tasks.base.estimator import Posed
 from marginloom.tasks.base.model import Model
 from marginloom.tasks.base.row_estimator import RowEstimator
 from marginloom.tasks.base.validation import validated_rows
@@ -26,8 +24,6 @@ from marginloom.tasks.multilabel.model import (
     MultilabelModel,
     MultilabelProblem,
 )
-from marginloom.training.callbacks import Callback
-from marginloom.training.checkpoint import Checkpoint
 
 #: What `fit` was given and `predict` returns.
 _LISTS, _ARRAY, _SPARSE = "lists", "array", "sparse"
@@ -84,38 +80,15 @@ class MultilabelClassifier(ClassifierMixin, RowEstimator):  # type: ignore[misc]
     labels_per_slack: int | None = None
 
     model_type = MultilabelModel
+    fit_inputs = """
+X : sparse matrix or array of shape (examples, features)
+    The examples.
+y : 0/1 array, data frame or sparse matrix of shape (examples, labels), or list of lists of labels
+    The gold labels; labels are strings or whole numbers, and an example may have none. `predict` returns the same
+    kind, for a data frame, whose columns are named by the labels, an array.
+"""
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: ArrayLike | None = None,
-        *,
-        eval_set: Any = None,
-        callbacks: Sequence[Callback] = (),
-        checkpoint: StrPath | Checkpoint | None = None,
-        resume: bool = False,
-    ) -> MultilabelClassifier:
-        """Train.
-
-        Parameters
-        ----------
-        X : sparse matrix or array of shape (examples, features)
-            The examples.
-        y : 0/1 array, data frame or sparse matrix of shape (examples, labels), or list of lists of labels
-            The right labels; labels are strings or whole numbers, and an example may have none. `predict` returns the
-            same kind, for a data frame, whose columns are named by the labels, an array.
-        sample_weight : array, optional
-            Factor of C for every example; 0 drops it.
-        eval_set : tuple (X, y), optional
-            Scored after every iteration as ``dev``.
-        {common parameters of fit}
-
-        Returns
-        -------
-        MultilabelClassifier
-            The estimator itself.
-        """
+    def _pose(self, X: Any, y: Any) -> Posed:
         y = as_labels(y)
         kind = (_SPARSE if hasattr(y, "tocsr") else _ARRAY) if is_matrix(y) else _LISTS
         rows = validated_rows(self, X, reset=True)
@@ -127,14 +100,10 @@ class MultilabelClassifier(ClassifierMixin, RowEstimator):  # type: ignore[misc]
             labels_per_slack=self.labels_per_slack,
             settings={"output": kind},
         )
-        return self._fit(
-            problem,
-            sample_weight=sample_weight,
-            evaluation_sets={} if eval_set is None else {"dev": self._evaluation_set(eval_set)},
-            callbacks=callbacks,
-            checkpoint=checkpoint,
-            resume=resume,
-        )
+        return Posed(problem)
+
+    def _to_score(self, problem: MultilabelProblem, X: Any, y: Any) -> LabelledRows:
+        return LabelledRows(validated_rows(self, X), as_labels(y))
 
     def _adopt(self, model: Model) -> None:
         super()._adopt(model)
@@ -181,7 +150,7 @@ class MultilabelClassifier(ClassifierMixin, RowEstimator):  # type: ignore[misc]
         """Return all scores: micro and macro F1, Hamming loss, subset accuracy, and those of every label."""
         self._check_fitted()
         model: MultilabelModel = self.model_
-        return model.scores({"given": LabelledRows(validated_rows(self, X), as_labels(y))}, self.n_threads)["given"]
+        return model.scores(LabelledRows(validated_rows(self, X), as_labels(y)), self.n_threads)
 
     def __sklearn_tags__(self) -> Any:
         """Say that targets are 0/1 matrices, and that sparse matrices are welcome."""
@@ -208,11 +177,6 @@ class MultilabelClassifier(ClassifierMixin, RowEstimator):  # type: ignore[misc]
             "labels_per_slack": model.settings.get("labels_per_slack"),
             "interactions": [tuple(pair) for pair in interactions] if isinstance(interactions, list) else interactions,
         }
-
-    def _evaluation_set(self, given: Any) -> LabelledRows:
-        if not isinstance(given, (tuple, list)) or len(given) != 2:
-            raise InputError("eval_set must be a tuple (X, y)")
-        return LabelledRows(validated_rows(self, given[0]), as_labels(given[1]))
 
     def _names(self, members: NDArray[np.int64]) -> list[Any]:
         names = self.model_.labels.names

@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom.errors import InputError
-from marginloom.io.libsvm import read_rows
 from marginloom.labels.label_set import LabelSet
 from marginloom.labels.numbered import NumberedSets
-from marginloom.tasks.base.rows import rows_to_score
 from marginloom.tasks.multilabel.label_sets import PackedSets, pack_indicators, pack_numbers
 
 
@@ -23,12 +21,6 @@ class LabelledRows:
 
     X: Any
     labels: Any
-
-
-def read_labelled(path: str, n_features: int, strings: bool, quiet: bool = False) -> LabelledRows:
-    """Read examples to score a model on, which has so many features, and names or numbers as labels."""
-    rows = read_rows(path)
-    return LabelledRows(rows_to_score(rows, n_features, quiet), rows.label_sets(strings))
 
 
 def as_labels(given: Any) -> Any:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from marginloom.common.memory import PAIR_BYTES, require_memory
 from marginloom.errors import InputError
-from marginloom.memory import PAIR_BYTES, require_memory
 
 Pairs = list[tuple[int, int]]
 

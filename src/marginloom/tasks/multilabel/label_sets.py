@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from marginloom.common.sparse_matrices import checked_csr
 from marginloom.errors import InputError
-from marginloom.sparse_matrices import checked_csr
 from marginloom.tasks.base.dense import require_indicators, require_sets, row_batches
 
 

@@ -12,18 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom.algorithms import Algorithm
+from marginloom.common.parameters import check_costs, checked
+from marginloom.common.threads import resolve_threads
 from marginloom.errors import InputError
 from marginloom.io.model import Tensors
 from marginloom.labels.label_set import LabelSet
 from marginloom.learners import DCD
-from marginloom.parameters import check_costs, checked
 from marginloom.tasks.base.dense import require_coefficients, require_scores, row_batches
 from marginloom.tasks.base.model import LEAST_INFERENCES, Evaluator, Model, Prepared, Problem, strongest_places
 from marginloom.tasks.multilabel.features import LabelledRows, encode_labels, learn_labels
 from marginloom.tasks.multilabel.label_sets import PackedSets
 from marginloom.tasks.multilabel.metrics import multilabel_scores, scores_of_labels
 from marginloom.tasks.multilabel.task import MultilabelTask
-from marginloom.threads import resolve_threads
 from marginloom.training.checks import check_loss
 from marginloom.training.options import check_spec
 from marginloom.training.spec import RunSpec
@@ -110,11 +110,6 @@ class MultilabelModel(Model):
     def evaluator(self, labelled: LabelledRows, n_threads: int | None = 1) -> MultilabelEvaluator:
         """Return what scores weights of this classifier on examples with their right labels."""
         return MultilabelEvaluator(self, labelled, n_threads)
-
-    def report(self, evaluator: Evaluator) -> dict[str, Any]:
-        """Return all scores, with averages and those of every label."""
-        assert isinstance(evaluator, MultilabelEvaluator)
-        return evaluator.report(self.weights)
 
     def summary(self) -> dict[str, Any]:
         """Return the labels, the number of features, the bias and the pairs."""
@@ -289,7 +284,7 @@ def _stored_interactions(labels: LabelSet, pairs: Any) -> Any:
     return [[labels.names[first], labels.names[second]] for first, second in pairs]
 
 
-class MultilabelEvaluator:
+class MultilabelEvaluator(Evaluator):
     """Scores weights of a multilabel classifier on examples with their right labels."""
 
     def __init__(self, model: MultilabelModel, labelled: LabelledRows, n_threads: int | None = 1) -> None:

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marginloom import _core
+from marginloom.common.parameters import checked
+from marginloom.core.choice import Choice, Circumstances
 from marginloom.errors import InputError
-from marginloom.parameters import checked
-from marginloom.tasks.base.choice import Choice, Circumstances
 from marginloom.tasks.base.inputs import RowTask
 from marginloom.tasks.multilabel.label_pairs import resolve_pairs
 from marginloom.tasks.multilabel.label_sets import PackedSets, bytes_of, pack_indicators, pack_lists

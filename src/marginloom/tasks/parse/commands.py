@@ -11,23 +11,23 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from marginloom.cli.common import format_option, gazetteer_files, pos_column_option, usage_error, usage_errors
-from marginloom.cli.help import FEATURES, INPUT, STRUCTURE
-from marginloom.cli.training import MinCountOption, TrainingData, TrainingOptions, run_training, training_command
+from marginloom.commands.common import format_option, gazetteer_files, pos_column_option, usage_error, usage_errors
+from marginloom.commands.help import FEATURES, INPUT, STRUCTURE
+from marginloom.commands.task_commands import EvaluateOptions, KBestOptions, TaskCommands, streams
+from marginloom.commands.training import MinCountOption, TrainingData, TrainingOptions, run_training, training_command
+from marginloom.common.memory import parse_size
+from marginloom.common.parameters import checked
+from marginloom.common.threads import resolve_threads
 from marginloom.features import Lists
 from marginloom.io.columns import checked_column
 from marginloom.io.conll import ColumnCorpus, read_corpus, stream_corpora, stream_sentences
 from marginloom.io.formats import CONLLU_PLUS, CONLLX, TEXT, TREEBANKS, format_of
 from marginloom.io.plain_text import stream_text
-from marginloom.memory import parse_size
-from marginloom.parameters import checked
-from marginloom.tasks.base.commands import EvaluateOptions, KBestOptions, TaskCommands, streams
 from marginloom.tasks.parse.feature_sets import FEATURE_SETS
 from marginloom.tasks.parse.features import AUTO, ArcFeatureSet
 from marginloom.tasks.parse.gold import INVALID_GOLD, check_trees
 from marginloom.tasks.parse.model import ROOTS, ParseModel, ParseProblem
 from marginloom.tasks.parse.treebank import Treebank, check_numbering
-from marginloom.threads import resolve_threads
 
 _BLANK_LINE = re.compile(rb"\n[ \t]*\r?\n\Z")
 TreebankFormat = Annotated[

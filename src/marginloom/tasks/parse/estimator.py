@@ -7,23 +7,19 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from numpy.typing import ArrayLike
-
+from marginloom.common.parameters import checked
+from marginloom.common.threads import resolve_threads
 from marginloom.errors import InputError
 from marginloom.features import Lists
 from marginloom.io.columns import NamedRows, checked_column, checked_columns
 from marginloom.io.files import StrPath
-from marginloom.parameters import checked
-from marginloom.tasks.base.estimator import Estimator
+from marginloom.tasks.base.estimator import Estimator, Posed
 from marginloom.tasks.base.model import Model
 from marginloom.tasks.base.outputs import OutputList
 from marginloom.tasks.parse.features import AUTO, ArcFeatureSet
 from marginloom.tasks.parse.model import ParseModel, ParseProblem, trees_as_lists
 from marginloom.tasks.parse.sentences import checked_sentences, named_rows, offsets_of
 from marginloom.tasks.parse.treebank import Treebank
-from marginloom.threads import resolve_threads
-from marginloom.training.callbacks import Callback
-from marginloom.training.checkpoint import Checkpoint
 from marginloom.training.spec import training_threads
 
 
@@ -101,37 +97,14 @@ class DependencyParser(Estimator):
     feature_cache: int | str | None = None
 
     model_type = ParseModel
+    fit_inputs = """
+X : list of sentences
+    For every word a tuple of what `columns` says, (form, upos) or (form, upos, xpos) by default.
+y : list of trees
+    For every word its head, from 1, 0 for the root; or a pair (head, label).
+"""
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sample_weight: ArrayLike | None = None,
-        eval_set: Any = None,
-        callbacks: Sequence[Callback] = (),
-        checkpoint: StrPath | Checkpoint | None = None,
-        resume: bool = False,
-    ) -> DependencyParser:
-        """Train.
-
-        Parameters
-        ----------
-        X : list of sentences
-            For every word a tuple of what `columns` says, (form, upos) or (form, upos, xpos) by default.
-        y : list of trees
-            For every word its head, from 1, 0 for the root; or a pair (head, label).
-        sample_weight : array, optional
-            Factor of C for every sentence; 0 drops it.
-        eval_set : tuple (X, y), optional
-            Scored after every iteration as ``dev``.
-        {common parameters of fit}
-
-        Returns
-        -------
-        DependencyParser
-            The estimator itself.
-        """
+    def _pose(self, X: Any, y: Any) -> Posed:
         columns = checked_columns(self.columns)
         problem = ParseProblem(
             training=Treebank.from_lists(X, y, columns),
@@ -142,14 +115,10 @@ class DependencyParser(Estimator):
             feature_cache=self.feature_cache,
             settings={} if columns is None else {"columns": list(columns)},
         )
-        return self._fit(
-            problem,
-            sample_weight=sample_weight,
-            evaluation_sets={} if eval_set is None else {"dev": _evaluation_set(eval_set, columns)},
-            callbacks=callbacks,
-            checkpoint=checkpoint,
-            resume=resume,
-        )
+        return Posed(problem)
+
+    def _to_score(self, problem: ParseProblem, X: Any, y: Any) -> Treebank:
+        return Treebank.from_lists(X, y, checked_columns(self.columns))
 
     def _new_features(self) -> ArcFeatureSet:
         order = self.order
@@ -202,9 +171,8 @@ class DependencyParser(Estimator):
     def evaluate(self, X: Any, y: Any) -> dict[str, Any]:
         """Return all scores, see `marginloom.tasks.parse.metrics.parse_scores`."""
         self._check_fitted()
-        evaluator = self.model_.evaluator(Treebank.from_lists(X, y, checked_columns(self.columns)), self.n_threads)
-        scores: dict[str, Any] = self.model_.report(evaluator)
-        return scores
+        model: ParseModel = self.model_
+        return model.scores(Treebank.from_lists(X, y, checked_columns(self.columns)), self.n_threads)
 
     @classmethod
     def _own_parameters(cls, model: ParseModel) -> dict[str, Any]:
@@ -224,10 +192,3 @@ class DependencyParser(Estimator):
                 if name in model.settings
             },
         }
-
-
-def _evaluation_set(given: Any, columns: tuple[str, ...] | None) -> Treebank:
-    if not isinstance(given, (tuple, list)) or len(given) != 2:
-        raise InputError("eval_set must be a tuple (X, y)")
-    X, y = given
-    return Treebank.from_lists(X, y, columns)

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom import _core
+from marginloom.common.parameters import checked
+from marginloom.common.vocabularies import load_vocabulary, vocabulary_tensors
 from marginloom.errors import InputError, InputWarning
 from marginloom.features import Lists
-from marginloom.features.base import load_vocabulary, vocabulary_tensors
 from marginloom.features.columns import ColumnsRead, written_columns
 from marginloom.features.extracted import is_there
 from marginloom.features.template_lines import check_given, template_lines
@@ -24,7 +25,6 @@ from marginloom.io.conll import OTHER_TREES, ColumnCorpus
 from marginloom.io.files import StrPath, decode_utf8, read_bytes
 from marginloom.io.model import json_text, parse_json
 from marginloom.io.names import quoted, shown
-from marginloom.parameters import checked
 from marginloom.tasks.parse.cells import cells_read, warn_of_constants, warn_of_missing
 from marginloom.tasks.parse.feature_sets import FEATURE_SETS, fitting_templates, templates_of
 from marginloom.tasks.parse.gold import FittingTrees

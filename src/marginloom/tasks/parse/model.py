@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom import _core
+from marginloom.common.memory import parse_size, require_memory
+from marginloom.common.parameters import checked
+from marginloom.common.threads import resolve_threads
 from marginloom.errors import InputError
 from marginloom.io.columns import NamedRows
 from marginloom.io.conll import ColumnCorpus
 from marginloom.io.model import Tensors
 from marginloom.labels.label_set import LabelSet
 from marginloom.labels.numbered import NumberedLabels
-from marginloom.memory import parse_size, require_memory
-from marginloom.parameters import checked
 from marginloom.tasks.base.model import Evaluator, Model, Prepared, Problem, strongest_places
 from marginloom.tasks.parse.features import ArcFeatureSet
 from marginloom.tasks.parse.gold import FittingTrees, check_trees, fitting_trees
@@ -26,7 +27,6 @@ from marginloom.tasks.parse.metrics import SHORT, ParseScorer
 from marginloom.tasks.parse.sentences import checked_sentences, lengths_of, named_rows, offsets_of
 from marginloom.tasks.parse.task import KBestTrees, ParseTask, TreeOptions, Trees
 from marginloom.tasks.parse.treebank import Treebank, check_lengths
-from marginloom.threads import resolve_threads
 from marginloom.training.checks import checked_weights
 from marginloom.training.spec import RunSpec, training_threads
 
@@ -85,11 +85,6 @@ class ParseModel(Model):
     def evaluator(self, labelled: Treebank, n_threads: int | None = 1) -> ParseEvaluator:
         """Return what scores weights of this parser on sentences with their right trees."""
         return ParseEvaluator(self, labelled, n_threads)
-
-    def report(self, evaluator: Evaluator) -> dict[str, Any]:
-        """Return all scores, with those of every label."""
-        assert isinstance(evaluator, ParseEvaluator)
-        return evaluator.report(self.weights)
 
     def summary(self) -> dict[str, Any]:
         """Return the name and number of the features, the columns they read, the labels, and which trees there are."""
@@ -259,7 +254,7 @@ def _kept(
     return offsets, values[np.repeat(trees.kept, lengths)]
 
 
-class ParseEvaluator:
+class ParseEvaluator(Evaluator):
     """Scores weights of a parser on sentences with their right trees, which are encoded once."""
 
     def __init__(self, model: ParseModel, bank: Treebank, n_threads: int | None = 1) -> None:

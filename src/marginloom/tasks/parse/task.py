@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom import _core
+from marginloom.common.memory import WEIGHT, require_memory
+from marginloom.common.parameters import checked
+from marginloom.core.task import Task
 from marginloom.errors import InputError
-from marginloom.memory import WEIGHT, require_memory
-from marginloom.parameters import checked
-from marginloom.tasks.base.task import Task
 from marginloom.tasks.parse.sentences import lengths_of
 
 

@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from marginloom.memory import require_memory
+from marginloom.common.memory import require_memory
 
 Heads: TypeAlias = "Sequence[int] | NDArray[np.integer]"
 

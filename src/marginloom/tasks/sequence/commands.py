@@ -10,7 +10,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from marginloom.cli.common import (
+from marginloom.commands.common import (
     ColumnOption,
     FormatOption,
     format_option,
@@ -21,8 +21,11 @@ from marginloom.cli.common import (
     usage_error,
     usage_errors,
 )
-from marginloom.cli.help import FEATURES, INPUT, STRUCTURE, TRAINING
-from marginloom.cli.training import MinCountOption, TrainingData, TrainingOptions, run_training, training_command
+from marginloom.commands.help import FEATURES, INPUT, STRUCTURE, TRAINING
+from marginloom.commands.task_commands import EvaluateOptions, KBestOptions, TaskCommands, streams
+from marginloom.commands.training import MinCountOption, TrainingData, TrainingOptions, run_training, training_command
+from marginloom.common.memory import require_memory
+from marginloom.common.parameters import checked
 from marginloom.errors import InputError
 from marginloom.features import ExtractedFeatures, FeatureSet, check_feature_set
 from marginloom.features.sets import FEATURE_SETS
@@ -34,9 +37,6 @@ from marginloom.io.names import shown
 from marginloom.io.plain_text import stream_text
 from marginloom.labels.label_set import UNSEEN
 from marginloom.labels.numbered import NumberedLabels
-from marginloom.memory import require_memory
-from marginloom.parameters import checked
-from marginloom.tasks.base.commands import EvaluateOptions, KBestOptions, TaskCommands, streams
 from marginloom.tasks.sequence.features import LabelledSentences, new_features
 from marginloom.tasks.sequence.gold import INVALID_GOLD
 from marginloom.tasks.sequence.model import SequenceEvaluator, SequenceModel, SequenceProblem

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from marginloom.common.memory import PAIR_BYTES, require_memory
 from marginloom.errors import InputError
-from marginloom.memory import PAIR_BYTES, require_memory
 from marginloom.tasks.sequence.schemes import SCHEMES, Scheme
 
 #: Stands for the start and the end of a sentence in a pair of label numbers.

@@ -5,16 +5,16 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
+from marginloom.common.parameters import checked
 from marginloom.errors import InputError
 from marginloom.features import ExtractedFeatures, FeatureSet
 from marginloom.io.columns import checked_column, checked_columns
 from marginloom.io.files import StrPath
-from marginloom.parameters import checked
-from marginloom.tasks.base.estimator import Estimator
+from marginloom.tasks.base.estimator import Estimator, Posed
 from marginloom.tasks.base.model import Model
 from marginloom.tasks.base.outputs import OutputList
 from marginloom.tasks.sequence.constraints import Pair
@@ -106,36 +106,39 @@ class SequenceTagger(Estimator):
     invalid_gold: str = "error"
 
     model_type = SequenceModel
+    fit_inputs = """
+X : list of sentences, or a CSR or dense matrix with a row per token
+    What `features` says. An iterator over sentences whose tokens have strings or dicts is encoded as it comes and
+    never held as a whole.
+y : list of label sequences, or a flat array if `lengths` is given
+    The gold labels, strings or whole numbers.
+"""
 
     def fit(
         self,
         X: Any,
         y: Any,
+        sample_weight: ArrayLike | None = None,
         *,
         lengths: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
         eval_set: Any = None,
         X_dev: Any = None,
         y_dev: Any = None,
         callbacks: Sequence[Callback] = (),
         checkpoint: StrPath | Checkpoint | None = None,
         resume: bool = False,
-    ) -> SequenceTagger:
+    ) -> Self:
         """Train.
 
         Parameters
         ----------
-        X : list of sentences, or a CSR or dense matrix with a row per token
-            What `features` says. An iterator over sentences whose tokens have strings or dicts is encoded as it comes
-            and never held as a whole.
-        y : list of label sequences, or a flat array if `lengths` is given
-            The right labels, strings or whole numbers.
-        lengths : array, optional
-            Lengths of the sentences, where X is one matrix.
+        {inputs}
         sample_weight : array, optional
             Factor of C for every sentence; 0 drops it.
+        lengths : array, optional
+            Lengths of the sentences, where X is one matrix.
         eval_set : tuple (X, y) or (X, y, lengths), optional
-            Scored after every iteration as ``dev``.
+            Scored after every pass as ``dev``.
         X_dev, y_dev : lists, optional
             The same as ``eval_set=(X_dev, y_dev)``, as users of CRFsuite write it.
         {common parameters of fit}
@@ -159,7 +162,7 @@ class SequenceTagger(Estimator):
             settings={} if columns is None else {"columns": list(columns)},
         )
         return self._fit(
-            problem,
+            Posed(problem),
             sample_weight=sample_weight,
             evaluation_sets=evaluation_sets,
             callbacks=callbacks,
@@ -247,7 +250,7 @@ class SequenceTagger(Estimator):
         self._check_fitted()
         labelled = labelled_sentences(X, y, lengths).with_columns(checked_columns(self.columns))
         evaluator = self.tagger_.evaluator(labelled, self.n_threads, strict)
-        return self.tagger_.report(evaluator)
+        return evaluator.report(self.tagger_.weights)
 
     @classmethod
     def _own_parameters(cls, model: SequenceModel) -> dict[str, Any]:

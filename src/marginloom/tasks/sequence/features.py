@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from marginloom.common.threads import resolve_threads
 from marginloom.errors import InputError, InputWarning
 from marginloom.features import ExtractedFeatures, FeatureSet, Lists, MatrixFeatures, NamedFeatures
 from marginloom.io.columns import NamedRows
@@ -18,7 +19,6 @@ from marginloom.io.corpus import Corpus
 from marginloom.io.files import StrPath
 from marginloom.io.libsvm_sequences import LibsvmCorpus
 from marginloom.labels.numbered import NumberedLabels
-from marginloom.threads import resolve_threads
 
 
 @dataclasses.dataclass(frozen=True)

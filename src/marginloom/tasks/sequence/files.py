@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from marginloom.common.parameters import checked
 from marginloom.errors import InputError
 from marginloom.io.columns import column_name
 from marginloom.io.conll import ColumnCorpus, read_corpus
 from marginloom.io.files import StrPath
 from marginloom.io.formats import CONLL, CONLLU, CONLLU_PLUS, LABELLED, KnownFormats
-from marginloom.parameters import checked
 
 _COLUMN_FORMATS = KnownFormats((CONLL, CONLLU, CONLLU_PLUS), LABELLED.endings, CONLL)
 

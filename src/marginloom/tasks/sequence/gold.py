@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from marginloom.common.memory import require_memory
 from marginloom.errors import InputError, InputWarning
 from marginloom.features import Encoded, FeatureSet
 from marginloom.labels.label_set import LabelSet
 from marginloom.labels.numbered import NumberedLabels
-from marginloom.memory import require_memory
 from marginloom.tasks.sequence.constraints import BOUNDARY, START, Pair, forbidden_pairs, scheme_of
 
 #: What can be done with right labels that break the constraints.

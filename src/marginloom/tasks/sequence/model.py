@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marginloom import _core
+from marginloom.common.parameters import check_costs, checked
+from marginloom.common.threads import resolve_threads
 from marginloom.errors import InputError
 from marginloom.features import STORED, Encoded, ExtractedFeatures, FeatureSet
 from marginloom.io.model import Tensors
 from marginloom.labels.label_set import LabelSet
 from marginloom.labels.numbered import NumberedLabels
-from marginloom.parameters import check_costs, checked
 from marginloom.tasks.base.model import Evaluator, Model, Prepared, Problem, strongest_places
 from marginloom.tasks.sequence.constraints import BOUNDARY, Pair, named_pairs
 from marginloom.tasks.sequence.features import LabelledSentences
@@ -26,7 +27,6 @@ from marginloom.tasks.sequence.metrics import SHORT, numbered_scores, warn_witho
 from marginloom.tasks.sequence.named_weights import NamedWeights
 from marginloom.tasks.sequence.spans import check_scheme
 from marginloom.tasks.sequence.task import SequenceTask
-from marginloom.threads import resolve_threads
 from marginloom.training.checks import checked_weights
 from marginloom.training.spec import RunSpec
 
@@ -75,11 +75,6 @@ class SequenceModel(Model):
     ) -> SequenceEvaluator:
         """Return what scores weights of this tagger on labelled sentences; `strict` is that of `sequence_scores`."""
         return SequenceEvaluator(self, labelled, n_threads, strict)
-
-    def report(self, evaluator: Evaluator) -> dict[str, Any]:
-        """Return all scores, with averages and those of every type of span, or of every label."""
-        assert isinstance(evaluator, SequenceEvaluator)
-        return evaluator.report(self.weights)
 
     @property
     def feature_count(self) -> int:
@@ -252,7 +247,7 @@ def _label_costs(labels: LabelSet, given: Mapping[Any, float] | None) -> list[fl
     return costs
 
 
-class SequenceEvaluator:
+class SequenceEvaluator(Evaluator):
     """Scores weights of a tagger on labelled sentences, which are encoded once."""
 
     def __init__(

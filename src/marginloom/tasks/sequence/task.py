@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom import _core
+from marginloom.common.memory import WEIGHT, check_weight_count
+from marginloom.common.parameters import checked
+from marginloom.core.task import Task
 from marginloom.errors import InputError
 from marginloom.features.base import Encoded
-from marginloom.memory import WEIGHT, check_weight_count
-from marginloom.parameters import checked
-from marginloom.tasks.base.task import Task
 
 
 class SequenceTask(Task):

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from marginloom.cli.training import TrainingData, TrainingOptions, run_training, training_command
-from marginloom.tasks.base.commands import EvaluateOptions, PredictOptions, TaskCommands, streams
+from marginloom.commands.task_commands import EvaluateOptions, PredictOptions, TaskCommands, streams
+from marginloom.commands.training import TrainingData, TrainingOptions, run_training, training_command
 from pointing.features import Pointed, parse_line, read_pointed
 from pointing.model import PointingModel, PointingProblem
 

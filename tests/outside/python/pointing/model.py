@@ -5,7 +5,7 @@ import hashlib
 from typing import Any
 
 from marginloom import InputError
-from marginloom.parameters import checked
+from marginloom.common.parameters import checked
 from marginloom.tasks.base.model import Model, Prepared, Problem, strongest_places
 from pointing.features import Pointed
 from pointing.metrics import pointing_scores

@@ -11,10 +11,10 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from marginloom.algorithms import engines_that_lose
-from marginloom.cli.help import ADVANCED, TRAINING
+from marginloom.commands.help import ADVANCED, TRAINING
+from marginloom.common.parameters import KINDS, Configured, Declared, Parameter, declared, option_name
 from marginloom.engines import ENGINES
 from marginloom.learners import LEARNERS, Learner
-from marginloom.parameters import KINDS, Configured, Declared, Parameter, declared, option_name
 
 #: Parameters of learners that the short help shows too.
 COMMON = frozenset({"k_best"})

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from marginloom import InputError, MulticlassClassifier, MultilabelClassifier, SequenceTagger
-from marginloom.sparse_matrices import check_sparse, checked_csr
+from marginloom.common.sparse_matrices import check_sparse, checked_csr
 
 ROWS = np.round(np.random.default_rng(0).normal(size=(8, 6)), 1)
 

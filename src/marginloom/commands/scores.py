@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from marginloom.cli.tables import plain_table, print_table
+from marginloom.commands.tables import plain_table, print_table
 from marginloom.tasks.base.metrics import MEASURES
 
 _WIDTH = 80

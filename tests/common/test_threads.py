@@ -14,8 +14,8 @@ from support.pairs import with_effect
 
 from marginloom import InputError
 from marginloom.algorithms import ALGORITHMS
+from marginloom.common.threads import _container_limit, available_cores, resolve_threads
 from marginloom.engines import ENGINES
-from marginloom.threads import _container_limit, available_cores, resolve_threads
 from marginloom.training.train import train
 
 
@@ -99,7 +99,7 @@ def test_exception_in_any_thread_reaches_the_caller_with_its_text(algorithm, eng
 
 @pytest.mark.parametrize("n_threads", [1, -1])
 def test_decoupled_training_says_what_to_do_with_one_thread(monkeypatch, n_threads):
-    monkeypatch.setattr("marginloom.threads.available_cores", lambda: 1)
+    monkeypatch.setattr("marginloom.common.threads.available_cores", lambda: 1)
     task = make_task(TinyChains(2, sentences=20), "valued")
     found = "1 was given" if n_threads == 1 else "this process may use only 1 core"
     message = rf"and {found}; give --threads 2 \(n_threads=2 in Python\) or more, or use dcd-ssvm"
@@ -179,5 +179,5 @@ def test_container_limits_are_found(tmp_path, membership, files, limit):
 @pytest.mark.parametrize(("limit", "cores"), [(0.5, 1), (1.5, 2), (math.inf, 4), (64, 4)])
 def test_all_cores_are_those_that_the_container_leaves(monkeypatch, limit, cores):
     monkeypatch.setattr("os.sched_getaffinity", lambda process: range(4), raising=False)
-    monkeypatch.setattr("marginloom.threads._container_limit", lambda: limit)
+    monkeypatch.setattr("marginloom.common.threads._container_limit", lambda: limit)
     assert available_cores() == resolve_threads(-1) == cores

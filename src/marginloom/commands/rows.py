@@ -9,14 +9,14 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from marginloom.cli.common import note
-from marginloom.cli.help import FEATURES
+from marginloom.commands.common import note
+from marginloom.commands.help import FEATURES
+from marginloom.commands.task_commands import PredictOptions, streams
+from marginloom.common.memory import require_memory
 from marginloom.errors import InputError
 from marginloom.io.libsvm import LibsvmRows, beyond_text, read_rows, stream_rows
 from marginloom.io.names import shown
 from marginloom.labels.written import whole_number
-from marginloom.memory import require_memory
-from marginloom.tasks.base.commands import PredictOptions, streams
 
 FitInterceptOption = Annotated[
     bool,

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from marginloom import _core
+from marginloom.common.memory_limits import memory_room
 from marginloom.errors import InputError, MemoryWarning
-from marginloom.memory_limits import memory_room
 
 WayOut: TypeAlias = str | Callable[[], str]
 

@@ -7,7 +7,7 @@ import sys
 from contextlib import suppress
 from typing import TextIO
 
-from marginloom.cli.streams import ReaderGone
+from marginloom.commands.streams import ReaderGone
 from marginloom.errors import InputError
 from marginloom.training.interrupts import exit_code
 

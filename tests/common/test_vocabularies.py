@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from marginloom.features.base import load_vocabulary
+from marginloom.common.vocabularies import load_vocabulary
 
 
 def _tensors(text, offsets):

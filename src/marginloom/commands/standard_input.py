@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Iterable
 
-from marginloom.cli.common import usage_error
+from marginloom.commands.common import usage_error
 from marginloom.io.files import StrPath
 
 

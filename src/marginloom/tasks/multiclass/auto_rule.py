@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from marginloom.tasks.base.choice import MANY_THREADS, Choice, Circumstances, Costs
+from marginloom.core.choice import MANY_THREADS, Choice, Circumstances, Costs
 
 #: Weights from which the mean of the weights costs more than it brings.
 MANY_WEIGHTS = 1_000_000

@@ -12,13 +12,13 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from marginloom.cli.ending import say
-from marginloom.cli.help import INPUT, OUTPUT, TRAINING
+from marginloom.commands.ending import say
+from marginloom.commands.help import INPUT, OUTPUT, TRAINING
+from marginloom.common.parameters import checked
+from marginloom.common.threads import resolve_threads
 from marginloom.errors import InputError
 from marginloom.io.columns import checked_column
 from marginloom.io.formats import LABELLED, KnownFormats, format_of
-from marginloom.parameters import checked
-from marginloom.threads import resolve_threads
 
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="Model file written by 'marginloom train'.")]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 
 from marginloom.algorithms import Algorithm
+from marginloom.common.memory import MB, WEIGHT, memory_beside, parse_size, readable_size, require_memory
+from marginloom.core.task import Task
 from marginloom.errors import InputError
-from marginloom.memory import MB, WEIGHT, memory_beside, parse_size, readable_size, require_memory
-from marginloom.tasks.base.task import Task
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,9 +5,9 @@ import pytest
 from support.chain_tasks import make_task
 from support.oracles import TinyChains
 
+from marginloom.common.memory import MB, parse_size
+from marginloom.common.memory_limits import control_group_rooms, memory_room
 from marginloom.errors import InputError
-from marginloom.memory import MB, parse_size
-from marginloom.memory_limits import control_group_rooms, memory_room
 from marginloom.tasks.sequence.estimator import SequenceTagger
 from marginloom.training.callbacks import Callback
 from marginloom.training.train import train

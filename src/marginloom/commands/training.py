@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from marginloom.cli.common import (
+from marginloom.commands.common import (
     JsonOption,
     note,
     peak_memory_mb,
@@ -21,27 +21,27 @@ from marginloom.cli.common import (
     usage_error,
     usage_errors,
 )
-from marginloom.cli.ending import interrupted_exit_code
-from marginloom.cli.help import FEATURES, INPUT, OUTPUT, TRAINING
-from marginloom.cli.outputs import Outputs, Saved
-from marginloom.cli.parameters import by_owner, with_options
-from marginloom.cli.report import print_report
-from marginloom.cli.standard_input import check_standard_input
-from marginloom.cli.streams import ReaderGone
+from marginloom.commands.ending import interrupted_exit_code
+from marginloom.commands.help import FEATURES, INPUT, OUTPUT, TRAINING
+from marginloom.commands.learner_options import by_owner, with_options
+from marginloom.commands.outputs import Outputs, Saved
+from marginloom.commands.report import print_report
+from marginloom.commands.standard_input import check_standard_input
+from marginloom.commands.streams import ReaderGone
+from marginloom.common.parameters import checked
+from marginloom.common.threads import resolve_threads
 from marginloom.errors import InputError, OptionWarning, OutputError, OutputWarning
 from marginloom.io.files import StrPath
 from marginloom.io.names import shown
 from marginloom.io.overwriting import named_files
-from marginloom.parameters import checked
-from marginloom.tasks.base.model import Model, Problem, fit_model
-from marginloom.threads import resolve_threads
+from marginloom.tasks.base.model import Model, Problem, Training
 from marginloom.training.callbacks import Callback, ChoiceLine, EarlyStopping, ProgressBar
 from marginloom.training.checkpoint import Checkpoint
-from marginloom.training.interrupts import watch_ctrl_c
-from marginloom.training.options import check_spec
+from marginloom.training.interrupts import Interrupts, watch_ctrl_c
+from marginloom.training.options import checked_spec
 from marginloom.training.result import Result
 from marginloom.training.run import Run
-from marginloom.training.spec import RunParameters, RunSpec, training_threads
+from marginloom.training.spec import CheckedSpec, RunParameters, RunSpec, training_threads
 from marginloom.training.state import State
 
 MinCountOption = Annotated[
@@ -264,10 +264,10 @@ class TrainingData:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Plan:
+class _Request:
     """The common options, checked."""
 
-    spec: RunSpec
+    spec: CheckedSpec
     outputs: Outputs
 
 
@@ -294,48 +294,64 @@ def run_training(
         warnings.simplefilter("ignore", UserWarning)
         for category in (OptionWarning, OutputWarning):  # what was asked for and is not done
             warnings.simplefilter("always", category)
-    plan = _checked(options)
-    plan.outputs.check([*options.files_to_read, *reads])
-    checkpoint = plan.outputs.checkpoint
+    request = _checked(options)
+    request.outputs.check([*options.files_to_read, *reads])
+    checkpoint = request.outputs.checkpoint
     with nullcontext() if checkpoint is None else checkpoint.in_use():
         if checkpoint is not None:
             _prepare(checkpoint, options)
         start = time.perf_counter()
         state = _state_of(options.warm_start, model_type) if options.warm_start is not None else None
         data = read()
-        _train(options, plan, data, state, time.perf_counter() - start)
+        reading_seconds = time.perf_counter() - start
+        with watch_ctrl_c() as interrupts:
+            training, sets_to_score = _encoded(data, dataclasses.replace(request.spec, warm_start=state))
+            del data  # nobody needs the text of the files any more
+            _train(options, request.outputs, training, sets_to_score, reading_seconds, interrupts)
+
+
+def _encoded(data: TrainingData, spec: RunSpec) -> tuple[Training[Any], dict[str, Any]]:
+    """Return what is to be trained, scored after every pass on the development set, and what to score in the end."""
+    sets = dict(data.evaluation_sets)
+    scored_always = {"dev": sets.pop("dev")} if "dev" in sets else {}
+    return Training.of(data.problem, spec, scored_always), sets
 
 
 def _train(
-    options: TrainingOptions, plan: _Plan, data: TrainingData, state: State | None, reading_seconds: float
+    options: TrainingOptions,
+    outputs: Outputs,
+    training: Training[Any],
+    sets_to_score: dict[str, Any],
+    reading_seconds: float,
+    interrupts: Interrupts,
 ) -> None:
-    checkpoint = plan.outputs.checkpoint
-    with watch_ctrl_c() as interrupts:
-        scored_always = {name: given for name, given in data.evaluation_sets.items() if name == "dev"}
-        model, result = fit_model(data.problem, dataclasses.replace(plan.spec, warm_start=state), scored_always)
-        interrupts.let_through()
-        saved = plan.outputs.save(model, result.stopped == "interrupted")
-        if checkpoint is not None and result.stopped != "interrupted" and not saved.failure:
-            checkpoint.remove()
-        if result.shortfall:
-            note(f"marginloom: warning: {result.shortfall}", options.quiet)
-        scores = model.scores(data.evaluation_sets, options.training_threads)
-        try:
-            if options.as_json:
-                seconds = {"read": reading_seconds, **result.seconds}
-                print(json.dumps(_summary(model, result, seconds, scores)), flush=True)
-            elif not options.quiet:
-                print_report(result, {"model": saved.place, "trace": options.trace}, scores)
-        except (OSError, InputError, ReaderGone):
-            # A closed terminal has interrupted the run too, and where a model is that had to go elsewhere must be said.
-            if not interrupts.requested and not saved.failure:
-                raise
-        if interrupts.answer() or result.stopped == "interrupted":
-            _say_interrupted(options, saved, checkpoint, result)
-            if not saved.failure:
-                raise typer.Exit(interrupted_exit_code())
-        if saved.failure:
-            raise OutputError(saved.failure)
+    checkpoint, model = outputs.checkpoint, training.model
+    result = training.train()
+    interrupts.let_through()
+    saved = outputs.save(model, result.stopped == "interrupted")
+    if checkpoint is not None and result.stopped != "interrupted" and not saved.failure:
+        checkpoint.remove()
+    if result.shortfall:
+        note(f"marginloom: warning: {result.shortfall}", options.quiet)
+    scores = {name: evaluator.report(model.weights) for name, evaluator in training.evaluators.items()}
+    for name, labelled in sets_to_score.items():
+        scores[name] = model.scores(labelled, options.training_threads)
+    try:
+        if options.as_json:
+            seconds = {"read": reading_seconds, **result.seconds}
+            print(json.dumps(_summary(model, result, seconds, scores)), flush=True)
+        elif not options.quiet:
+            print_report(result, {"model": saved.place, "trace": options.trace}, scores)
+    except (OSError, InputError, ReaderGone):
+        # A closed terminal has interrupted the run too, and where a model is that had to go elsewhere must be said.
+        if not interrupts.requested and not saved.failure:
+            raise
+    if interrupts.answer() or result.stopped == "interrupted":
+        _say_interrupted(options, saved, checkpoint, result)
+        if not saved.failure:
+            raise typer.Exit(interrupted_exit_code())
+    if saved.failure:
+        raise OutputError(saved.failure)
 
 
 def _say_interrupted(options: TrainingOptions, saved: Saved, checkpoint: Checkpoint | None, result: Result) -> None:
@@ -347,7 +363,7 @@ def _say_interrupted(options: TrainingOptions, saved: Saved, checkpoint: Checkpo
     note(f"interrupted after {result.iterations} passes; the model in {place} is usable{proof}{kept}{advice}")
 
 
-def _checked(options: TrainingOptions) -> _Plan:
+def _checked(options: TrainingOptions) -> _Request:
     with usage_errors():
         if options.patience is not None:
             checked("patience", options.patience, "positive count")
@@ -355,12 +371,11 @@ def _checked(options: TrainingOptions) -> _Plan:
         checkpoint = _checkpoint(options.checkpoint, options.checkpoint_interval, options.resume)
         outputs = Outputs(options.model, options.trace, checkpoint)
         outputs.check_distinct()
-        spec = _spec(options, checkpoint)
-        check_spec(spec)
+        spec = checked_spec(_spec(options, checkpoint))
     check_standard_input([path for _, path in options.files_to_read], options.resume)
     if options.patience is not None and options.dev is None:
         raise usage_error("--patience watches the score on --dev, which is not given")
-    return _Plan(spec, outputs)
+    return _Request(spec, outputs)
 
 
 def _spec(options: TrainingOptions, checkpoint: Checkpoint | None) -> RunSpec:

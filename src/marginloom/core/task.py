@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom import _core
+from marginloom.core.choice import Choice, Circumstances, Costs, usual_choice
 from marginloom.errors import CertificateError, InputError
-from marginloom.tasks.base.choice import Choice, Circumstances, Costs, usual_choice
 from marginloom.tasks.registry import name_of
 
 

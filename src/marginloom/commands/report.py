@@ -7,8 +7,8 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any
 
-from marginloom.cli.scores import print_scores
-from marginloom.memory import MB
+from marginloom.commands.scores import print_scores
+from marginloom.common.memory import MB
 from marginloom.training.certificate import Certificate
 from marginloom.training.result import Result
 

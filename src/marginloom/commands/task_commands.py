@@ -12,15 +12,15 @@ from typing import Annotated, Any, BinaryIO, ClassVar, Generic, TypeAlias, TypeV
 
 import typer
 
-from marginloom.cli.common import JsonOption, ModelArgument, ThreadsOption, usage_check, usage_errors
-from marginloom.cli.help import OUTPUT
+from marginloom.commands.common import JsonOption, ModelArgument, ThreadsOption, usage_check, usage_errors
+from marginloom.commands.help import OUTPUT
+from marginloom.common.parameters import checked
 from marginloom.errors import ModelFileError
 from marginloom.io.compression import compressing_write
 from marginloom.io.files import StrPath, open_binary
 from marginloom.io.model import OpenedFile
 from marginloom.io.names import shown
 from marginloom.io.overwriting import refuse_overwriting, refuse_same_outputs
-from marginloom.parameters import checked
 from marginloom.tasks.base.model import Evaluator, Model
 from marginloom.tasks.registry import all_tasks, find_in_files
 
@@ -108,7 +108,7 @@ class ShownModel(ABC, Generic[SomeModel]):
 class TaskCommands(ShownModel[SomeModel], Generic[SomeModel, SomePredict, SomeEvaluate]):
     """How the commands work for one task; an object of it is ``COMMANDS`` of the task's part `commands`.
 
-    `train` is what `marginloom train` does for it: a function made by `marginloom.cli.training.training_command`;
+    `train` is what `marginloom train` does for it: a function made by `marginloom.commands.training.training_command`;
     `train_examples` are commands that its help shows.
     `predict_options` and `evaluate_options` are the types of the options, and `predict_help` says what is read and
     written, in a paragraph.

@@ -1,0 +1,1 @@
+"""What the commands of tasks are made of: options, training from files, reports."""
