@@ -80,9 +80,8 @@ class Task {
   virtual double find(std::size_t i, WeightView w, const FindOptions& options, Scratch& scratch,
                       CandidateSink& sink) const = 0;
 
-  // Rebuilds the candidate of example i from the bytes of an output. Returns false, and gives nothing to the sink, if
-  // they are an output that the task does not allow, as after a warm start into other constraints: its dual counts no
-  // longer.
+  // Rebuilds the candidate of example i from the bytes of an output. Returns false, and gives none, if they are
+  // an output that the task does not allow, as after a warm start into other constraints: its dual counts no longer.
   // Throws std::invalid_argument if the bytes are not an output of that example: they may come from a file.
   [[nodiscard]] virtual bool candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const = 0;
 
