@@ -15,7 +15,7 @@ def panels(columns: int, rows: int = 1) -> tuple[Any, Any]:
     try:
         import matplotlib as mpl
     except ImportError:
-        sys.exit("the pictures need matplotlib; install it with: pip install 'marginloom[report]'")
+        sys.exit("the pictures need matplotlib; install it with: pip install 'marginloom[benchmark]'")
     mpl.use("Agg")
     from matplotlib import pyplot
 

@@ -4,7 +4,8 @@ import signal
 import time
 
 import pytest
-from support.pairs import tolerance
+from support.killing import check_goes_on
+from support.pairs import racing, tolerance
 from support.program import TIMEOUT, fails, json_lines, last_json, names_in, refuses, run, start
 from typer.testing import CliRunner
 
@@ -76,6 +77,21 @@ def test_interrupted_program_resumes_to_the_same_bits(corpus, tmp_path, algorith
     assert f"--resume goes on after pass {Snapshot.load(folder / FILE_NAME).progress['iteration']}\n" in said
     assert (tmp_path / "m").exists()
     finish(corpus, tmp_path / "m", folder, *options)
+
+
+@pytest.mark.parametrize("algorithm", racing(2))
+def test_killed_program_whose_threads_race_goes_on_after_its_last_pass(corpus, tmp_path, algorithm):
+    folder, trace = tmp_path / "run", tmp_path / "trace"
+    options = ["--algorithm", algorithm, "--threads", "2", "--tol", "1e-300"]
+    stopped_in_the_middle(command(corpus, tmp_path / "m", *ENDLESS, *options), folder)
+    saved = Snapshot.load(folder / FILE_NAME)
+    passes = saved.progress["iteration"] + 2
+    limits = ["--max-iter", str(passes), "--json", "--trace", trace, "--checkpoint", folder, "--resume"]
+    done = last_json(run(*command(corpus, tmp_path / "m", *options, *limits)))
+    _, *rows = json_lines(trace)
+    check_goes_on(saved, rows)
+    assert done["iterations"] == len(rows) == passes
+    assert done["dual"] == rows[-1]["dual"] >= rows[-2]["dual"] * (1 - 1e-9)
 
 
 def test_interruption_writes_a_checkpoint_before_its_time(corpus, tmp_path):

@@ -7,10 +7,12 @@ import time
 from pathlib import Path
 
 import pytest
+from fuzz.commands import run_here
 from support.chain_tasks import make_task
 from support.custom_chains import Watched, at_call
+from support.estimators import ESTIMATORS
 from support.oracles import TinyChains
-from support.pairs import with_effect
+from support.pairs import racing, with_effect
 
 from marginloom import InputError
 from marginloom.algorithms import ALGORITHMS
@@ -120,7 +122,8 @@ def test_several_learners_need_a_thread_that_searches():
     assert all(row["weights_age"] == 0 for row in result.trace.rows)
 
 
-RACING = [("shared-dcd", {}), ("fastssvm", {}), ("demi-dcd", {"learners": 8})]
+#: With half of the threads as learners, where an engine has another kind of threads too.
+RACING = [(name, {"learners": 8} if hasattr(ALGORITHMS[name].engine, "learners") else {}) for name in racing(16)]
 
 
 @pytest.mark.parametrize(
@@ -135,6 +138,38 @@ def test_the_dual_of_racing_threads_never_falls(algorithm, engine, loss):
     duals = [row["dual"] for row in result.trace.rows]
     assert all(after >= before * (1 - 1e-9) for before, after in itertools.pairwise(duals))
     assert result.certificate.dual >= duals[-1] * (1 - 1e-9)
+
+
+def check_counts(call):
+    """Check that a call with any wrong number of threads is an error that says what a number of threads is."""
+    for count in (0, -2, 1.5, "two", True, 10**30):
+        said = f"n_threads must be (-1 \\(all cores\\) or a whole number from 1|at most .*), not {count!r}$"
+        with pytest.raises(InputError, match=said):
+            call(count)
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "dcd-ssvm"])
+def test_wrong_numbers_of_threads_are_errors_in_train(algorithm):
+    task = make_task(TinyChains(2, sentences=5), "valued")
+    check_counts(lambda count: train(task, algorithm=algorithm, n_threads=count))
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_wrong_numbers_of_threads_are_errors_in_estimators(name):
+    check_counts(lambda count: ESTIMATORS[name].fit(n_threads=count))
+    fitted = ESTIMATORS[name].fit(max_iter=1)
+    check_counts(lambda count: fitted.set_params(n_threads=count).predict(ESTIMATORS[name].X))
+
+
+@pytest.mark.parametrize("count", ["0", "-2", "1.5", "two", "True"])
+def test_wrong_numbers_of_threads_are_errors_on_the_command_line(count, tmp_path):
+    (tmp_path / "train.svm").write_text("1 1:1\n2 2:1\n")
+    model = tmp_path / "model"
+    code, _, said = run_here(["train", "classify", tmp_path / "train.svm", "--model", model, "--threads", count])
+    assert code == 2
+    assert "Invalid value for '--threads'" in said
+    assert "whole number from 1, not " + count in said or "valid integer" in said
+    assert not model.exists()
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system has no affinity")

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pycrfsuite
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -46,7 +47,6 @@ def described(features, encoded, token=0):
 
 
 def test_everything_that_python_crfsuite_takes_has_the_names_and_values_that_it_gives():
-    pycrfsuite = pytest.importorskip("pycrfsuite")
     for token in (NESTED, ["a", "b"], {"a", "b"}, {b"k": b"v"}, [b"x"], {"k": {b"x": 2}}):
         features = NamedFeatures()
         found = dict(described(features, features.fit([[token]])))

@@ -8,7 +8,7 @@ from support.chain_tasks import make_task
 from support.custom_chains import Majority, votes
 from support.duals import DUAL_VARIANTS, REPEATABLE, train
 from support.oracles import TinyChains
-from support.pairs import GENERAL, with_effect
+from support.pairs import GENERAL, racing, with_effect
 from support.small_tasks import taught_trees
 from support.treebanks import TinyTrees
 
@@ -82,7 +82,7 @@ def test_odd_data_are_survived(algorithm, learner, kind):
         assert result.updates == 0
 
 
-@pytest.mark.parametrize(("algorithm", "learner"), [case for case in CASES if case[0] != "demi-dcd"], ids=str)
+@pytest.mark.parametrize(("algorithm", "learner"), [case for case in CASES if case[0] not in racing(1)], ids=str)
 def test_examples_of_weight_0_do_not_count(algorithm, learner):
     chains = TinyChains(1, sentences=9, max_length=3)
     weights = np.array([1, 0, 2, 0, 1, 1, 0, 0.5, 1])
@@ -93,7 +93,7 @@ def test_examples_of_weight_0_do_not_count(algorithm, learner):
     options |= with_effect(algorithm, {"tol": 1e-9})
     if ALGORITHMS[algorithm].learner.name == "fsmo":
         options["learner"] = {"batch": 2, **learner}
-    if ALGORITHMS[algorithm].engine.name == "shared":
+    if algorithm in racing(2):
         options["n_threads"] = 1
     whole = train(make_task(chains, "valued"), sample_weight=weights, **options)
     part = train(make_task(kept, "valued"), sample_weight=weights[chosen], **options)

@@ -16,6 +16,11 @@ OTHERS = [
 CASES = [*PRESETS, *OTHERS]
 
 
+def racing(n_threads):
+    """Return the presets whose results differ from run to run on so many threads."""
+    return [name for name, preset in ALGORITHMS.items() if not preset.engine.gives_same_bits(n_threads)]
+
+
 def with_effect(algorithm, options):
     """Return the options without those of C, tol, loss and memory that the algorithm does not have."""
     lacks = {"C", "tol", "loss", "memory"} - ALGORITHMS[algorithm].common if algorithm in ALGORITHMS else set()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.pairs import racing
 
 from marginloom import (
     InputError,
@@ -120,7 +121,8 @@ def test_a_named_algorithm_stays_what_it_is(task):
     assert result.trace.settings["auto"] is None
 
 
-@pytest.mark.parametrize(("algorithm", "threads"), [("shared-dcd", 2), ("demi-dcd", 2), ("fastssvm", 3)])
+@pytest.mark.parametrize("threads", [2, 3])
+@pytest.mark.parametrize("algorithm", racing(2))
 def test_a_named_algorithm_that_cannot_repeat_itself_is_refused_where_it_must(task, algorithm, threads):
     with pytest.raises(InputError, match=f"{algorithm} on the engine .* does not give the same bits with {threads}"):
         train(task, algorithm=algorithm, n_threads=threads, reproducible=True)

@@ -6,7 +6,7 @@ import pytest
 from support.certified import LEARNERS, Trainer, learners_of
 from support.changeable import PROBLEMS, RestrictedChains
 from support.custom_chains import at_call
-from support.killing import KillAfter, Killed
+from support.killing import KillAfter, Killed, check_goes_on, saved_in
 
 from marginloom import Callback, Checkpoint, EarlyStopping
 
@@ -27,7 +27,9 @@ def test_certificates_of_resumed_runs_are_true(name, tmp_path):
         trainer, checkpoint = Trainer(name, case), Checkpoint(tmp_path / str(number), interval=0)
         with pytest.raises(Killed):
             trainer.train(max_iter=4, checkpoint=checkpoint, callbacks=[KillAfter(2)])
-        trainer.certified(max_iter=3, checkpoint=checkpoint, resume=True)
+        saved = saved_in(tmp_path / str(number))
+        rest = trainer.certified(max_iter=3, checkpoint=checkpoint, resume=True)
+        check_goes_on(saved, rest.trace.rows)
 
 
 class Press(Callback):

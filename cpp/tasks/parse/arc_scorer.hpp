@@ -7,7 +7,7 @@
 
 #include "core/aligned_vector.hpp"
 #include "core/types.hpp"
-#include "features/arc_features.hpp"
+#include "tasks/parse/arc_features.hpp"
 #include "tasks/parse/trees.hpp"
 
 namespace marginloom {

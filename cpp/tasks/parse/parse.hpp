@@ -1,6 +1,6 @@
 // Dependency trees: a head for every word, and a label for every arc if arcs have labels.
 //
-// A tree's score is the sum of its arcs', each by features of its words (features/arc_templates.hpp); of second order,
+// A tree's score is the sum of its arcs', each by features of its words (arc_templates.hpp); of second order,
 // arcs also score together with their nearest sibling. Labels do not interact: every arc takes its best label first,
 // then the tree is found, so both are the best together. The loss is the number of words with a wrong head or label.
 //

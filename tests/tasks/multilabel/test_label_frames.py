@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+import pandas
 import pytest
 
 from marginloom import InputError, MultilabelClassifier
@@ -88,7 +89,6 @@ def test_values_other_than_zero_and_one_are_refused():
 
 
 def test_pandas_has_such_frames():
-    pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(Y.astype(bool), columns=NAMES)
     assert fitted(frame).classes_.tolist() == NAMES
     assert (fitted(frame).predict(X) == fitted(Y).predict(X)).all()

@@ -22,7 +22,7 @@ class MulticlassTask(RowTask):
 
     Class y scores w_y.x, and all classes share the objective 1/2 |w|^2 + sum_i C_i loss(slack_i): the multiclass SVM
     of Crammer and Singer. Weights of examples and classes come in through C_i, by `sample_weight` of
-    `marginloom.training.run.train`.
+    `marginloom.train`.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "features/arc_templates.hpp"
+#include "tasks/parse/arc_templates.hpp"
 
 namespace marginloom {
 

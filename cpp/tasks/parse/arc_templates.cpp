@@ -1,4 +1,4 @@
-#include "features/arc_templates.hpp"
+#include "tasks/parse/arc_templates.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "features/arc_features.hpp"
+#include "tasks/parse/arc_features.hpp"
 
 #include <bit>
 #include <stdexcept>

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/parallel.hpp"
-#include "features/arc_templates.hpp"
-#include "features/key_table.hpp"
 #include "features/vocabulary.hpp"
+#include "tasks/parse/arc_templates.hpp"
+#include "tasks/parse/key_table.hpp"
 
 namespace marginloom {
 
