@@ -5,6 +5,11 @@ import re
 from support.places import ROOT
 
 
+def markdown_pages():
+    """Return the pages of the repository that people read."""
+    return sorted(page for folder in (ROOT, ROOT / "docs", ROOT / "benchmarks") for page in folder.glob("*.md"))
+
+
 def code_of(name):
     """Return the blocks of Python code of a page, in order."""
     return _blocks(ROOT / "docs" / name, "python")

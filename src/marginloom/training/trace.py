@@ -16,8 +16,8 @@ class Trace:
 
     A row says what was true after its own pass. If the model has the weights of an earlier pass than the last, because
     early stopping went back to it, the certificate that training ends with is in the row of that pass, which
-    `marginloom.Result.weights_iteration` names; the rows after it stay as they were. Weights that no
-    whole pass of the run has left behind have their certificate in the result alone.
+    `marginloom.Result.weights_iteration` names; the rows after it stay as they were. Weights that no whole
+    pass of the run has left behind have their certificate in the result alone.
 
     A row has the keys ``iteration``, ``algorithm`` (the one that has made the pass), ``seconds`` (since the start of
     training), ``primal``, ``dual``, ``gap`` (null where the learner has none), ``certified`` (true if those three are a

@@ -67,8 +67,8 @@ def train(task: Task, spec: RunSpec) -> Result:
         What to learn.
     {run parameters}
     least_inferences : int
-        Before so many it stops at a gap of 1e-9 only: in a small problem that takes no time, and the solution then
-        hardly depends on the order of the examples.
+        With fewer inferences it stops only at a relative gap of 1e-12. In a small problem that takes no time, and the
+        solution then hardly depends on the order of the examples.
     sample_weight : array, optional
         Factor of C for every example; 0 drops it.
     evaluations : mapping, optional
