@@ -15,22 +15,23 @@ FUZZ_CASES ?= 10000
 FUZZ_SEED ?= 0
 write_stubs = $(BIN)/python -m nanobind.stubgen -q -m marginloom._core -o $(1) && $(BIN)/ruff format -q $(1)
 
-.PHONY: demo test test-all fuzz sanitize $(SANITIZE) lint stubs format clean
+.PHONY: demo build test test-all fuzz sanitize $(SANITIZE) lint stubs format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m marginloom.tasks.sequence.datasets demo --sentences $(DEMO_SENTENCES)
 	$(BIN)/marginloom train tag demo/train.conll --dev demo/dev.conll --test demo/test.conll \
 		--model demo/model.safetensors --trace demo/trace.jsonl --threads -1
 
+# All that the others compile and install. Where make may do two things at once, that keeps the cores busy.
+build: $(VENV)/.installed-lint build/tests-plain/core_tests $(SANITIZE:sanitize-%=build/tests-%/core_tests)
+
 test: $(VENV)/.installed-test build/tests-plain/core_tests
 	build/tests-plain/core_tests
 	$(BIN)/python -m pytest -n auto
-	$(BIN)/python -m pytest --doctest-modules --pyargs marginloom -p no:cacheprovider
 
 test-all: $(VENV)/.installed-test build/tests-plain/core_tests sanitize
 	build/tests-plain/core_tests
 	$(BIN)/python -m pytest -n auto -m ''
-	$(BIN)/python -m pytest --doctest-modules --pyargs marginloom -p no:cacheprovider
 
 # Minutes, and not a part of the tests, which run a few hundred cases. The same again goes on where it was stopped.
 fuzz: $(VENV)/.installed-test
@@ -77,6 +78,9 @@ $(VENV)/.installed-test: $(VENV)/.tools-test $(CORE) $(SOURCES)
 
 $(VENV)/.installed-lint: $(VENV)/.installed-test $(VENV)/.tools-lint
 	touch $@
+
+# Two pips at once would be in each other's way.
+$(VENV)/.tools-lint: | $(VENV)/.installed-test
 
 # The tools of an extra without the package, which '.[test]' would compile.
 $(VENV)/.tools-%: pyproject.toml | $(VENV)/bin/python
