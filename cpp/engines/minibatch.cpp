@@ -98,7 +98,6 @@ void Minibatch::gather(std::size_t batch_size, const FindOptions& options, PassR
   }
 }
 
-
 namespace {
 
 const EngineRegistration<OnlineLearner, MinibatchOptions> registered_minibatch(

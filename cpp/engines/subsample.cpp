@@ -18,8 +18,7 @@ const EngineRegistration<OnlineLearner, SubsampleOptions> registered_subsample(
     [](const OnlineJob& job, SubsampleOptions options) {
       const bool shuffled = options.sharding == Sharding::shuffled;
       auto first = make_shards(job.rows, options.shards, shuffled, job.order.seed).front();
-      return std::make_shared<SerialOnline>(job.task, job.learner, examples_of(*job.task, std::move(first)),
-                                            job.order);
+      return std::make_shared<SerialOnline>(job.task, job.learner, examples_of(*job.task, std::move(first)), job.order);
     });
 
 }  // namespace

@@ -603,13 +603,13 @@ class PassReport:
     def working_set_bytes(self) -> int: ...
 
 class Certificate:
-    def __init__(self, *, primal: float, dual: float, exact: bool, complete: bool) -> None: ...
+    def __init__(self, *, primal: float, dual: float, proven: bool, complete: bool) -> None: ...
     @property
     def primal(self) -> float: ...
     @property
     def dual(self) -> float: ...
     @property
-    def exact(self) -> bool: ...
+    def proven(self) -> bool: ...
     @property
     def complete(self) -> bool: ...
 
@@ -633,6 +633,9 @@ class OnlineLearner:
 class DualLearner:
     @property
     def memory(self) -> int: ...
+
+class BlockLearner(DualLearner):
+    pass
 
 class ParameterType:
     @property
@@ -658,7 +661,7 @@ def make_learner(
     task: Task,
     numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     parameters: Mapping[str, bool | int | float | str],
-) -> OnlineLearner | DualLearner: ...
+) -> OnlineLearner | BlockLearner: ...
 def hildreth(
     gram: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     missing: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
@@ -697,8 +700,6 @@ class Engine:
     @property
     def weights_are_final(self) -> bool: ...
     @property
-    def descriptor(self) -> int: ...
-    @property
     def weights(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
 
 class RegisteredEngine:
@@ -726,7 +727,7 @@ def make_engine(
 def make_engine(
     name: str,
     task: Task,
-    learner: DualLearner,
+    learner: BlockLearner,
     examples: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     *,
     seed: int,

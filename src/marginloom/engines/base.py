@@ -21,7 +21,7 @@ class Job:
     """What an engine is to drive: a native learner over the chosen examples of a task, as users see them."""
 
     task: _core.Task
-    learner: _core.OnlineLearner | _core.DualLearner
+    learner: _core.OnlineLearner | _core.BlockLearner
     examples: NDArray[np.uint64]
     n_threads: int
     seed: int

@@ -85,7 +85,7 @@ class Learner(Configured):
         """Return the parameters that the native learner has chosen by itself."""
         return {}
 
-    def build(self, task: _core.Task, objective: Objective) -> _core.OnlineLearner | _core.DualLearner:
+    def build(self, task: _core.Task, objective: Objective) -> _core.OnlineLearner | _core.BlockLearner:
         """Make the native learner for a task.
 
         The C++ class gets the parameters that it declares, whether they are the learner's or the objective's, and a

@@ -42,7 +42,7 @@ class Newton(Dual):
         """Return the rows of the matrix."""
         return min(task.dimension, self.most_weights)
 
-    def build(self, task: _core.Task, objective: Objective) -> _core.OnlineLearner | _core.DualLearner:
+    def build(self, task: _core.Task, objective: Objective) -> _core.OnlineLearner | _core.BlockLearner:
         """Make the native learner for a task."""
         if task.dimension > self.most_weights:
             raise InputError(

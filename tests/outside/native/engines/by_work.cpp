@@ -22,8 +22,7 @@ struct ByWorkOptions {
 
 class ByWork final : public DualEngine {
  public:
-  ByWork(const BlockJob& job, ByWorkOptions options)
-      : DualEngine(job.task, job.learner, job.examples(), job.order) {
+  ByWork(const BlockJob& job, ByWorkOptions options) : DualEngine(job.task, job.learner, job.examples(), job.order) {
     std::ranges::stable_sort(examples_, {}, [this](std::size_t i) { return task_->work(i); });
     if (options.work_order == WorkOrder::expensive_first) std::ranges::reverse(examples_);
   }
