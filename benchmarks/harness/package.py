@@ -35,6 +35,7 @@ from marginloom.tasks.sequence.metrics import sequence_scores
 from marginloom.tasks.sequence.task import SequenceTask
 from marginloom.training.checks import check_loss
 from marginloom.training.objective import primal, relative_gap
+from marginloom.training.options import checked_spec
 from marginloom.training.spec import RunSpec
 from marginloom.training.train import train_as
 
@@ -80,8 +81,9 @@ def loss_of(algorithm: str, loss: str | None) -> str | None:
 
 def can_run(algorithm: str, engine: Mapping[str, Any], threads: int, task: Task) -> bool:
     """Say whether the engine has enough threads, and the task what it needs."""
-    chosen = find_algorithm(algorithm, engine=engine or None).engine
-    return threads >= chosen.minimum_threads and chosen.needs <= set(task.core.capabilities)
+    chosen = find_algorithm(algorithm, engine=engine or None)
+    needs = chosen.learner.all_needs() | chosen.engine.needs
+    return threads >= chosen.engine.minimum_threads and needs <= set(task.core.capabilities)
 
 
 def certifying_presets(loss: str, threads: int) -> list[str]:
@@ -89,7 +91,7 @@ def certifying_presets(loss: str, threads: int) -> list[str]:
     return [
         name
         for name, preset in ALGORITHMS.items()
-        if preset.learner.kind == "dual" and loss in preset.learner.losses and preset.engine.least_threads() <= threads
+        if preset.learner.has_dual() and loss in preset.learner.losses and preset.engine.least_threads() <= threads
     ]
 
 
@@ -106,7 +108,9 @@ def prepared(estimator: Estimator, X: Any, y: Any, algorithm: str = "auto") -> P
 
     own = Unfitted(**{**estimator.get_params(deep=False), "algorithm": algorithm})
     own.fit(X, y)
-    return problems[0].prepare(RunSpec.of(own))
+    ready: Prepared[Any] = problems[0].prepare(checked_spec(RunSpec.of(own)))
+    fields = {field.name: getattr(ready.spec, field.name) for field in dataclasses.fields(RunSpec)}
+    return ready._replace(spec=RunSpec(**fields))  # of which the algorithm may be changed
 
 
 def choose_and_train(ready: Prepared[Any], algorithm: str, threads: int, callback: Callback) -> Result:

@@ -28,19 +28,22 @@ std::shared_ptr<Engine> make_engine(const std::string& name, const std::shared_p
 
 struct EngineName {
   std::string name;
-  bool dual;  // whether it drives learners with a dual
+  std::string kind;  // of the learners that it drives
   std::vector<ParameterType> parameters;
 };
 
 template <class Learner>
-void list(bool dual, std::vector<EngineName>& names) {
-  for (const auto& engine : registered_engines<Learner>()) names.push_back({engine.name, dual, engine.parameters});
+void list(std::vector<EngineName>& names) {
+  for (const auto& engine : registered_engines<Learner>()) {
+    names.push_back({engine.name, kind_name<Learner>, engine.parameters});
+  }
 }
 
 std::vector<EngineName> all_engines() {
   std::vector<EngineName> names;
-  list<OnlineLearner>(false, names);
-  list<BlockLearner>(true, names);
+  list<OnlineLearner>(names);
+  list<BlockLearner>(names);
+  list<PassLearner>(names);
   return names;
 }
 
@@ -55,6 +58,7 @@ NamedBytes engine_needs(const std::string& name, const Task& task, int threads, 
   };
   note(registered_engines<OnlineLearner>());
   note(registered_engines<BlockLearner>());
+  note(registered_engines<PassLearner>());
   return most;
 }
 
@@ -68,11 +72,12 @@ void bind_making(nb::module_& module) {
 }  // namespace
 
 void bind_engines(nb::module_& module) {
-  bind_result(module, "RegisteredEngine", Field{"name", &EngineName::name}, Field{"dual", &EngineName::dual},
+  bind_result(module, "RegisteredEngine", Field{"name", &EngineName::name}, Field{"kind", &EngineName::kind},
               Field{"parameters", &EngineName::parameters});
   module.def("registered_engines", &all_engines);
   bind_making<OnlineLearner>(module);
   bind_making<BlockLearner>(module);
+  bind_making<PassLearner>(module);
   module.def("engine_needs", &engine_needs, nb::arg("name"), nb::arg("task"), nb::arg("threads"), nb::arg("options"));
 }
 

@@ -20,6 +20,12 @@ AnyLearner make_learner(const std::string& name, const std::shared_ptr<Task>& ta
   return registered_learner(name).make(task, std::move(rows), parameters);
 }
 
+// Empty if only training shows what it takes.
+NamedBytes learner_needs(const std::string& name, const Task& task, int threads) {
+  const auto& needs = registered_learner(name).needs;
+  return needs ? needs(task, threads) : NamedBytes{};
+}
+
 }  // namespace
 
 void bind_learners(nb::module_& module) {
@@ -29,15 +35,17 @@ void bind_learners(nb::module_& module) {
     return self.held().bytes;
   });
   nb::class_<BlockLearner, DualLearner>(module, "BlockLearner");
+  nb::class_<PassLearner, DualLearner>(module, "PassLearner");
   bind_result(module, "ParameterType", Field{"name", &ParameterType::name}, Field{"type", &ParameterType::type},
               Field{"words", &ParameterType::words});
   using Registered = RegisteredLearner;
-  bind_result(module, "RegisteredLearner", Field{"name", &Registered::name}, Field{"dual", &Registered::dual},
+  bind_result(module, "RegisteredLearner", Field{"name", &Registered::name}, Field{"kind", &Registered::kind},
               Field{"parameters", &Registered::parameters})
       .def_prop_ro("takes_costs", [](const Registered& self) { return self.numbers == RowNumbers::costs; });
   module.def("registered_learners", [] { return registered_learners(); });
   module.def("make_learner", &make_learner, nb::arg("name"), nb::arg("task"), nb::arg("numbers"),
              nb::arg("parameters"));
+  module.def("learner_needs", &learner_needs, nb::arg("name"), nb::arg("task"), nb::arg("threads"));
 }
 
 }  // namespace marginloom::python

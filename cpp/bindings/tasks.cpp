@@ -9,6 +9,7 @@
 #include "bindings/inputs.hpp"
 #include "bindings/lent_weights.hpp"
 #include "bindings/structs.hpp"
+#include "core/scored_task.hpp"
 #include "core/task.hpp"
 #include "core/weight_rows.hpp"
 
@@ -29,8 +30,10 @@ std::vector<std::string> capability_names(const Task& task) {
   add(can.implicit, "implicit");
   add(can.lists_outputs, "lists-outputs");
   add(can.factored, "factored");
-  add(can.decisions, "decisions");
-  add(can.own_slacks, "own-slacks");
+  const auto* scored = dynamic_cast<const ScoredTask*>(&task);
+  const auto decisions = scored ? scored->decision_form() : std::nullopt;
+  add(decisions && decisions->independent, "decisions");
+  add(decisions && decisions->independent && decisions->columns_per_example == 1, "own-slacks");
   add(can.needs_gil, "needs-GIL");
   return names;
 }

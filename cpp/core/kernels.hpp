@@ -19,7 +19,7 @@ inline constexpr std::size_t product_rows = 4;
   return (columns + row_alignment - 1) / row_alignment * row_alignment;
 }
 
-// What the dual of a decision of one input may be, see engines/decision_duals.hpp.
+// What the dual of a decision of one input may be, see learners/decision_duals.hpp.
 struct DecisionTerms {
   double budget;
   double ridge;

@@ -71,7 +71,7 @@ void ScoredTask::score_outputs(std::size_t i, std::span<const ByteView>, WeightV
   score(i, w, scores);
 }
 
-std::uint8_t ScoredTask::right_decisions(std::size_t, std::size_t) const {
+bool ScoredTask::gold_decision(std::size_t, std::size_t) const {
   throw std::logic_error("the outputs of this task are not made of decisions");
 }
 

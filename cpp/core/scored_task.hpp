@@ -31,22 +31,15 @@ struct ProductForm {
   std::size_t stride;   // and with the padding of its rows
 };
 
-// Where moreover an output is a set of yes-or-no decisions, one per column of W, whose losses add up: columns have
-// nothing to do with each other then. A row of the inputs makes one example or, with fewer columns each, several.
+// Where an output is a set of yes-or-no decisions, one per column of W, whose losses add up. A row of the inputs makes
+// one example or, with fewer columns each, several.
 struct DecisionForm {
   ProductForm weights;
+  bool independent;  // there are no other weights: columns have nothing to do with each other
   std::size_t columns_per_example;
   std::size_t examples_per_row;
   std::vector<double> missing;   // by column: loss of a wrong no
   std::vector<double> spurious;  // and of a wrong yes
-};
-
-// The same decisions by number, also where some of them have to do with each other.
-struct DecisionCounts {
-  std::size_t rows;
-  std::size_t columns;
-  std::size_t columns_per_example;
-  std::size_t examples_per_row;
 };
 
 class ScoredTask : public Task {
@@ -96,11 +89,9 @@ class ScoredTask : public Task {
   // Which weights there are, where they have this form; the capability `factored`.
   [[nodiscard]] virtual std::optional<ProductForm> product_form() const { return std::nullopt; }
 
-  // Which decisions there are, where outputs are made of them; the capability `decisions`.
+  // Which decisions there are, where outputs are made of them; and whether yes is right, for a row and a column.
   [[nodiscard]] virtual std::optional<DecisionForm> decision_form() const { return std::nullopt; }
-  [[nodiscard]] virtual std::optional<DecisionCounts> decision_counts() const { return std::nullopt; }
-  // The right decisions of a row in eight columns from a multiple of eight on, as bits.
-  [[nodiscard]] virtual std::uint8_t right_decisions(std::size_t row, std::size_t first_column) const;
+  [[nodiscard]] virtual bool gold_decision(std::size_t row, std::size_t column) const;
   // Appends the output of example i in which just these of its decisions, numbered from 0, are wrong.
   virtual void append_output(std::size_t i, std::span<const std::size_t> wrong, std::vector<std::uint8_t>& bytes) const;
 };

@@ -33,4 +33,15 @@ void Task::find_batch(std::span<const std::size_t> examples, WeightView w, std::
   }
 }
 
+std::vector<std::size_t> examples_of(const Task& task, std::vector<std::size_t> rows) {
+  const std::size_t count = task.examples_per_row();
+  if (count == 1) return rows;
+  std::vector<std::size_t> examples;
+  examples.reserve(rows.size() * count);
+  for (const std::size_t r : rows) {
+    for (std::size_t k = 0; k < count; ++k) examples.push_back(r * count + k);
+  }
+  return examples;
+}
+
 }  // namespace marginloom

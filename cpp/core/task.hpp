@@ -26,8 +26,6 @@ struct Capabilities {
   bool implicit = false;       // candidates carry no stored difference; use gather() and scatter() below
   bool lists_outputs = false;  // outputs are few enough to try them all: finding many costs little more than one
   bool factored = false;       // it is a ScoredTask whose weights have the product form
-  bool decisions = false;      // ... and whose outputs are made of decisions, each with a column of weights
-  bool own_slacks = false;     // ... one an example
   bool needs_gil = false;      // inference calls Python
 };
 
@@ -108,6 +106,9 @@ class Task {
   virtual void find_batch(std::span<const std::size_t> examples, WeightView w, std::span<const FindOptions> options,
                           Scratch& scratch, CandidateSink& sink, std::span<double> bounds) const;
 };
+
+// The examples of these rows, which are what users see as examples (Task::examples_per_row).
+[[nodiscard]] std::vector<std::size_t> examples_of(const Task& task, std::vector<std::size_t> rows);
 
 // w.d of the difference of a candidate, stored or implicit.
 [[nodiscard]] inline double dot_difference(const Task& task, const Candidate& candidate, WeightView w) {

@@ -5,7 +5,7 @@
 
 namespace marginloom {
 
-Certificate certify(const Task& task, DualLearner& learner, WeightView w, std::span<const std::size_t> examples,
+Certificate certify(const Task& task, BlockLearner& learner, WeightView w, std::span<const std::size_t> examples,
                     int threads, StopRequest& stop) {
   const auto cost = [&](std::size_t i) { return learner.cost(i); };
   const Primal primal = primal_value(task, w, examples, cost, learner.loss(), threads, stop);

@@ -1,4 +1,4 @@
-// The certificate of a dual learner, by a search of every example.
+// The certificate of a learner of blocks, by a search of every example.
 #pragma once
 
 #include <span>
@@ -6,13 +6,13 @@
 #include "core/certificate.hpp"
 #include "core/parallel.hpp"
 #include "core/task.hpp"
-#include "learners/dual_learner.hpp"
+#include "learners/block_learner.hpp"
 
 namespace marginloom {
 
 // Searches every example for its most violated output under w, which must be the weights that the learner's
 // duals stand for, averaged if it averages. The result does not depend on the number of threads.
-[[nodiscard]] Certificate certify(const Task& task, DualLearner& learner, WeightView w,
+[[nodiscard]] Certificate certify(const Task& task, BlockLearner& learner, WeightView w,
                                   std::span<const std::size_t> examples, int threads, StopRequest& stop);
 
 }  // namespace marginloom

@@ -15,17 +15,6 @@ std::vector<RegisteredEngine<Learner>>& all_engines() {
 
 }  // namespace
 
-std::vector<std::size_t> examples_of(const Task& task, std::vector<std::size_t> rows) {
-  const std::size_t count = task.examples_per_row();
-  if (count == 1) return rows;
-  std::vector<std::size_t> examples;
-  examples.reserve(rows.size() * count);
-  for (const std::size_t r : rows) {
-    for (std::size_t k = 0; k < count; ++k) examples.push_back(r * count + k);
-  }
-  return examples;
-}
-
 template <class Learner>
 const std::vector<RegisteredEngine<Learner>>& registered_engines() {
   return all_engines<Learner>();
@@ -45,11 +34,13 @@ void register_engine(RegisteredEngine<Learner> engine) {
   all_engines<Learner>().push_back(std::move(engine));
 }
 
-template const std::vector<RegisteredEngine<OnlineLearner>>& registered_engines<OnlineLearner>();
-template const std::vector<RegisteredEngine<BlockLearner>>& registered_engines<BlockLearner>();
-template const RegisteredEngine<OnlineLearner>& registered_engine<OnlineLearner>(const std::string&);
-template const RegisteredEngine<BlockLearner>& registered_engine<BlockLearner>(const std::string&);
-template void register_engine<OnlineLearner>(RegisteredEngine<OnlineLearner>);
-template void register_engine<BlockLearner>(RegisteredEngine<BlockLearner>);
+#define MARGINLOOM_ENGINES_OF(Kind)                                                   \
+  template const std::vector<RegisteredEngine<Kind>>& registered_engines<Kind>();     \
+  template const RegisteredEngine<Kind>& registered_engine<Kind>(const std::string&); \
+  template void register_engine<Kind>(RegisteredEngine<Kind>)
+
+MARGINLOOM_ENGINES_OF(OnlineLearner);
+MARGINLOOM_ENGINES_OF(BlockLearner);
+MARGINLOOM_ENGINES_OF(PassLearner);
 
 }  // namespace marginloom

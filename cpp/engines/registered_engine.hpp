@@ -4,23 +4,19 @@
 
 #include <cstddef>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/named_bytes.hpp"
 #include "core/parameters.hpp"
 #include "core/task.hpp"
 #include "engines/engine.hpp"
 #include "engines/pass_order.hpp"
-#include "learners/block_learner.hpp"
-#include "learners/online_learner.hpp"
+#include "learners/learner_kinds.hpp"
 
 namespace marginloom {
-
-// The examples of these rows, which are what users see as examples (Task::examples_per_row).
-[[nodiscard]] std::vector<std::size_t> examples_of(const Task& task, std::vector<std::size_t> rows);
 
 // What every engine is given: a learner of a task, which rows to visit, in which order, and by how many threads.
 template <class Learner>
@@ -36,9 +32,7 @@ struct Job {
 
 using OnlineJob = Job<OnlineLearner>;
 using BlockJob = Job<BlockLearner>;
-
-// Bytes that an engine takes for a task besides the weights, by what they are for: `buffers`, `duals` or `state`.
-using NamedBytes = std::map<std::string, std::size_t>;
+using PassJob = Job<PassLearner>;
 
 template <class Learner>
 struct RegisteredEngine {
@@ -48,7 +42,7 @@ struct RegisteredEngine {
   std::function<NamedBytes(const Task&, int threads, const ParameterValues&)> needs;
 };
 
-// Defined for OnlineLearner and BlockLearner. Looking up a name throws std::invalid_argument if no engine has it, or
+// Defined for every kind of learner. Looking up a name throws std::invalid_argument if no engine has it, or
 // more than one.
 template <class Learner>
 [[nodiscard]] const std::vector<RegisteredEngine<Learner>>& registered_engines();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -13,6 +14,7 @@
 #include "learners/blocks.hpp"
 #include "learners/dual_learner.hpp"
 #include "learners/schedule.hpp"
+#include "learners/step_average.hpp"
 #include "learners/visit.hpp"
 
 namespace marginloom {
@@ -30,6 +32,8 @@ class BlockLearner : public DualLearner {
   void prefetch(std::span<const std::size_t> coming, WeightView w, bool inputs = true) const;
 
   [[nodiscard]] virtual Schedule schedule() const { return {}; }
+  // The average of its dual points, if it predicts with that.
+  [[nodiscard]] StepAverage* average() { return average_.get(); }
 
   // What it wants the task to find for example i: among others, how violated a candidate must be to be absorbed.
   [[nodiscard]] virtual FindOptions search(std::size_t i) const = 0;
@@ -62,6 +66,7 @@ class BlockLearner : public DualLearner {
   virtual void prefetch_example(std::size_t i) const { prefetch_line(&objective_.costs[i]); }
 
   Blocks blocks_;
+  std::unique_ptr<StepAverage> average_;
 };
 
 }  // namespace marginloom

@@ -50,21 +50,22 @@ class Chains {
 
 StateArrays with_chains(const Task& task, const StateArrays& state) {
   const auto* scored = dynamic_cast<const ScoredTask*>(&task);
-  const auto counts = scored ? scored->decision_counts() : std::nullopt;
+  const auto form = scored ? scored->decision_form() : std::nullopt;
   const auto& used = state_array<std::uint8_t>(state, "decisions");
   const auto& values = state_array<double>(state, "decision_duals");
   const auto broken = [] {
     return std::invalid_argument("'decision_duals' of the state does not fit the decisions here");
   };
-  if (!counts) throw broken();
-  const std::size_t row_bytes = (counts->columns + 7) / 8;
-  if (used.size() != counts->rows * row_bytes || !all_finite(values)) throw broken();
+  if (!form) throw broken();
+  const std::size_t columns = form->weights.columns;
+  const std::size_t row_bytes = (columns + 7) / 8;
+  if (used.size() != form->weights.inputs.size() * row_bytes || !all_finite(values)) throw broken();
   Chains chains(*scored);
   std::size_t next = 0;
   for (std::size_t i = 0; i < task.size(); ++i) {
-    const std::uint8_t* bits = &used[i / counts->examples_per_row * row_bytes];
-    const std::size_t first = i % counts->examples_per_row * counts->columns_per_example;
-    const std::size_t count = std::min(counts->columns_per_example, counts->columns - first);
+    const std::uint8_t* bits = &used[i / form->examples_per_row * row_bytes];
+    const std::size_t first = i % form->examples_per_row * form->columns_per_example;
+    const std::size_t count = std::min(form->columns_per_example, columns - first);
     Sizes sizes;
     for (std::size_t k = 0; k < count; ++k) {
       if (((bits[(first + k) / 8] >> ((first + k) % 8)) & 1) == 0) continue;

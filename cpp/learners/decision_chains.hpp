@@ -1,4 +1,4 @@
-// States of engines that keep a dual for every decision (engines/decision_duals.hpp), as learners that keep candidates
+// States of a learner that keeps a dual for every decision (decision_duals.hpp), as learners that keep candidates
 // understand them: decisions sorted by the size of their duals make a chain of outputs.
 #pragma once
 

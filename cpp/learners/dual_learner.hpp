@@ -1,4 +1,5 @@
 // The learners that own dual variables: what certificates, checkpoints and whoever drives them need of all of them.
+// Some keep a block of candidates per example (block_learner.hpp), others make passes by themselves (pass_learner.hpp).
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,6 @@
 #include "core/loss.hpp"
 #include "core/state.hpp"
 #include "core/task.hpp"
-#include "learners/step_average.hpp"
 
 namespace marginloom {
 
@@ -41,8 +41,6 @@ class DualLearner {
   // States name the examples by their places, or by these ids, if they are some of a larger set.
   [[nodiscard]] const ExampleIds& ids() const { return ids_; }
   void name_examples(std::vector<std::uint64_t> ids);
-  // The average of its dual points, if it predicts with that.
-  [[nodiscard]] StepAverage* average() { return average_.get(); }
 
   // Tells the last known objectives, so that thresholds can shrink with the gap.
   virtual void note_gap(double /*primal*/, double /*dual*/) {}
@@ -69,7 +67,6 @@ class DualLearner {
  protected:
   Objective objective_;
   ExampleIds ids_;
-  std::unique_ptr<StepAverage> average_;
 };
 
 }  // namespace marginloom

@@ -6,28 +6,26 @@
 #include <string>
 #include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "core/example_numbers.hpp"
+#include "core/named_bytes.hpp"
 #include "core/parameters.hpp"
 #include "core/task.hpp"
-#include "learners/block_learner.hpp"
-#include "learners/online_learner.hpp"
+#include "learners/learner_kinds.hpp"
 
 namespace marginloom {
-
-using AnyLearner = std::variant<std::shared_ptr<OnlineLearner>, std::shared_ptr<BlockLearner>>;
 
 // What a learner is given of every row, which is what users see as an example: its C_i, or its weight.
 enum class RowNumbers { costs, instance_weights };
 
 struct RegisteredLearner {
   std::string name;
-  bool dual;
+  std::string kind;
   RowNumbers numbers;
   std::vector<ParameterType> parameters;
   std::function<AnyLearner(std::shared_ptr<const Task>, ExampleNumbers, const ParameterValues&)> make;
+  std::function<NamedBytes(const Task&, int threads)> needs;  // null if only training shows them
 };
 
 [[nodiscard]] const std::vector<RegisteredLearner>& registered_learners();
@@ -39,17 +37,19 @@ template <class Learner>
 class LearnerRegistration {
   using Parameters = typename Learner::Parameters;
   using TaskPointer = std::shared_ptr<const Task>;
-  static constexpr bool dual = std::is_base_of_v<BlockLearner, Learner>;
-  using Kind = std::conditional_t<dual, BlockLearner, OnlineLearner>;
+  using Kind = KindOf<Learner>;
+  using Needs = std::function<NamedBytes(const Task&, int threads)>;
 
  public:
-  LearnerRegistration(const char* name, RowNumbers numbers, ParameterList<Parameters> parameters) {
+  LearnerRegistration(const char* name, RowNumbers numbers, ParameterList<Parameters> parameters,
+                      Needs needs = nullptr) {
     auto types = parameters.types();
     register_learner(
-        {name, dual, numbers, std::move(types),
+        {name, kind_name<Kind>, numbers, std::move(types),
          [parameters = std::move(parameters)](TaskPointer task, ExampleNumbers rows, const ParameterValues& values) {
            return AnyLearner(made(std::move(task), std::move(rows), parameters.filled(values)));
-         }});
+         },
+         std::move(needs)});
   }
 
  private:

@@ -637,6 +637,9 @@ class DualLearner:
 class BlockLearner(DualLearner):
     pass
 
+class PassLearner(DualLearner):
+    pass
+
 class ParameterType:
     @property
     def name(self) -> str: ...
@@ -649,7 +652,7 @@ class RegisteredLearner:
     @property
     def name(self) -> str: ...
     @property
-    def dual(self) -> bool: ...
+    def kind(self) -> str: ...
     @property
     def parameters(self) -> list[ParameterType]: ...
     @property
@@ -661,7 +664,8 @@ def make_learner(
     task: Task,
     numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     parameters: Mapping[str, bool | int | float | str],
-) -> OnlineLearner | BlockLearner: ...
+) -> OnlineLearner | BlockLearner | PassLearner: ...
+def learner_needs(name: str, task: Task, threads: int) -> dict[str, int]: ...
 def hildreth(
     gram: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     missing: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
@@ -706,7 +710,7 @@ class RegisteredEngine:
     @property
     def name(self) -> str: ...
     @property
-    def dual(self) -> bool: ...
+    def kind(self) -> str: ...
     @property
     def parameters(self) -> list[ParameterType]: ...
 
@@ -728,6 +732,18 @@ def make_engine(
     name: str,
     task: Task,
     learner: BlockLearner,
+    examples: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    *,
+    seed: int,
+    shuffle: bool,
+    threads: int,
+    options: Mapping[str, bool | int | float | str],
+) -> Engine: ...
+@overload
+def make_engine(
+    name: str,
+    task: Task,
+    learner: PassLearner,
     examples: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     *,
     seed: int,

@@ -10,7 +10,6 @@ from marginloom.common.parameters import Configured, listed, option_name, option
 from marginloom.common.registry import FilledLater
 from marginloom.engines import (
     ENGINES,
-    Columns,
     Decoupled,
     MasterWorker,
     Minibatch,
@@ -28,6 +27,7 @@ from marginloom.learners import (
     LEARNERS,
     MIRA,
     SGD,
+    BinaryDCD,
     FrankWolfe,
     Newton,
     NSlack,
@@ -61,7 +61,7 @@ class Algorithm:
         >>> sorted(ALGORITHMS["sgd"].common)
         ['C', 'loss']
         """
-        return self.learner.common - self.engine.ignores
+        return self.learner.common
 
     @property
     def whole_name(self) -> str:
@@ -119,8 +119,8 @@ _PRESETS: dict[str, Algorithm] = {
         Algorithm(
             "label-dcd",
             "one binary SVM per label, for labels that do not interact",
-            DCD(inner_passes=10, averaged=True),
-            Columns(),
+            BinaryDCD(),
+            Serial(),
         ),
         Algorithm("cpd", "cutting planes, solved by DCD after every pass", CPD(), Serial()),
         Algorithm("n-slack", "cutting planes, solved after every new constraint", NSlack(), Serial()),
@@ -245,6 +245,13 @@ def find_preset(name: str, engine: str | None = None) -> Algorithm:
     return _put_together(name, None, engine)
 
 
+#: What took the place of engines that there were.
+_RETIRED_ENGINES = {
+    "columns": "labels that do not interact are trained by the algorithm label-dcd (--algorithm label-dcd, or "
+    "algorithm='label-dcd' in Python), on the engine serial and any number of threads"
+}
+
+
 def check_engine(name: Any) -> None:
     """Raise `InputError` if there is no engine of that name.
 
@@ -252,6 +259,8 @@ def check_engine(name: Any) -> None:
     --------
     >>> check_engine("serial")
     """
+    if isinstance(name, str) and name in _RETIRED_ENGINES and name not in ENGINES:
+        raise InputError(f"there is no engine {name!r} any more: {_RETIRED_ENGINES[name]}")
     if not isinstance(name, str) or name not in ENGINES:
         raise InputError(f"there is no engine {name!r}{suggestion(name, ENGINES)}; there are: {', '.join(ENGINES)}")
 
@@ -262,7 +271,7 @@ def engines_that_lose(learner: Learner | type[Learner], parameter: str) -> list[
     Examples
     --------
     >>> engines_that_lose(DCD, "rest")
-    ['master-worker', 'decoupled', 'columns']
+    ['master-worker', 'decoupled']
     """
     return [name for name in engines_of(learner) if parameter in (lost.name for lost in ENGINES[name].loses(learner))]
 
@@ -305,6 +314,8 @@ def _put_together(
 
 
 def _why_not(engine: Engine, learner: Learner) -> str:
+    if learner.kind == "whole-pass" and learner.kind not in engine.kinds:
+        return f"{learner.name} makes whole passes by itself, which {engine.name} does not drive"
     if learner.kind not in engine.kinds:
         return f"{engine.name} drives {listed(sorted(engine.kinds))} learners, and {learner.name} is {learner.kind}"
     lacks = listed([OFFERS[offer] for offer in sorted(engine.requires - learner.offers)])

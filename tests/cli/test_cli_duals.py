@@ -35,7 +35,7 @@ def test_every_algorithm_ends_with_a_sensible_report(small, tmp_path, algorithm)
     assert summary["inferences"] == (2 if algorithm == "subsample" else 25) * summary["iterations"]
     assert summary["updates"] > 0
     assert summary["nonzero"] > 0
-    if learner.kind == "dual":
+    if learner.has_dual():
         assert 0 < summary["dual"] <= summary["primal"]
         assert summary["gap"] == pytest.approx((summary["primal"] - summary["dual"]) / summary["primal"])
         assert summary["active"] > 0

@@ -91,13 +91,11 @@ def test_a_preset_runs_on_an_engine_without_the_option_that_is_lost(corpus, tmp_
 def test_algorithms_and_help_show_which_options_an_engine_honours():
     shown = " ".join(run("algorithms", "shrinking-dcd", "--engine", "decoupled").stdout.split())
     supported = "all on serial, shared, pipelined; all but --rest on master-worker; all but --shrinking, --rest, "
-    assert f"options {supported}--averaged on decoupled; all but " in shown
+    assert f"options {supported}--averaged on decoupled " in shown
     assert "default 15, but the engine decoupled takes only --rest 0" in shown
     assert "takes" not in run("algorithms", "shrinking-dcd").stdout
     assert "options    all on serial, master-worker\n" in run("algorithms", "bcfw").stdout
-    assert "[dcd (not on master-worker, decoupled, columns)]" in " ".join(
-        run("train", "tag", "--help-all").stdout.split()
-    )
+    assert "[dcd (not on master-worker, decoupled)]" in " ".join(run("train", "tag", "--help-all").stdout.split())
 
 
 def test_several_learners_and_shared_weights_by_their_options(corpus, tmp_path):
@@ -125,3 +123,19 @@ def test_algorithms_shows_the_engines_of_a_learner():
     assert "--batch-size" in shown
     assert "no engine minibatch" in refuses("algorithms", "sgd", "--engine", "minibatch")
     assert "name the algorithm" in refuses("algorithms", "--engine", "minibatch")
+
+
+@pytest.mark.parametrize("algorithm", [(), ("--algorithm", "label-dcd"), ("--algorithm", "dcd-ssvm")])
+def test_the_engine_of_labels_that_there_was_is_refused_by_what_took_its_place(tmp_path, algorithm):
+    arguments = ("train", "multilabel", tmp_path / "none.svm", "--model", tmp_path / "m", *algorithm)
+    said = refuses(*arguments, "--engine", "columns")
+    assert "there is no engine 'columns' any more: labels that do not interact are trained by the algorithm" in said
+    assert "--algorithm label-dcd" in said
+    assert "--algorithm label-dcd" in refuses("algorithms", "label-dcd", "--engine", "columns")
+
+
+def test_label_dcd_is_shown_as_a_learner_on_serial():
+    shown = " ".join(run("algorithms", "label-dcd").stdout.split())
+    assert "learner binary-dcd (dual) engine serial engines serial (choose with --engine)" in shown
+    assert "yes-or-no decisions" in shown
+    assert "--inner-passes" in shown

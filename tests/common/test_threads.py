@@ -12,7 +12,7 @@ from support.chain_tasks import make_task
 from support.custom_chains import Watched, at_call
 from support.estimators import ESTIMATORS
 from support.oracles import TinyChains
-from support.pairs import racing, with_effect
+from support.pairs import GENERAL, racing, with_effect
 
 from marginloom import InputError
 from marginloom.algorithms import ALGORITHMS, engines_of
@@ -31,7 +31,7 @@ PAIRS = [
     (name, engine)
     for name, preset in ALGORITHMS.items()
     for engine in engines_of(preset.learner)
-    if not ENGINES[engine].needs  # test_pipelined.py has those
+    if name in GENERAL and not ENGINES[engine].needs  # test_pipelined.py and test_binary_dcd.py have the others
     if not asks_in_vain(preset.learner, engine)
 ]
 PARALLEL = [pair for pair in PAIRS if pair[1] not in ("serial", "subsample")]

@@ -8,6 +8,7 @@ from pkgutil import iter_modules
 
 import numpy as np
 import pytest
+from support.pairs import for_labels
 from typer.testing import CliRunner
 
 import marginloom
@@ -137,7 +138,7 @@ class Doors:
         return Watched
 
     def on_the_command_line(self, case, *options):
-        command = "multilabel" if ENGINES[case.engine].needs & {"decisions"} else "classify"
+        command = "multilabel" if for_labels(case.algorithm) else "classify"
         data = self.folder / f"{command}.svm"
         arguments = ["train", command, data, "--model", self.folder / "m", "--algorithm", case.algorithm]
         more = ["--engine", case.engine, "--threads", threads(case), "--max-iter", 1, "--quiet", *options]
@@ -150,7 +151,7 @@ class Doors:
 
     def in_python(self, case, learner=None, engine=None):
         options = {"learner": learner, "engine": engine or case.engine, "max_iter": 1, "n_threads": threads(case)}
-        if ENGINES[case.engine].needs & {"decisions"}:
+        if for_labels(case.algorithm):
             estimator, y = MultilabelClassifier(case.algorithm, **options), self.sets
         else:
             estimator, y = MulticlassClassifier(case.algorithm, **options), self.y

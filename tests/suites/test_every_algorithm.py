@@ -26,7 +26,7 @@ def check(result):
     """Check what must be true of any result."""
     assert result.stopped in STOPPED
     assert np.isfinite(result.weights).all()
-    if result.algorithm.learner.kind == "dual":
+    if result.algorithm.learner.has_dual():
         proof = result.certificate
         assert proof.dual <= proof.primal * (1 + 1e-12) + 1e-12 or not proof.bounded
         assert (result.stopped == ("tolerance" if proof.bounded else "estimate")) == (proof.gap <= 0.01)

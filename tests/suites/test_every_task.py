@@ -39,8 +39,8 @@ def refuses(task, algorithm, engine):
     learner = ALGORITHMS[algorithm].learner
     has = set(task.core.capabilities)
     for side, needs in (
-        (algorithm, learner.all_needs()),
-        (f"the engine {engine}", ENGINES[engine]().needs_with(next(iter(learner.losses), None))),
+        (algorithm, learner.all_needs(next(iter(learner.losses), None))),
+        (f"the engine {engine}", ENGINES[engine].needs),
     ):
         for missing in sorted(needs - has):
             said = f"{side} needs {NEEDS[missing]}, and {task.why_it_lacks(missing)}"
@@ -70,7 +70,7 @@ def test_online_learners_learn(small, algorithm, engine):
         (algorithm, engine, loss)
         for algorithm, engine in CASES
         for loss in ALGORITHMS[algorithm].learner.losses
-        if ALGORITHMS[algorithm].learner.kind == "dual"
+        if ALGORITHMS[algorithm].learner.has_dual()
     ],
 )
 def test_dual_learners_end_at_the_same_certified_optimum(small, algorithm, engine, loss):

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from support.pairs import GENERAL, with_effect
+from support.pairs import with_effect
 from support.places import ROOT
 
 from marginloom import DCD, Callback, InputError, find_algorithm
@@ -17,7 +17,7 @@ from marginloom.tasks.multilabel.task import MultilabelTask
 from marginloom.training.train import train
 
 #: A preset of every learner, its own engine and options left aside.
-PRESET_OF = {preset.learner.name: name for name, preset in GENERAL.items()}
+PRESET_OF = {preset.learner.name: name for name, preset in ALGORITHMS.items()}
 LEARNERS = {name: type(ALGORITHMS[preset].learner) for name, preset in PRESET_OF.items()}
 
 
@@ -50,7 +50,7 @@ def one_set_of_labels():
 
 @functools.cache
 def labels_apart():
-    """Make sets of labels that have nothing to do with each other, for the engine that wants such."""
+    """Make sets of labels that have nothing to do with each other, for the learner that wants such."""
     random = np.random.default_rng(0)
     X = random.normal(size=(60, 4))
     return MultilabelTask(X, (X @ random.normal(size=(4, 3)) > 0.5).astype(np.uint8), 3, labels_per_slack=1)
@@ -103,6 +103,7 @@ CHANGES = {
         "outer_change": Change(10.0, {"outer_stop": True}),
     },
     "newton": {"delta": Change(10.0)},
+    "binary-dcd": {"inner_passes": Change(3, task=labels_apart), "averaged": Change(False, task=labels_apart)},
     "perceptron": ONLINE,
     "mira": {
         **ONLINE,
@@ -154,7 +155,7 @@ def run(name, option, engine, value=None):
     # Inner passes of decoupled threads are made when the learner has time, and it may be long until it has.
     waits = engine == "decoupled" and option == "inner_passes" and value is not None
     return train(
-        labels_apart() if engine == "columns" else change.task(),
+        change.task(),
         algorithm=PRESET_OF[name],
         learner=LEARNERS[name](**given),
         engine={"name": engine, **shards},

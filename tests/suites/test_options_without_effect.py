@@ -8,10 +8,11 @@ import pytest
 from sklearn.base import clone
 from support.custom_chains import Majority, votes
 from support.estimators import ESTIMATORS
+from support.pairs import for_labels
 from support.program import refuses, run
 from typer.testing import CliRunner
 
-from marginloom import InputError, MulticlassClassifier, OptionWarning, SequenceTagger, train
+from marginloom import DCD, InputError, MulticlassClassifier, OptionWarning, SequenceTagger, train
 from marginloom.algorithms import ALGORITHMS
 from marginloom.cli.app import app
 from marginloom.common.parameters import option_name
@@ -75,7 +76,7 @@ def test_a_named_algorithm_refuses_it_in_the_same_words_at_both_doors(tmp_path, 
 def test_what_is_not_given_is_never_refused(algorithm):
     X, y = classes()
     make = MulticlassClassifier
-    if ALGORITHMS[algorithm].engine.needs:
+    if for_labels(algorithm):
         make, y = ESTIMATORS["MultilabelClassifier"].make, np.eye(3, dtype=np.uint8)[y]
     threads = max(1, ALGORITHMS[algorithm].engine.least_threads())
     shards = {"shards": 2} if "shards" in vars(ALGORITHMS[algorithm].engine) else None
@@ -187,7 +188,7 @@ def test_a_loaded_estimator_can_be_fitted_again(algorithm, tmp_path):
     """A model remembers a C and a tolerance that its learner has no use for; they were not given."""
     X, y = classes()
     make = MulticlassClassifier
-    if ALGORITHMS[algorithm].engine.needs:
+    if for_labels(algorithm):
         make, y = ESTIMATORS["MultilabelClassifier"].make, np.eye(3, dtype=np.uint8)[y]
     threads = max(1, ALGORITHMS[algorithm].engine.least_threads())
     shards = {"shards": 2} if "shards" in vars(ALGORITHMS[algorithm].engine) else None
@@ -203,7 +204,6 @@ def test_a_loaded_estimator_can_be_fitted_again(algorithm, tmp_path):
 ENGINES_WITH_AUTO = [
     ("minibatch", "name an algorithm that has it .*: minibatch-perceptron or minibatch-mira$"),
     ("mixing", "name an algorithm that has it .*: parameter-mixing, ipm or ipm-mira$"),
-    ("columns", "^the engine columns needs outputs .*, and the task multiclass has none$"),
 ]
 
 
@@ -234,13 +234,22 @@ def test_too_few_threads_and_other_bits_are_told_of_the_engine_that_was_named():
         train(task, engine="shared", n_threads=2, reproducible=True)
 
 
+def test_auto_takes_another_learner_for_labels_where_an_engine_or_a_learner_is_named_that_its_own_does_not_go_with():
+    case = ESTIMATORS["MultilabelClassifier"]
+    for engine, algorithm in (("shared", "shared-dcd"), ("master-worker", "ms-dcd"), ("serial", "label-dcd")):
+        assert case.fit(engine=engine, n_threads=2).algorithm_ == algorithm
+    estimator = case.fit(engine="pipelined", n_threads=3, loss="hinge", reproducible=True)
+    assert (estimator.algorithm_, estimator.model_.settings["engine"]["name"]) == ("dcd-ssvm", "pipelined")
+    assert case.fit(learner=DCD(sweeps=1), n_threads=1).model_.settings["learner"]["sweeps"] == 1
+
+
 def test_auto_leaves_out_what_an_engine_that_was_named_loses():
-    """Its own choice for labels averages, which the engine decoupled cannot."""
+    """Its own choice for classes averages, which the engine decoupled cannot."""
     case = ESTIMATORS["MultilabelClassifier"]
     estimator = case.fit(engine="decoupled", n_threads=2)
     assert estimator.model_.settings["engine"]["name"] == "decoupled"
     assert estimator.model_.settings["learner"]["averaged"] is False
-    with pytest.warns(OptionWarning, match=r"^averaged .* label-dcd on the engine decoupled, which has no averaged$"):
+    with pytest.warns(OptionWarning, match=r"^averaged .* auto has chosen demi-dcd, which has no averaged$"):
         case.fit(engine="decoupled", n_threads=2, learner={"averaged": True})
 
 
@@ -260,7 +269,7 @@ def test_the_engine_pipelined_says_what_it_is_about_labels(tmp_path):
         case.fit(**{**options, "loss": "hinge"})
 
 
-def test_the_engine_columns_says_what_it_is_about_labels():
+def test_label_dcd_says_what_it_is_about_labels():
     case = ESTIMATORS["MultilabelClassifier"]
     with pytest.raises(InputError, match=r"here labels share a slack; take the hinge loss, or give labels_per_slack=1"):
         case.fit(algorithm="label-dcd", labels_per_slack=2)

@@ -9,13 +9,14 @@ from marginloom.learners import LEARNERS
 from marginloom.learners.base import OFFERS
 
 PAIRS = {
-    "dcd": ["serial", "master-worker", "decoupled", "shared", "pipelined", "columns"],
+    "dcd": ["serial", "master-worker", "decoupled", "shared", "pipelined"],
     "n-slack": ["serial", "master-worker"],
     "cpd": ["serial", "master-worker"],
     "one-slack": ["serial", "master-worker"],
     "frank-wolfe": ["serial", "master-worker"],
     "fsmo": ["serial", "shared"],
     "newton": ["serial"],
+    "binary-dcd": ["serial"],
     "perceptron": ["serial", "minibatch", "mixing", "subsample"],
     "mira": ["serial", "minibatch", "mixing", "subsample"],
     "passive-aggressive": ["serial", "mixing", "subsample"],
@@ -33,12 +34,20 @@ def test_nothing_is_offered_or_required_that_has_no_words():
     assert offered == required == OFFERS.keys()
 
 
+@pytest.mark.parametrize("algorithm", ["label-dcd", "dcd-ssvm", "perceptron"])
+def test_an_engine_that_there_was_is_an_error_that_names_what_took_its_place(algorithm):
+    for given in ("columns", {"name": "columns"}):
+        with pytest.raises(InputError, match=r"^there is no engine 'columns' any more: .* the algorithm label-dcd \("):
+            find_algorithm(algorithm, engine=given)
+
+
 @pytest.mark.parametrize(
     ("algorithm", "engine", "said"),
     [
         ("sgd", "minibatch", "minibatch needs one step from what was found in a batch of examples"),
         ("dcd-ssvm", "mixing", "mixing drives online learners, and dcd is dual"),
         ("mira", "shared", "shared drives dual learners, and mira is online"),
+        ("label-dcd", "shared", "binary-dcd makes whole passes by itself, which shared does not drive"),
     ],
 )
 def test_a_pair_that_there_is_not_is_an_error_that_says_why(algorithm, engine, said):

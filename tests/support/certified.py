@@ -12,7 +12,7 @@ from marginloom.algorithms import ALGORITHMS, find_algorithm
 from marginloom.engines import ENGINES
 from marginloom.training.train import train
 from support.changeable import CHANGES, PROBLEMS, Custom, Listed, Sequences, nothing
-from support.pairs import CASES
+from support.pairs import CASES, for_labels
 from support.recomputed import Enumeration, check_certificate, check_state
 
 
@@ -41,19 +41,19 @@ class Case:
         return getattr(find_algorithm(self.algorithm, dict(self.learner)).learner, "averaged", False)
 
     def suits(self, task):
-        needs = ALGORITHMS[self.algorithm].learner.all_needs() | ENGINES[self.engine]().needs_with(self.loss)
+        needs = ALGORITHMS[self.algorithm].learner.all_needs(self.loss) | ENGINES[self.engine].needs
         return needs <= set(task.core.capabilities)
 
     def with_other_loss(self):
         """Return the case with the other loss, or itself if it can have but one."""
         others = [loss for loss in ALGORITHMS[self.algorithm].learner.losses if loss != self.loss]
-        return dataclasses.replace(self, loss=others[0]) if others and self.engine != "columns" else self
+        return dataclasses.replace(self, loss=others[0]) if others and not for_labels(self.algorithm) else self
 
     def __str__(self):
         return " ".join([self.algorithm, self.engine, self.loss, *(f"{name}={value}" for name, value in self.learner)])
 
 
-_PLAIN = [(algorithm, engine, ()) for algorithm, engine in CASES if ALGORITHMS[algorithm].learner.kind == "dual"]
+_PLAIN = [(algorithm, engine, ()) for algorithm, engine in CASES if ALGORITHMS[algorithm].learner.has_dual()]
 #: With parameters that change what is kept, or of what a certificate is.
 _VARIANTS = [
     ("bcfw", "serial", (("averaged", True),)),
@@ -67,8 +67,8 @@ LEARNERS = [
     Case(algorithm, engine, loss, learner)
     for algorithm, engine, learner in [*_PLAIN, *_VARIANTS]
     for loss in ALGORITHMS[algorithm].learner.losses
-    # Of squared slacks every label must have its own, and here rows have one: tests/engines/test_columns.py.
-    if (engine, loss) != ("columns", "squared_hinge")
+    # Of squared slacks every label must have its own, and here rows have one: tests/learners/test_binary_dcd.py.
+    if not (for_labels(algorithm) and loss == "squared_hinge")
 ]
 
 

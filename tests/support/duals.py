@@ -17,7 +17,7 @@ def train(task, **options):
     return train_with(task, **{"n_threads": 2, **options})
 
 
-DUAL = [name for name, preset in GENERAL.items() if preset.learner.kind == "dual"]
+DUAL = [name for name, preset in GENERAL.items() if preset.learner.has_dual()]
 #: The presets of dual learners, with parameters that change what they hold.
 DUAL_VARIANTS = [
     *((name, {}) for name in DUAL),

@@ -2,9 +2,15 @@
 
 from marginloom.algorithms import ALGORITHMS, engines_of
 
-#: Every preset on its own engine, and every learner once on every other engine that it has.
+
+def for_labels(algorithm):
+    """Tell whether a preset is for labels that do not interact, and for nothing else."""
+    return "decisions" in ALGORITHMS[algorithm].learner.all_needs()
+
+
 #: Presets that can train any task.
-GENERAL = {name: preset for name, preset in ALGORITHMS.items() if not preset.engine.needs}
+GENERAL = {name: preset for name, preset in ALGORITHMS.items() if not for_labels(name)}
+#: Every preset on its own engine, and every learner once on every other engine that it has.
 PRESETS = [(name, preset.engine.name) for name, preset in ALGORITHMS.items()]
 _FIRST = {preset.learner.name: name for name, preset in reversed(ALGORITHMS.items())}
 OTHERS = [

@@ -21,7 +21,7 @@ OTHER_COSTS = {"higher": Costs(2.0), "lower": Costs(0.1), "by example": Costs(0.
 def test_every_task_learner_and_engine_is_there():
     assert set(SMALL) <= set(PROBLEMS)
     assert {(case.algorithm, case.engine) for case in LEARNERS} == {
-        pair for pair in CASES if ALGORITHMS[pair[0]].learner.kind == "dual"
+        pair for pair in CASES if ALGORITHMS[pair[0]].learner.has_dual()
     }
     assert all(any(case.suits(task_of(name, "nothing")) for name in PROBLEMS) for case in LEARNERS)
 

@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 from support.killing import KillAfter, Killed
-from support.pairs import CASES, racing
+from support.pairs import CASES, for_labels, racing
 from support.program import TIMEOUT, run, start
 
 from marginloom import (
@@ -163,7 +163,7 @@ def other_threads(name, engine, before, after, folder, **options):
     X = random.normal(size=(120, 5))
     y = X[:, :4].argmax(axis=1)
     make = MulticlassClassifier
-    if engine == "columns":
+    if for_labels(name):
         make, y = MultilabelClassifier, np.eye(4, dtype=np.uint8)[y]
     lost = {parameter.name: parameter.neutral for parameter in ENGINES[engine].loses(ALGORITHMS[name].learner)}
     tol = {"tol": 1e-12} if "tol" in ALGORITHMS[name].common else {}
@@ -217,12 +217,12 @@ def test_auto_asks_for_the_algorithm_of_a_state_without_duals():
     assert classifier.set_params(algorithm="averaged-perceptron").fit(X, y).n_iter_ == 10
 
 
-@pytest.mark.parametrize("algorithm", [name for name, preset in ALGORITHMS.items() if preset.learner.kind == "dual"])
+@pytest.mark.parametrize("algorithm", [name for name, preset in ALGORITHMS.items() if preset.learner.has_dual()])
 def test_auto_goes_on_from_the_duals_of_every_learner(algorithm):
     X, y = wide()
     X = X[:, :30]
     make = MulticlassClassifier
-    if ALGORITHMS[algorithm].engine.needs:
+    if for_labels(algorithm):
         make, y = MultilabelClassifier, np.eye(5, dtype=np.uint8)[y]
     estimator = make(algorithm, warm_start=True, n_threads=2, max_iter=3).fit(X, y)
     estimator.set_params(algorithm="auto").fit(X, y)

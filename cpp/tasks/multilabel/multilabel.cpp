@@ -79,9 +79,7 @@ Capabilities MultilabelTask::capabilities() const {
           .exact = pairs_.exact(),
           .k_best = pairs_.exact(),
           .implicit = true,
-          .factored = product_form().has_value(),
-          .decisions = pairs_.empty(),
-          .own_slacks = pairs_.empty() && part_size_ == 1};
+          .factored = product_form().has_value()};
 }
 
 // The examples of one row would each need few of the scores W x, and all of them would be computed each time.
@@ -91,8 +89,8 @@ std::optional<ProductForm> MultilabelTask::product_form() const {
 }
 
 std::optional<DecisionForm> MultilabelTask::decision_form() const {
-  if (!pairs_.empty()) return std::nullopt;
   DecisionForm form{.weights = {inputs_, label_count_, stride_},
+                    .independent = pairs_.empty(),
                     .columns_per_example = part_size_,
                     .examples_per_row = parts_,
                     .missing = options_.missing_costs,
@@ -100,10 +98,6 @@ std::optional<DecisionForm> MultilabelTask::decision_form() const {
   form.missing.resize(label_count_, 1.0);
   form.spurious.resize(label_count_, 1.0);
   return form;
-}
-
-std::uint8_t MultilabelTask::right_decisions(std::size_t row, std::size_t first_column) const {
-  return gold_.row(row)[first_column / 8];
 }
 
 void MultilabelTask::append_output(std::size_t i, std::span<const std::size_t> wrong,

@@ -85,10 +85,7 @@ class MultilabelTask final : public ScoredTask {
   std::optional<ProductForm> product_form() const override;
 
   std::optional<DecisionForm> decision_form() const override;
-  std::optional<DecisionCounts> decision_counts() const override {
-    return DecisionCounts{inputs_.size(), label_count_, part_size_, parts_};
-  }
-  std::uint8_t right_decisions(std::size_t row, std::size_t first_column) const override;
+  bool gold_decision(std::size_t row, std::size_t column) const override { return has_label(gold_.row(row), column); }
   void append_output(std::size_t i, std::span<const std::size_t> wrong,
                      std::vector<std::uint8_t>& bytes) const override;
 

@@ -38,7 +38,7 @@ def algorithms(
 def _list() -> None:
     rows = [(AUTO, "", "", "the default: chooses one of those below for you")]
     for item in ALGORITHMS.values():
-        rows.append((item.name, item.engine.name, "yes" if item.learner.kind == "dual" else "no", item.summary))
+        rows.append((item.name, item.engine.name, "yes" if item.learner.has_dual() else "no", item.summary))
     print_table(plain_table(["algorithm", "engine", "certified", "what it does"], rows))
     print(_LEGEND)
 
@@ -46,7 +46,7 @@ def _list() -> None:
 _LEGEND = """\
 marginloom algorithms NAME shows one in full; docs/learners.md and docs/engines.md describe all.
 
-engine       how threads share the work; serial trains on one thread
+engine       how threads share the work; serial trains on one thread, but label-dcd on all
 certified    whether training ends with a proven bound on its distance from the optimum
 inference    finding the best output for an example with the current weights; also: search
 candidate    a wrong output that a search found
@@ -63,7 +63,7 @@ def _show(algorithm: Algorithm) -> None:
     learner, engine = algorithm.learner, algorithm.engine
     print(_entry(f"{algorithm.name}: ", algorithm.summary, 0))
     facts = {
-        "learner": f"{learner.name} ({learner.kind})",
+        "learner": f"{learner.name} ({'dual' if learner.has_dual() else 'online'})",
         "engine": engine.name,
         "engines": f"{', '.join(engines_of(learner))} (choose with --engine)",
         "options": _honoured(learner),

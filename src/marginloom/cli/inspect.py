@@ -17,8 +17,9 @@ from marginloom.commands.report import certificate_sentence
 from marginloom.commands.tables import WIDEST, plain_table, print_table, printable
 from marginloom.commands.task_commands import shown_model_of
 from marginloom.io.model import open_model
-from marginloom.tasks.base.model import GIVEN, Model
+from marginloom.tasks.base.model import Model
 from marginloom.tasks.registry import command_of
+from marginloom.training.earlier import GIVEN
 
 #: Labels whose weights are shown; an object of JSON has all.
 _MOST_LABELS = 30

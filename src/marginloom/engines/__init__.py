@@ -10,7 +10,6 @@ from marginloom.engines.master_worker import MasterWorker as MasterWorker
 from marginloom.engines.decoupled import Decoupled as Decoupled
 from marginloom.engines.shared import Shared as Shared
 from marginloom.engines.pipelined import Pipelined as Pipelined
-from marginloom.engines.columns import Columns as Columns
 from marginloom.common.registry import registered, those_with_a_name
 
 _OWN = those_with_a_name(globals(), Engine)

@@ -13,7 +13,7 @@ from marginloom import _core
 from marginloom.common.parameters import Configured, Parameter, listed
 from marginloom.common.registry import check_parameters, declared_types
 from marginloom.errors import InputError
-from marginloom.learners.base import Learner
+from marginloom.learners.base import Learner, NativeLearner
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,41 +21,24 @@ class Job:
     """What an engine is to drive: a native learner over the chosen examples of a task, as users see them."""
 
     task: _core.Task
-    learner: _core.OnlineLearner | _core.BlockLearner
+    learner: NativeLearner
     examples: NDArray[np.uint64]
     n_threads: int
     seed: int
 
 
 @dataclasses.dataclass(frozen=True)
-class OwnDuals:
-    """What an engine takes that has the dual variables itself, so that the learner keeps no candidates, in bytes.
-
-    Attributes
-    ----------
-    duals : int
-        The dual variables, with the right outputs where it keeps those too.
-    state : int
-        What a state of them takes, at most.
-    """
-
-    duals: int
-    state: int
-
-
-@dataclasses.dataclass(frozen=True)
 class Engine(Configured):
     """Who computes what, where and when. Subclasses declare their parameters as fields."""
 
-    kinds: ClassVar[frozenset[str]]  # of learner that it can drive: "online", "dual"
+    kinds: ClassVar[frozenset[str]]  # of learner that it can drive, see marginloom.learners.base.Learner.kind
     requires: ClassVar[frozenset[str]] = frozenset()  # of the learner, keys of marginloom.learners.base.OFFERS
     needs: ClassVar[frozenset[str]]  # of the task, keys of marginloom.learners.base.NEEDS
     honours: ClassVar[frozenset[str]]  # of the parameters by which learners ask for something, see Parameter.neutral
-    ignores: ClassVar[frozenset[str]] = frozenset()  # other parameters, and common options, that have no effect with it
+    #: Whether it takes all parts of a row together, where the objective does not depend on how rows are cut.
+    whole_rows: ClassVar[bool] = False
     minimum_threads: ClassVar[int]
     paper: ClassVar[str] = ""  # that it comes from, if it has one of its own
-    #: What to do where its own dual variables do not fit.
-    way_to_need_less: ClassVar[str] = ""
     #: Bytes that it keeps of every example of a native task, at least: its number, and its place in a pass.
     example_bytes: ClassVar[int] = 16
 
@@ -71,17 +54,9 @@ class Engine(Configured):
         """Return the bytes that its C++ class takes for a task besides the weights, by what they are for."""
         return _core.engine_needs(self.native_name(), task, n_threads, self._options())
 
-    def own_duals(self, task: _core.Task) -> OwnDuals | None:
-        """Return what it takes for the dual variables of a task; None if they are the learner's."""
-        return None
-
     def gives_same_bits(self, n_threads: int) -> bool:
         """Tell whether the same seed gives the same bits with so many threads."""
         return True
-
-    def needs_with(self, loss: str | None) -> frozenset[str]:
-        """Return what it needs of the task where the objective has this loss."""
-        return self.needs
 
     def least_threads(self) -> int:
         """Return how many threads it needs with its parameters."""
@@ -116,11 +91,7 @@ class Engine(Configured):
         ['rest']
         """
         asking = (parameter for parameter in learner.parameters() if parameter.neutral is not None)
-        ignored = (parameter for parameter in learner.parameters() if parameter.name in cls.ignores)
-        return [
-            *(parameter for parameter in asking if parameter.name not in cls.honours),
-            *(dataclasses.replace(parameter, neutral=parameter.default) for parameter in ignored),
-        ]
+        return [parameter for parameter in asking if parameter.name not in cls.honours]
 
     def build(self, job: Job) -> _core.Engine:
         """Make the native engine. The order of examples is that of the job unless it declares a parameter `shuffle`."""
@@ -153,7 +124,7 @@ def check_native(engine: type[Engine]) -> None:
     """
     name = engine.native_name()
     natives = [native for native in _core.registered_engines() if native.name == name]
-    kinds = sorted("dual" if native.dual else "online" for native in natives)
+    kinds = sorted(native.kind for native in natives)
     if kinds != sorted(engine.kinds):
         raise InputError(
             f"the engine {engine.name} ({engine.__module__}.{engine.__qualname__}) is for {_learners(engine.kinds)}, "

@@ -31,6 +31,7 @@ class Pipelined(Engine):
     kinds = frozenset({"dual"})
     requires = frozenset({"steps on copies"})
     needs = frozenset({"factored"})
+    whole_rows = True
     honours = frozenset({"inner_passes", "shrinking", "rest", "averaged"})
     minimum_threads = 3
 

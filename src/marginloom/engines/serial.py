@@ -1,4 +1,4 @@
-"""One thread, one example after the other."""
+"""One thread, one example after the other, or whole passes of a learner with threads of its own."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from marginloom.engines.base import Engine
 class Serial(Engine):
     """One thread, one example after the other.
 
+    A learner that makes whole passes by itself has all threads inside.
+
     Examples
     --------
     >>> Serial(shuffle=False)
@@ -21,7 +23,7 @@ class Serial(Engine):
     shuffle: bool = parameter(True, "switch", "visit the examples in a new random order in every pass")
 
     name = "serial"
-    kinds = frozenset({"online", "dual"})
+    kinds = frozenset({"online", "dual", "whole-pass"})
     needs = frozenset[str]()
     honours = frozenset({"inner_passes", "shrinking", "rest", "averaged"})
     minimum_threads = 1

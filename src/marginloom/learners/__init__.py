@@ -7,6 +7,7 @@ from marginloom.learners.cutting_plane import NSlack as NSlack, CPD as CPD, OneS
 from marginloom.learners.frank_wolfe import FrankWolfe as FrankWolfe
 from marginloom.learners.fsmo import FSMO as FSMO
 from marginloom.learners.newton import Newton as Newton
+from marginloom.learners.binary_dcd import BinaryDCD as BinaryDCD
 from marginloom.learners.perceptron import Perceptron as Perceptron
 from marginloom.learners.mira import MIRA as MIRA
 from marginloom.learners.passive_aggressive import PassiveAggressive as PassiveAggressive

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,11 +31,13 @@ OFFERS = {
     "late steps": "steps on candidates that were found before other steps",
     "steps on copies": "steps on a copy of a block, made of its scores",
     "own blocks": "steps that concern one block and that threads can make side by side",
-    "single decisions": "steps on single yes-or-no decisions",
 }
 
 #: What C++ classes may take of the objective, by the name of the parameter there.
 _FROM_OBJECTIVE = {"C": "float", "loss": "str", "memory": "int"}
+
+
+NativeLearner: TypeAlias = _core.OnlineLearner | _core.BlockLearner | _core.PassLearner
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,18 +47,22 @@ class Objective:
     C: float
     loss: str
     instance_weights: NDArray[np.float64]  # of the examples as users see them
-    memory: int  # bytes for working sets; 0 where the engine has the duals itself, and there are none
+    memory: int  # bytes for working sets; 0 for learners that have none
 
 
 @dataclasses.dataclass(frozen=True)
 class Learner(Configured):
     """How the weights move. Subclasses declare their parameters as fields."""
 
-    kind: ClassVar[Literal["online", "dual"]]
+    #: How an engine drives it: online learners make a step of candidates, dual ones have a block of candidates for each
+    #: example, and whole-pass learners are dual, have no blocks and make passes by themselves.
+    kind: ClassVar[Literal["online", "dual", "whole-pass"]]
     losses: ClassVar[tuple[str, ...]]  # the objectives it can have, the default first; () if it has none
     common: ClassVar[frozenset[str]]  # which of the common options C, tol, loss and memory it uses
     needs: ClassVar[frozenset[str]]  # keys of NEEDS
     offers: ClassVar[frozenset[str]] = frozenset()  # keys of OFFERS
+    #: Whether it takes all parts of a row together, where the objective does not depend on how rows are cut.
+    whole_rows: ClassVar[bool] = False
     fixed: ClassVar[Mapping[str, Any]] = {}  # parameters of the C++ class that are always the same
     objective: ClassVar[str]
     update: ClassVar[str]
@@ -64,9 +70,25 @@ class Learner(Configured):
     default_max_iter: ClassVar[int]
     #: Bytes that it keeps of every example of a native task, at least: its weight.
     example_bytes: ClassVar[int] = 8
+    #: Other learners whose states it understands: it can start from them.
+    takes_states_of: ClassVar[frozenset[str]] = frozenset()
+    #: What to do where dual variables whose number is known in advance do not fit.
+    way_to_need_less: ClassVar[str] = ""
 
-    def all_needs(self) -> frozenset[str]:
-        """Return what it needs of a task with the parameters that it has."""
+    @classmethod
+    def has_dual(cls) -> bool:
+        """Tell whether it solves a dual problem, so that training ends with a certificate.
+
+        Examples
+        --------
+        >>> from marginloom.learners import DCD, SGD
+        >>> DCD.has_dual(), SGD.has_dual()
+        (True, False)
+        """
+        return cls.kind != "online"
+
+    def all_needs(self, loss: str | None = None) -> frozenset[str]:
+        """Return what it needs of a task with the parameters that it has, where the objective has this loss."""
         return self.needs | (frozenset({"k-best"}) if getattr(self, "k_best", 1) > 1 else frozenset())
 
     def converged(self, rows: Sequence[Row]) -> str | None:
@@ -81,11 +103,22 @@ class Learner(Configured):
         """Return what it keeps of examples beside working sets, at least, where all of them have so many features."""
         return 0
 
+    def dual_bytes(self, task: _core.Task) -> int:
+        """Return what its dual variables take for a task, and a state of them again at most.
+
+        0 if it keeps working sets instead, whose size only training shows.
+        """
+        return _core.learner_needs(self.native_name(), task, 1).get("duals", 0)
+
+    def buffer_bytes(self, task: _core.Task, n_threads: int) -> int:
+        """Return what it takes for the work of its threads on a task, where that can be much."""
+        return _core.learner_needs(self.native_name(), task, n_threads).get("buffers", 0)
+
     def chosen(self, native: Any) -> dict[str, float]:
         """Return the parameters that the native learner has chosen by itself."""
         return {}
 
-    def build(self, task: _core.Task, objective: Objective) -> _core.OnlineLearner | _core.BlockLearner:
+    def build(self, task: _core.Task, objective: Objective) -> NativeLearner:
         """Make the native learner for a task.
 
         The C++ class gets the parameters that it declares, whether they are the learner's or the objective's, and a
@@ -111,7 +144,7 @@ class Learner(Configured):
 def _native(learner: type[Learner]) -> _core.RegisteredLearner:
     name = learner.native_name()
     found = [native for native in _core.registered_learners() if native.name == name]
-    if len(found) == 1 and found[0].dual == (learner.kind == "dual"):
+    if len(found) == 1 and found[0].kind == learner.kind:
         return found[0]
     there = "several C++ classes are" if len(found) > 1 else "no C++ class is"
     raise InputError(

@@ -56,7 +56,8 @@ class DCD(Dual):
     )
 
     name = "dcd"
-    offers = frozenset({"late steps", "steps on copies", "own blocks", "single decisions"})
+    offers = frozenset({"late steps", "steps on copies", "own blocks"})
+    takes_states_of = frozenset({"binary-dcd"})
     losses = ("squared_hinge", "hinge")
     update = (
         "a <- max(0, a + (loss - w.d - sum(a) / 2C) / (|d|^2 + 1/2C)), w += change of a * d; "

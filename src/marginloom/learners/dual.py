@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import ClassVar, Literal
 
 from marginloom.learners.base import Learner
 
 
 @dataclasses.dataclass(frozen=True)
 class Dual(Learner):
-    """Base of learners that solve the structured SVM in its dual and end with a certificate."""
+    """Base of learners that solve the structured SVM in its dual and end with a certificate.
 
-    kind = "dual"
+    Those that have no block of candidates for each example are of the kind "whole-pass".
+    """
+
+    kind: ClassVar[Literal["dual", "whole-pass"]] = "dual"
     offers = frozenset({"late steps"})
     common = frozenset({"C", "tol", "loss", "memory"})
     needs = frozenset({"gold", "loss-augmented"})

@@ -40,9 +40,9 @@ class MIRA(Online):
     update = "w += sum_y a(y) d(y),  a >= 0,  sum_y a(y) <= C_i,  by Hildreth's method"
     paper = "Zhao and Huang 2013, Algorithm 3 (after McDonald, Crammer and Pereira 2005)"
 
-    def all_needs(self) -> frozenset[str]:
-        """Return what it needs of a task with the parameters that it has."""
-        return super().all_needs() | ({"loss-augmented"} if self.loss_augmented else set())
+    def all_needs(self, loss: str | None = None) -> frozenset[str]:
+        """Return what it needs of a task with the parameters that it has, where the objective has this loss."""
+        return super().all_needs(loss) | ({"loss-augmented"} if self.loss_augmented else set())
 
     def weight_copies(self, task: _core.Task) -> int:
         """Return those of the average, and that in which implicit differences are multiplied."""

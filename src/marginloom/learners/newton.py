@@ -8,7 +8,7 @@ from typing import ClassVar
 from marginloom import _core
 from marginloom.common.parameters import parameter
 from marginloom.errors import InputError
-from marginloom.learners.base import Objective
+from marginloom.learners.base import NativeLearner, Objective
 from marginloom.learners.dual import Dual
 
 
@@ -42,7 +42,7 @@ class Newton(Dual):
         """Return the rows of the matrix."""
         return min(task.dimension, self.most_weights)
 
-    def build(self, task: _core.Task, objective: Objective) -> _core.OnlineLearner | _core.BlockLearner:
+    def build(self, task: _core.Task, objective: Objective) -> NativeLearner:
         """Make the native learner for a task."""
         if task.dimension > self.most_weights:
             raise InputError(

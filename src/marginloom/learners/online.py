@@ -37,6 +37,7 @@ class Online(Learner):
     )
 
     kind = "online"
+    whole_rows = True
     default_max_iter = 10
 
     def weight_copies(self, task: _core.Task) -> int:

@@ -36,6 +36,6 @@ class PassiveAggressive(Online):
     update = "w += t d,  t = v / |d|^2 (pa), min(C_i, v / |d|^2) (pa-i), v / (|d|^2 + 1/2C_i) (pa-ii),  v = loss - w.d"
     paper = "Crammer, Dekel, Keshet, Shalev-Shwartz and Singer 2006; Chang and Yih 2013, section 4.3"
 
-    def all_needs(self) -> frozenset[str]:
-        """Return what it needs of a task with the parameters that it has."""
-        return super().all_needs() | ({"loss-augmented"} if self.loss_augmented else set())
+    def all_needs(self, loss: str | None = None) -> frozenset[str]:
+        """Return what it needs of a task with the parameters that it has, where the objective has this loss."""
+        return super().all_needs(loss) | ({"loss-augmented"} if self.loss_augmented else set())

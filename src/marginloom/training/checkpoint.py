@@ -24,6 +24,7 @@ from marginloom.io.files import StrPath, cannot_write, check_writable_target, te
 from marginloom.io.lock import FolderLock
 from marginloom.io.model import CHECKPOINT, MISFITS, Tensors, json_text, load_model, misfit, parse_json, save_model
 from marginloom.io.names import shown
+from marginloom.training.earlier import present_settings
 from marginloom.training.state import State
 
 if TYPE_CHECKING:
@@ -162,6 +163,7 @@ class Snapshot:
                 raise ValueError("a callback has no name")
             callbacks.append((stored["class"], {**stored["values"], **states}))
         identity = Identity(**header["identity"])
+        identity = dataclasses.replace(identity, settings=present_settings(identity.settings))
         rows = parse_json(tensors["trace"].tobytes())
         progress = dict(header["progress"])
         for name in ("iteration", "inferences", "updates", "active"):

@@ -25,23 +25,23 @@ def check_needs(task: Task, algorithm: Algorithm, loss: str | None = None) -> No
     Traceback (most recent call last):
     marginloom.errors.InputError: perceptron needs examples with their gold output, and the task sequence has none
     """
-    _check_side(task, algorithm.name, algorithm.learner.all_needs())
-    check_engine_needs(task, algorithm.engine, loss)
+    _check_side(task, algorithm.name, algorithm.learner.all_needs(loss))
+    check_engine_needs(task, algorithm.engine)
 
 
-def check_engine_needs(task: Task, engine: Engine, loss: str | None) -> None:
-    """Raise `InputError`, naming both sides, if the engine with this loss needs something that the task has not.
+def check_engine_needs(task: Task, engine: Engine) -> None:
+    """Raise `InputError`, naming both sides, if the engine needs something that the task has not.
 
     Examples
     --------
     >>> from marginloom.engines import Pipelined
     >>> from marginloom.tasks.sequence.task import SequenceTask
     >>> task = SequenceTask.from_lists([[[0]]], None, feature_count=1, label_count=2)
-    >>> check_engine_needs(task, Pipelined(), "hinge")  # doctest: +ELLIPSIS
+    >>> check_engine_needs(task, Pipelined())  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     marginloom.errors.InputError: the engine pipelined needs joint features that are products ...
     """
-    _check_side(task, f"the engine {engine.name}", engine.needs_with(loss))
+    _check_side(task, f"the engine {engine.name}", engine.needs)
 
 
 def _check_side(task: Task, side: str, needs: frozenset[str]) -> None:

@@ -21,7 +21,7 @@ class MemoryPlan:
     weights : int
         The weights in training, and all vectors as large: averages, those of an engine's threads, that of a state.
     duals : int
-        The dual variables of engines that have them themselves, and what a state of them takes at most.
+        The dual variables of learners that know in advance how many there are, and what a state of them takes at most.
     vectors : int
         What learner and engine keep of every example from the first pass on, beside working sets.
     buffers : int
@@ -84,8 +84,8 @@ def plan_memory(
     n_threads : int
         Threads that it may use.
     budget : int or str, optional
-        For working sets, by default half of what the rest leaves free; or at most this for the dual variables of an
-        engine that has them itself.
+        For working sets, by default half of what the rest leaves free; or at most this for dual variables whose number
+        is known in advance.
     keeps_state : bool
         Whether a state is made, for a checkpoint or a warm start.
     turns_to : Algorithm, optional
@@ -112,21 +112,21 @@ def plan_memory(
     learner, engine = algorithm.learner, algorithm.engine
     largest = max(algorithm, turns_to or algorithm, key=lambda one: one.learner.weight_copies(task.core))
     copies = largest.learner.weight_copies(task.core) + engine.weight_copies(n_threads) + int(keeps_state)
-    own = engine.own_duals(task.core)
-    of_examples = 0 if own else learner.example_bytes + engine.example_bytes
+    duals = learner.dual_bytes(task.core)
+    of_examples = 0 if duals else learner.example_bytes + engine.example_bytes
     plan = MemoryPlan(
         examples=task.memory,
         weights=WEIGHT * task.core.dimension * (1 + copies),
-        duals=own.duals + own.state * int(keeps_state) if own else 0,
+        duals=duals * (1 + int(keeps_state)),
         vectors=learner.vector_bytes(task.entries) + of_examples * task.core.size,
-        buffers=task.buffer_bytes * n_threads + engine.buffer_bytes(task.core, n_threads),
+        buffers=task.buffer_bytes * n_threads + _own_buffers(task, algorithm, n_threads),
         working_sets=0,
     )
     given = None if budget is None else parse_size("memory", budget)
-    if own and given is not None and own.duals > given:
-        raise InputError(_beyond_budget(task, algorithm, own.duals, given))
+    if duals and given is not None and duals > given:
+        raise InputError(_beyond_budget(task, algorithm, duals, given))
     require_memory("training", plan.needs, lambda: _way_out(task, largest, n_threads))
-    if (own and turns_to is None) or "memory" not in algorithm.common:
+    if (duals and turns_to is None) or "memory" not in algorithm.common:
         return plan
     free = memory_beside(plan.needs)
     return dataclasses.replace(plan, working_sets=free // 2 if given is None else given)
@@ -137,19 +137,23 @@ def _beyond_budget(task: Task, algorithm: Algorithm, needed: int, given: int) ->
     return (
         f"{algorithm.name} keeps {readable_size(needed)} of dual variables, eight bytes and a bit for every label of "
         f"{task.example_count:,} examples, and memory allows {readable_size(given)}; give --memory {enough}M "
-        f"(memory='{enough}M' in Python) or more, leave it out, or {algorithm.engine.way_to_need_less}"
+        f"(memory='{enough}M' in Python) or more, leave it out, or {algorithm.learner.way_to_need_less}"
     )
+
+
+def _own_buffers(task: Task, algorithm: Algorithm, n_threads: int) -> int:
+    return sum(part.buffer_bytes(task.core, n_threads) for part in (algorithm.learner, algorithm.engine))
 
 
 def _way_out(task: Task, algorithm: Algorithm, n_threads: int) -> str:
     engine = algorithm.engine
     ways = [task.way_to_need_less()]
-    if engine.way_to_need_less:
-        ways.append(engine.way_to_need_less)
+    if algorithm.learner.way_to_need_less:
+        ways.append(algorithm.learner.way_to_need_less)
     elif task.core.examples_per_row > 1 and "decisions" in task.core.capabilities:
         ways.append("take label-dcd, which needs eight bytes and a bit for a label of an example")
     copies_of_threads = engine.weight_copies(n_threads)
-    if n_threads > 1 and (copies_of_threads or task.buffer_bytes or engine.buffer_bytes(task.core, n_threads)):
+    if n_threads > 1 and (copies_of_threads or task.buffer_bytes or _own_buffers(task, algorithm, n_threads)):
         ways.append(f"take fewer threads than {n_threads}")
     if copies_of_threads or algorithm.learner.weight_copies(task.core):
         ways.append(f"take an algorithm that keeps fewer copies of the weights than {algorithm.name}: dcd-ssvm has one")

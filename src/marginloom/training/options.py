@@ -20,7 +20,7 @@ from marginloom.core.task import Task
 from marginloom.engines import ENGINES
 from marginloom.engines.base import Engine
 from marginloom.errors import InputError, OptionWarning
-from marginloom.learners import LEARNERS
+from marginloom.learners import DCD, LEARNERS
 from marginloom.learners.base import Learner
 from marginloom.training.checks import (
     check_engine_needs,
@@ -29,7 +29,7 @@ from marginloom.training.checks import (
     check_reproducible,
     check_threads,
 )
-from marginloom.training.spec import CheckedSpec, RunSpec
+from marginloom.training.spec import CheckedSpec, Cut, RunSpec
 
 #: Options that some learners and engines do not have.
 COMMON = ("C", "tol", "loss", "memory")
@@ -86,7 +86,21 @@ def checked_spec(spec: RunSpec) -> CheckedSpec:
     if isinstance(spec, CheckedSpec):
         return spec
     given = {field.name: getattr(spec, field.name) for field in dataclasses.fields(RunSpec)}
-    return CheckedSpec(**given, named=check_spec(spec))
+    named = check_spec(spec)
+    return CheckedSpec(**given, named=named, cut=_cut(named, spec.loss))
+
+
+def _cut(named: Algorithm | None, loss: str | None) -> Cut:
+    """Return how rows are cut into examples for an algorithm, or for what ``auto`` will choose.
+
+    The sum of hinges is the same however a row is cut; a squared hinge is that of one problem per part where each part
+    has a slack of its own. What learns without a dual takes a row as it is.
+    """
+    if named is not None and not named.learner.has_dual():
+        return Cut.WHOLE
+    if check_loss(DCD() if named is None else named.learner, loss) == "squared_hinge":  # auto's have the losses of DCD
+        return Cut.SINGLE
+    return Cut.WHOLE if named is None or named.learner.whole_rows or named.engine.whole_rows else Cut.FREE
 
 
 def _named(spec: RunSpec) -> Algorithm:
@@ -144,8 +158,10 @@ def completed(task: Task, spec: RunSpec, choice: Choice) -> Algorithm:
         lost = {parameter.name: parameter.neutral for parameter in engine_type.loses(preset.learner)}
         has = {parameter.name for parameter in preset.learner.parameters()}
         given = learner or {}
-        unused += [name for name, value in given.items() if name not in has or lost.get(name, value) != value]
-        learner = {**choice.learner, **lost, **_without(given, unused)}
+        lacking = [name for name in given if name not in has]
+        unused += [name for name in lacking if not _asks_for_nothing(name, given[name])]
+        unused += [name for name, value in given.items() if lost.get(name, value) != value]
+        learner = {**choice.learner, **lost, **_without(given, [*lacking, *unused])}
     engine = spec.engine
     if not isinstance(engine, Engine):
         has = {parameter.name for parameter in engine_type.parameters()}
@@ -161,8 +177,43 @@ def completed(task: Task, spec: RunSpec, choice: Choice) -> Algorithm:
     return algorithm
 
 
+def _asks_for_nothing(name: str, value: Any) -> bool:
+    """Tell whether learners that have this parameter ask their engine for nothing with the value."""
+    neutral = [parameter.neutral for _, parameter in declared(LEARNERS.values()).get(name, [])]
+    return any(one is not None and one == value for one in neutral)
+
+
 def _without(given: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if name not in names}
+
+
+def suits_what_was_given(choice: Choice, spec: RunSpec) -> bool:
+    """Tell whether a choice can have the ready learner and the engine of a run, as far as these were given.
+
+    Examples
+    --------
+    >>> suits_what_was_given(Choice("label-dcd", "labels that do not interact"), RunSpec(engine="shared"))
+    False
+    """
+    preset = ALGORITHMS[choice.algorithm]
+    has_learner = not isinstance(spec.learner, Learner) or type(spec.learner) is type(preset.learner)
+    return has_learner and _engine_type(spec.engine, choice, preset).drives(preset.learner)
+
+
+def choice_with_engine(choice: Choice, spec: RunSpec) -> Choice:
+    """Return the preset with the learner of a choice that has the engine of a run, if there is one and that was given.
+
+    Examples
+    --------
+    >>> choice_with_engine(Choice("dcd-ssvm", "one thread"), RunSpec(engine="decoupled")).algorithm
+    'demi-dcd'
+    """
+    learner = ALGORITHMS[choice.algorithm].learner
+    engine = _engine_type(spec.engine, choice, ALGORITHMS[choice.algorithm]).name
+    for name, preset in ALGORITHMS.items():
+        if spec.engine and preset.engine.name == engine and type(preset.learner) is type(learner):
+            return Choice(name, f"the engine {engine}")
+    return choice
 
 
 def _engine_type(given: str | Mapping[str, Any] | Engine | None, choice: Choice, preset: Algorithm) -> type[Engine]:
@@ -181,7 +232,7 @@ def _check_possible(task: Task, spec: RunSpec, preset: Algorithm, engine: type[E
         others = [name for name, other in ALGORITHMS.items() if type(other.learner) is type(spec.learner)]
         raise _impossible(f"learner {spec.learner.name}", others)
     if not engine.drives(preset.learner):
-        check_engine_needs(task, engine(), spec.loss)
+        check_engine_needs(task, engine())
         having = {name: other for name, other in ALGORITHMS.items() if engine.drives(other.learner)}
         own = [name for name, other in having.items() if other.engine.name == engine.name]
         raise _impossible(f"engine {engine.name}", own or list(having))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from marginloom.algorithms import ALGORITHMS, Algorithm
 from marginloom.common.parameters import checked
 from marginloom.common.threads import resolve_threads
-from marginloom.core.choice import SMALL_PASS, Choice, Circumstances
+from marginloom.core.choice import SMALL_PASS, Choice, Circumstances, usual_choice
 from marginloom.core.task import Task
 from marginloom.errors import InputError
 from marginloom.learners.base import Objective
@@ -23,7 +23,7 @@ from marginloom.training.checks import (
     checked_sample_weight,
 )
 from marginloom.training.memory_plan import MemoryPlan, plan_memory
-from marginloom.training.options import check_spec, completed
+from marginloom.training.options import check_spec, choice_with_engine, completed, suits_what_was_given
 from marginloom.training.spec import DEFAULT_C, DEFAULT_TOL, RandomSource, RunSpec
 from marginloom.training.turn import Turn, planned_turn
 
@@ -154,12 +154,16 @@ def chosen_algorithm(task: Task, spec: RunSpec, choice: Choice | None = None) ->
 
 
 def _choice(task: Task, spec: RunSpec) -> Choice:
-    """Let the task choose; a state to start from can go on with its own learner only."""
-    choice = task.choose(circumstances(task, spec))
-    if spec.warm_start is None or ALGORITHMS[choice.algorithm].learner.name == spec.warm_start.learner:
+    """Let the task choose; an engine that was given may need another learner, and so may a state to start from."""
+    given = circumstances(task, spec)
+    choice = task.choose(given)
+    if not suits_what_was_given(choice, spec):
+        usual = usual_choice(task.core.capabilities, given)
+        choice = choice_with_engine(usual, spec) if suits_what_was_given(usual, spec) else choice
+    if spec.warm_start is None or spec.warm_start.suits(ALGORITHMS[choice.algorithm].learner):
         return choice
     for name, preset in ALGORITHMS.items():
-        if preset.learner.name == spec.warm_start.learner and preset.learner.kind == "dual":
+        if preset.learner.name == spec.warm_start.learner and preset.learner.has_dual():
             return Choice(name, "the learner of the state to start from")
     raise InputError(
         f"the state to start from is one of the learner {spec.warm_start.learner}, and auto takes another one for this "

@@ -152,7 +152,7 @@ class Run:
             self._turn_to(self._turn.algorithm)
         elif state.learner == self._plan.algorithm.learner.name != self.algorithm.learner.name:
             self._take(self._plan.algorithm)
-        state.check(self.algorithm.learner.name, self.task.fingerprint)
+        state.check(self.algorithm.learner, self.task.fingerprint)
         try:
             self._engine.import_state(state.arrays)
         except ValueError as error:
@@ -221,7 +221,7 @@ class Run:
     def certify(self) -> None:
         """Make sure that there is a certificate for the current weights, or at least their primal, if there is one."""
         learner = self.algorithm.learner
-        if learner.kind == "dual":
+        if learner.has_dual():
             self.certificate = self.certificate or self._certify()
         elif learner.losses:
             with self._clock("certify"), self._certifying():

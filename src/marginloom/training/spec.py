@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self, TypeAlias
 
@@ -145,6 +146,20 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (bool, int, float, str)) else _NotPlain()
 
 
+class Cut(enum.Enum):
+    """How a row whose parts do not interact is cut into examples, each with a slack of its own, for a run.
+
+    A problem follows it unless the user has said how to cut.
+    """
+
+    #: Not at all.
+    WHOLE = "whole"
+    #: Into every single part: the objective is then that of one problem per part.
+    SINGLE = "single"
+    #: As suits the task, since the objective does not depend on it.
+    FREE = "free"
+
+
 @dataclasses.dataclass(kw_only=True, eq=False)
 class CheckedSpec(RunSpec):
     """A run that `marginloom.training.options.checked_spec` has checked as far as that needs no task.
@@ -153,9 +168,12 @@ class CheckedSpec(RunSpec):
     ----------
     named : Algorithm or None
         The algorithm that was asked for; None if ``auto`` is to choose.
+    cut : Cut
+        How the task is to cut rows into examples.
     """
 
     named: Algorithm | None = None
+    cut: Cut = Cut.WHOLE
 
 
 def training_threads(algorithm: str, n_threads: int | None) -> int | None:

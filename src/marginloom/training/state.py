@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from marginloom.common.parameters import checked
 from marginloom.errors import InputError
+from marginloom.learners.base import Learner
+from marginloom.training.earlier import present_learner
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,7 +21,7 @@ class State:
     Attributes
     ----------
     learner : str
-        Name of the learner that it belongs to.
+        Name of the learner that it belongs to. Some learners understand those of others, too.
     fingerprint : str
         Of the training examples; a state continues only on the same ones.
     iteration : int
@@ -57,12 +59,24 @@ class State:
             raise ValueError("the state does not say what it belongs to")
         checked("the iteration of the state", header["iteration"], "count")
         arrays = {name.removeprefix(prefix): array for name, array in tensors.items() if name.startswith(prefix)}
-        return cls(arrays=arrays, **header)
+        return cls(arrays=arrays, **{**header, "learner": present_learner(header["learner"], arrays)})
 
-    def check(self, learner: str, fingerprint: str) -> None:
-        """Raise `InputError` unless the state is one of this learner on these examples."""
-        if learner != self.learner:
-            raise InputError(f"the state to start from is one of the learner {self.learner}, not of {learner}")
+    def suits(self, learner: Learner) -> bool:
+        """Tell whether a learner understands it.
+
+        Examples
+        --------
+        >>> from marginloom.learners import DCD, FSMO
+        >>> state = State("dcd", "", 1, {})
+        >>> state.suits(DCD()), state.suits(FSMO())
+        (True, False)
+        """
+        return self.learner == learner.name or self.learner in learner.takes_states_of
+
+    def check(self, learner: Learner, fingerprint: str) -> None:
+        """Raise `InputError` unless the learner understands the state, which must be on these examples."""
+        if not self.suits(learner):
+            raise InputError(f"the state to start from is one of the learner {self.learner}, not of {learner.name}")
         if fingerprint != self.fingerprint:
             raise InputError(
                 "the state to start from belongs to other training examples; dual variables only make sense for the "

@@ -24,12 +24,13 @@ std::set<std::string> names(const Parts& parts) {
 
 TEST("registered: all learners and engines are there, once each") {
   CHECK(names(registered_learners()) ==
-        std::set<std::string>({"cutting-plane", "dcd", "frank-wolfe", "fsmo", "mira", "newton", "one-slack",
-                               "passive-aggressive", "perceptron", "sgd"}));
+        std::set<std::string>({"binary-dcd", "cutting-plane", "dcd", "frank-wolfe", "fsmo", "mira", "newton",
+                               "one-slack", "passive-aggressive", "perceptron", "sgd"}));
   CHECK(names(registered_engines<OnlineLearner>()) ==
         std::set<std::string>({"minibatch", "mixing", "serial", "subsample"}));
   CHECK(names(registered_engines<BlockLearner>()) ==
-        std::set<std::string>({"columns", "decoupled", "master-worker", "pipelined", "serial", "shared"}));
+        std::set<std::string>({"decoupled", "master-worker", "pipelined", "serial", "shared"}));
+  CHECK(names(registered_engines<PassLearner>()) == std::set<std::string>({"serial"}));
 }
 
 TEST("registered: a learner and an engine are made by their names and train") {

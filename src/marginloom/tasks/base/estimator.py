@@ -19,10 +19,11 @@ from marginloom.common.parameters import checked
 from marginloom.errors import InputError
 from marginloom.io.files import StrPath
 from marginloom.io.model import MISFITS, misfit
-from marginloom.tasks.base.model import GIVEN, Model, Problem, Training
+from marginloom.tasks.base.model import Model, Problem, Training
 from marginloom.training.callbacks import Callback, ProgressBar
 from marginloom.training.certificate import Certificate
 from marginloom.training.checkpoint import Checkpoint, as_checkpoint
+from marginloom.training.earlier import GIVEN
 from marginloom.training.interrupts import watch_ctrl_c
 from marginloom.training.spec import PARAMETER_TEXT, RunParameters, RunSpec, stored_parameters
 

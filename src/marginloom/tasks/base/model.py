@@ -20,17 +20,15 @@ from marginloom.io.files import StrPath
 from marginloom.io.model import MISFITS, OpenedFile, Tensors, load_model, misfit, save_model
 from marginloom.tasks.registry import command_of
 from marginloom.training.certificate import Certificate
+from marginloom.training.earlier import GIVEN, present_settings
 from marginloom.training.options import checked_spec
 from marginloom.training.result import Result
-from marginloom.training.spec import RunParameters, RunSpec, stored_parameters, training_threads
+from marginloom.training.spec import CheckedSpec, RunParameters, RunSpec, stored_parameters, training_threads
 from marginloom.training.state import State
 from marginloom.training.train import train_as
 
 #: Of rows of numbers an inference takes a microsecond or so; training on a handful of them makes as many in no time.
 LEAST_INFERENCES = 2_000
-
-#: The setting with the parameters as the user gave them: an estimator that is loaded has these again.
-GIVEN = "given"
 
 #: Weights that are looked at together, so that neither memory nor Ctrl-C suffers from how many there are.
 _PART = 1 << 22
@@ -157,7 +155,7 @@ class Model(ABC):
     def _from_parts(cls, header: dict[str, Any], tensors: Tensors) -> Self:
         model = cls.from_own_parts(header, tensors)
         model.weights = tensors["weights"]
-        model.settings = dict(header["settings"])
+        model.settings = present_settings(header["settings"])
         model.certificate = _load_certificate(header["certificate"])
         model.state = State.from_parts(header["state"], tensors, "state.") if "state" in header else None
         dimension = model.dimension
@@ -213,7 +211,7 @@ class Problem(ABC, Generic[AnyModel]):
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     @abstractmethod
-    def prepare(self, spec: RunSpec) -> Prepared[AnyModel]:
+    def prepare(self, spec: CheckedSpec) -> Prepared[AnyModel]:
         """Encode the examples. What this puts into the model's settings stays there."""
 
 

@@ -11,22 +11,18 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from marginloom.algorithms import Algorithm
 from marginloom.common.parameters import check_costs, checked
 from marginloom.common.threads import resolve_threads
 from marginloom.errors import InputError
 from marginloom.io.model import Tensors
 from marginloom.labels.label_set import LabelSet
-from marginloom.learners import DCD
 from marginloom.tasks.base.dense import require_coefficients, require_scores, row_batches
 from marginloom.tasks.base.model import LEAST_INFERENCES, Evaluator, Model, Prepared, Problem, strongest_places
 from marginloom.tasks.multilabel.features import LabelledRows, encode_labels, learn_labels
 from marginloom.tasks.multilabel.label_sets import PackedSets
 from marginloom.tasks.multilabel.metrics import multilabel_scores, scores_of_labels
 from marginloom.tasks.multilabel.task import MultilabelTask
-from marginloom.training.checks import check_loss
-from marginloom.training.options import check_spec
-from marginloom.training.spec import RunSpec
+from marginloom.training.spec import CheckedSpec, Cut
 
 #: A label that is missing costs twice as much as one too many, so that it is predicted from a probability of a third
 #: on, which is about right for F1. Most examples lack most labels: with equal costs a label must be more likely than
@@ -181,8 +177,8 @@ class MultilabelProblem(Problem[MultilabelModel]):
         Labels that interact, see `MultilabelTask`.
     labels_per_slack : int, optional
         Labels that share a slack, see `MultilabelTask`; by default each has its own, or all share one where they
-        interact. It matters to the squared hinge; with the hinge the objective is the same whatever it is, and learners
-        with a dual take `LABELS_PER_SLACK`, or all where the engine needs the labels of a row together.
+        interact. It matters to the squared hinge; with the hinge the objective is the same whatever it is, and the run
+        says how rows are cut: not at all, or into `LABELS_PER_SLACK`.
     """
 
     training: LabelledRows
@@ -191,10 +187,8 @@ class MultilabelProblem(Problem[MultilabelModel]):
     interactions: Interactions = None
     labels_per_slack: int | None = None
 
-    def prepare(self, spec: RunSpec) -> Prepared[MultilabelModel]:
-        """Give the labels numbers, and every label a slack of its own if nothing else is asked for."""
-        algorithm = check_spec(spec)
-        loss = check_loss(DCD() if algorithm is None else algorithm.learner, spec.loss)
+    def prepare(self, spec: CheckedSpec) -> Prepared[MultilabelModel]:
+        """Give the labels numbers, and cut rows into examples as the run says if nothing else is asked for."""
         labels, gold = learn_labels(self.training.labels)
         costs = _costs(labels, self.label_costs)
         check_costs("label_costs", costs)
@@ -205,7 +199,7 @@ class MultilabelProblem(Problem[MultilabelModel]):
             len(labels.names),
             label_costs=costs,
             pairs=pairs,
-            labels_per_slack=self._labels_per_slack(algorithm, loss),
+            labels_per_slack=self._labels_per_slack(spec.cut),
             bias=checked("bias", self.bias, "not negative"),
         )
         model = MultilabelModel(labels=labels, n_features=task.n_features, bias=float(self.bias), pairs=task.pairs)
@@ -218,20 +212,11 @@ class MultilabelProblem(Problem[MultilabelModel]):
         least = -(-LEAST_INFERENCES // task.core.examples_per_row)
         return Prepared(model, task, dataclasses.replace(spec, least_inferences=least))
 
-    def _labels_per_slack(self, algorithm: Algorithm | None, loss: str | None) -> int | None:
-        """Return the number that was asked for, or one with which the objective is that of a binary SVM per label.
-
-        With the hinge that is any: all labels of a row together where the engine takes them so, as those that ``auto``
-        chooses do.
-        """
+    def _labels_per_slack(self, cut: Cut) -> int | None:
+        """Return the number that was asked for, or that of the cut."""
         if self.labels_per_slack is not None or self.interactions is not None:
             return self.labels_per_slack
-        if algorithm is not None and algorithm.learner.kind != "dual":
-            return None
-        if loss == "squared_hinge":
-            return 1
-        takes_whole_rows = algorithm is None or algorithm.engine.needs & {"factored", "decisions"}
-        return None if takes_whole_rows else LABELS_PER_SLACK
+        return {Cut.WHOLE: None, Cut.SINGLE: 1, Cut.FREE: LABELS_PER_SLACK}[cut]
 
 
 def _costs(labels: LabelSet, given: LabelCosts) -> NDArray[np.float64] | None:

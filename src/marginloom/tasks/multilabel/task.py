@@ -148,8 +148,7 @@ class MultilabelTask(RowTask):
 
         Nothing else that trains such tasks needs less memory.
         """
-        needed = {"decisions"} if circumstances.loss == "hinge" else {"decisions", "own-slacks"}
-        if needed <= set(self.core.capabilities):
+        if not self.pairs and (circumstances.loss == "hinge" or self._part == 1):
             return Choice("label-dcd", "labels that do not interact", newton_passes=self.costs.newton_passes)
         return super().choose(circumstances)
 

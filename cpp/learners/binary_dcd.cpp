@@ -1,14 +1,12 @@
-#include "engines/columns.hpp"
+#include "learners/binary_dcd.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <utility>
 
 #include "core/common.hpp"
-#include "core/objective.hpp"
 #include "core/stopwatch.hpp"
-#include "engines/engine_state.hpp"
-#include "engines/registered_engine.hpp"
+#include "learners/registered_learner.hpp"
 
 namespace marginloom {
 namespace {
@@ -17,47 +15,38 @@ constexpr std::size_t width = DecisionDuals::group_size;
 
 const ScoredTask& checked(const Task& task) {
   const auto* result = dynamic_cast<const ScoredTask*>(&task);
-  require(result != nullptr, "the engine needs a task whose outputs are made of independent decisions");
+  require(result != nullptr, "the learner needs a task whose outputs are made of independent decisions");
   return *result;
 }
 
 }  // namespace
 
-Columns::Columns(std::shared_ptr<const Task> task, std::shared_ptr<BlockLearner> learner,
-                 std::span<const std::size_t> rows, OrderOptions options, int threads)
-    : Engine(std::move(task)),
-      learner_(std::move(learner)),
-      options_(options),
-      random_(options.seed),
-      threads_(threads),
-      duals_(checked(*task_), *learner_),
-      rows_(rows.begin(), rows.end()),
+BinaryDcd::BinaryDcd(std::shared_ptr<const Task> task, ExampleNumbers costs, Parameters parameters)
+    : PassLearner({std::move(task), std::move(costs), parameters.loss}),
+      parameters_(parameters),
+      duals_(checked(this->task()), this->costs(), parameters.loss),
       violated_(duals_.rows()) {}
 
-Columns::Needs Columns::needs(const Task& task) {
+NamedBytes BinaryDcd::needs(const Task& task, int threads) {
   const auto* scored = dynamic_cast<const ScoredTask*>(&task);
   const auto form = scored ? scored->decision_form() : std::nullopt;
   if (!form) return {};
-  const std::size_t bytes = DecisionDuals::bytes_for(*form);
-  return {.duals = bytes, .state = bytes, .thread = 2 * sizeof(double) * width * form->weights.inputs.width()};
+  const std::size_t group = 2 * sizeof(double) * width * form->weights.inputs.width();
+  return {{"duals", DecisionDuals::bytes_for(*form)}, {"buffers", group * static_cast<std::size_t>(threads)}};
 }
 
-PassReport Columns::do_pass(StopRequest& stop) {
+PassReport BinaryDcd::pass(const Work& work, const Order& order, std::span<double> mean) {
   PassReport report;
-  const std::uint64_t seed = random_.next();
   std::vector<Outcome> outcomes(duals_.groups());
-  const bool averages = learner_->schedule().averaged;
-  const auto mean = averages ? average_.single(weights_.size()) : std::span<double>();
   std::ranges::fill(violated_, std::uint8_t{0});
-  report.stopped = !for_groups(threads_, stop, report.threads, [&](Group& group, StopRequest* own_stop) {
-    read_weights(weights_.values(), group.number, group.weights);
-    improve(group, Random(Random(seed ^ group.number).next()), own_stop);
-    write_weights(group, group.weights, weights_.values());
-    if (averages) write_weights(group, group.mean, mean);
-    outcomes[group.number] = outcome(group, averages ? group.mean : group.weights, nullptr);
+  report.stopped = !for_groups(work.threads, work.stop, report.threads, [&](Group& group, StopRequest* own_stop) {
+    read_weights(work.w, group.number, group.weights);
+    improve(group, work, order.shuffle, Random(Random(order.seed ^ group.number).next()), own_stop);
+    write_weights(group, group.weights, work.w);
+    if (parameters_.averaged) write_weights(group, group.mean, mean);
+    outcomes[group.number] = outcome(group, parameters_.averaged ? group.mean : group.weights, work.rows, nullptr);
   });
-  if (report.stopped) average_.begin();
-  report.inferences = rows_.size() * duals_.form().examples_per_row;
+  report.inferences = work.rows.size() * duals_.form().examples_per_row;
   report.primal_estimate = 0;
   report.dual = 0;
   for (const Outcome& outcome : outcomes) {
@@ -73,8 +62,8 @@ PassReport Columns::do_pass(StopRequest& stop) {
   return report;
 }
 
-template <class Work>
-bool Columns::for_groups(int threads, StopRequest& stop, std::vector<ThreadTime>& times, Work work) {
+template <class Process>
+bool BinaryDcd::for_groups(int threads, StopRequest& stop, std::vector<ThreadTime>& times, Process process) {
   const auto count = static_cast<std::size_t>(std::max(threads, 1));
   std::vector<Group> groups(count);
   times.resize(std::max(times.size(), count));
@@ -83,48 +72,47 @@ bool Columns::for_groups(int threads, StopRequest& stop, std::vector<ThreadTime>
     const auto t = static_cast<std::size_t>(thread);
     Stopwatch watch;
     groups[t].number = begin;
-    work(groups[t], thread == 0 ? &stop : nullptr);
+    process(groups[t], thread == 0 ? &stop : nullptr);
     times[t].update += watch.lap();
   });
   return whole && !ended_;
 }
 
 // Only the thread that has the request asks; the others see what it was told.
-bool Columns::ended(StopRequest* stop) {
+bool BinaryDcd::ended(StopRequest* stop) {
   if (told_to_stop() || (stop && stop->stopped())) ended_.store(true, std::memory_order_relaxed);
   return ended_.load(std::memory_order_relaxed);
 }
 
-void Columns::improve(Group& group, Random random, StopRequest* stop) {
-  const Schedule schedule = learner_->schedule();
+void BinaryDcd::improve(Group& group, const Work& work, bool shuffle, Random random, StopRequest* stop) {
   group.updates = 0;
-  grow(group, random, stop);
-  begin_sweeps(group);
+  grow(group, work, shuffle, random, stop);
+  begin_sweeps(group, work.rows);
   group.mean.assign(group.weights.size(), 0.0);
-  const int sweeps = 1 + schedule.inner_passes;
+  const int sweeps = 1 + parameters_.inner_passes;
   for (int k = 0; k < sweeps && !ended(stop); ++k) {
-    sweep(group, duals_.terms(), random, stop);
-    if (!schedule.averaged) continue;
+    sweep(group, duals_.terms(), shuffle, random, stop);
+    if (!parameters_.averaged) continue;
     for (std::size_t j = 0; j < group.mean.size(); ++j) group.mean[j] += group.weights[j] / sweeps;
   }
 }
 
 // A dual that is 0 gets no further in a step than its loss over |x|^2. As long as that is less than C, fewer sweeps
 // lead to the solution for half of C, and that to the next one.
-void Columns::grow(Group& group, Random& random, StopRequest* stop) {
+void BinaryDcd::grow(Group& group, const Work& work, bool shuffle, Random& random, StopRequest* stop) {
   constexpr double factor = 2;
   constexpr int sweeps = 5;
   if (!duals_.empty(group.number)) return;
   double steps = 0;  // that it takes to C, on average
-  for (const std::uint32_t r : rows_) steps += duals_.cost(r) * duals_.form().weights.inputs.squared_norm(r);
-  steps /= static_cast<double>(std::max<std::size_t>(rows_.size(), 1));
+  for (const std::size_t r : work.rows) steps += duals_.cost(r) * duals_.form().weights.inputs.squared_norm(r);
+  steps /= static_cast<double>(std::max<std::size_t>(work.rows.size(), 1));
   double share = 1;
   while (share * steps > 1) share /= factor;
   for (; share < 1 && !ended(stop); share *= factor) {
     const auto terms = duals_.terms(share);
-    begin_sweeps(group);
-    for (int k = 0; k < sweeps && !ended(stop); ++k) sweep(group, terms, random, stop);
-    for (const std::uint32_t r : rows_) {
+    begin_sweeps(group, work.rows);
+    for (int k = 0; k < sweeps && !ended(stop); ++k) sweep(group, terms, shuffle, random, stop);
+    for (const std::size_t r : work.rows) {
       for (std::size_t c = 0; c < width; ++c) duals_.of(group.number, r)[c] *= factor;
     }
     for (double& weight : group.weights) weight *= factor;
@@ -132,15 +120,16 @@ void Columns::grow(Group& group, Random& random, StopRequest* stop) {
 }
 
 // All rows, and nothing is settled but the padding.
-void Columns::begin_sweeps(Group& group) const {
-  group.order = rows_;
+void BinaryDcd::begin_sweeps(Group& group, std::span<const std::size_t> rows) const {
+  group.order.assign(rows.begin(), rows.end());
   for (std::size_t c = 0; c < width; ++c) {
     const bool used = group.number * width + c < duals_.form().weights.columns;
     group.limits[c] = used ? std::numeric_limits<double>::infinity() : -1;
   }
 }
 
-void Columns::sweep(Group& group, std::span<const DecisionTerms> terms, Random& random, StopRequest* stop) {
+void BinaryDcd::sweep(Group& group, std::span<const DecisionTerms> terms, bool shuffle, Random& random,
+                      StopRequest* stop) {
   constexpr std::size_t ahead = 6;
   const InputMatrix& inputs = duals_.form().weights.inputs;
   const auto step = kernels().step_decisions;
@@ -149,14 +138,14 @@ void Columns::sweep(Group& group, std::span<const DecisionTerms> terms, Random& 
   alignas(64) double scores[width];
   alignas(64) double steps[width];
   double largest[width] = {};
-  if (options_.shuffle) random.shuffle(std::span(group.order));
+  if (shuffle) random.shuffle(std::span(group.order));
   std::size_t kept = 0;
   for (std::size_t j = 0; j < group.order.size(); ++j) {
     if (j % 64 == 0 && ended(stop)) return;
     if (j + ahead < group.order.size()) duals_.prefetch(group.number, group.order[j + ahead]);
     const std::uint32_t r = group.order[j];
     inputs.line_scores(r, weights, scores);
-    const DecisionMoves moves = step(terms[r], costs, scores, duals_.right(group.number, r), group.limits,
+    const DecisionMoves moves = step(terms[r], costs, scores, duals_.gold(group.number, r), group.limits,
                                      duals_.of(group.number, r), steps, largest);
     if (moves.any) {
       inputs.add_to_rows(r, steps, width, weights);
@@ -168,23 +157,23 @@ void Columns::sweep(Group& group, std::span<const DecisionTerms> terms, Random& 
   for (std::size_t c = 0; c < width; ++c) group.limits[c] = group.limits[c] < 0 ? -1 : largest[c];
 }
 
-Columns::Outcome Columns::outcome(const Group& group, const AlignedVector<double>& weights, StopRequest* stop) {
+BinaryDcd::Outcome BinaryDcd::outcome(const Group& group, const AlignedVector<double>& weights,
+                                      std::span<const std::size_t> rows, StopRequest* stop) {
   const DecisionForm& form = duals_.form();
   const std::size_t used = std::min(width, form.weights.columns - group.number * width);
   const DecisionCosts costs = duals_.costs(group.number);
-  const Loss loss = learner_->loss();
   Outcome result;
   result.updates = group.updates;
   result.primal = kernels().squared_norm(weights.data(), weights.size()) / 2;
   alignas(64) double scores[width];
   alignas(64) double slacks[width];
-  for (std::size_t j = 0; j < rows_.size(); ++j) {
+  for (std::size_t j = 0; j < rows.size(); ++j) {
     if (stop && j % 64 == 0 && ended(stop)) return result;
-    const std::uint32_t r = rows_[j];
+    const std::size_t r = rows[j];
     form.weights.inputs.line_scores(r, weights.data(), scores);
-    kernels().decision_slacks(costs, scores, duals_.right(group.number, r), slacks);
+    kernels().decision_slacks(costs, scores, duals_.gold(group.number, r), slacks);
     double sum = 0;
-    for (std::size_t c = 0; c < used; ++c) sum += loss_value(loss, slacks[c]);
+    for (std::size_t c = 0; c < used; ++c) sum += loss_value(parameters_.loss, slacks[c]);
     if (sum == 0) continue;
     result.primal += duals_.cost(r) * sum;
     for (std::size_t c = 0; c < used; ++c) result.slack += slacks[c];
@@ -196,7 +185,7 @@ Columns::Outcome Columns::outcome(const Group& group, const AlignedVector<double
   return result;
 }
 
-void Columns::read_weights(std::span<const double> from, std::size_t group, AlignedVector<double>& to) const {
+void BinaryDcd::read_weights(std::span<const double> from, std::size_t group, AlignedVector<double>& to) const {
   const ProductForm& form = duals_.form().weights;
   to.resize(form.inputs.width() * width);
   const double* column = from.data() + group * width;
@@ -205,7 +194,7 @@ void Columns::read_weights(std::span<const double> from, std::size_t group, Alig
   }
 }
 
-void Columns::write_weights(const Group& group, const AlignedVector<double>& from, std::span<double> to) const {
+void BinaryDcd::write_weights(const Group& group, const AlignedVector<double>& from, std::span<double> to) const {
   const ProductForm& form = duals_.form().weights;
   double* column = to.data() + group.number * width;
   for (std::size_t f = 0; f < form.inputs.width(); ++f) {
@@ -214,7 +203,7 @@ void Columns::write_weights(const Group& group, const AlignedVector<double>& fro
 }
 
 // The weights that the duals stand for.
-void Columns::recompute(Group& group) const {
+void BinaryDcd::recompute(Group& group) const {
   const InputMatrix& inputs = duals_.form().weights.inputs;
   group.weights.assign(inputs.width() * width, 0.0);
   for (std::size_t r = 0; r < duals_.rows(); ++r) {
@@ -224,15 +213,15 @@ void Columns::recompute(Group& group) const {
   }
 }
 
-std::optional<Certificate> Columns::certify(int threads, StopRequest& stop) {
+Certificate BinaryDcd::certify(const Work& work, WeightView mean) {
   std::vector<ThreadTime> times;
   std::vector<Outcome> outcomes(duals_.groups());
   Certificate result{.proven = true};
-  result.complete = for_groups(threads, stop, times, [&](Group& group, StopRequest* own_stop) {
+  result.complete = for_groups(work.threads, work.stop, times, [&](Group& group, StopRequest* own_stop) {
     recompute(group);
-    write_weights(group, group.weights, weights_.values());
-    if (!average_.empty()) read_weights(average_.single(), group.number, group.mean);
-    outcomes[group.number] = outcome(group, average_.empty() ? group.weights : group.mean, own_stop);
+    write_weights(group, group.weights, work.w);
+    if (!mean.empty()) read_weights(mean, group.number, group.mean);
+    outcomes[group.number] = outcome(group, mean.empty() ? group.weights : group.mean, work.rows, own_stop);
   });
   for (const Outcome& outcome : outcomes) {
     result.primal += outcome.primal;
@@ -241,46 +230,50 @@ std::optional<Certificate> Columns::certify(int threads, StopRequest& stop) {
   return result;
 }
 
-void Columns::final_weights(std::span<double> result) const {
-  if (result.data() != weights_.values().data()) std::ranges::copy(weights_.values(), result.begin());
-  if (!average_.empty()) average_.write(result);
+double BinaryDcd::dual(double squared_norm) const {
+  double result = -squared_norm / 2;
+  for (std::size_t g = 0; g < duals_.groups(); ++g) result += duals_.sums(g).value;
+  return result;
 }
 
-StateArrays Columns::export_state() const {
-  StateArrays state = with_engine_state(duals_.export_state(), weights_.values(), random_);
-  average_.add_to(state);
-  return state;
-}
-
-void Columns::import_state(const StateArrays& state) {
-  const Random random = restored_random(state);
-  SweepAverage average;
-  if (learner_->schedule().averaged) average.take_from(state, weights_.size());
-  duals_.import_state(state);
-  average_ = std::move(average);
-  random_ = random;
+void BinaryDcd::write_weights(std::span<double> w, int threads) {
   std::vector<ThreadTime> times;
   StopRequest never;
-  (void)for_groups(threads_, never, times, [&](Group& group, StopRequest*) {
+  (void)for_groups(threads, never, times, [&](Group& group, StopRequest*) {
     recompute(group);
-    write_weights(group, group.weights, weights_.values());
+    write_weights(group, group.weights, w);
   });
-  restore_last_bits(state_array<double>(state, "weights"), weights_.values());
+}
+
+DualLearner::Held BinaryDcd::held() const {
+  Held result{.bytes = DecisionDuals::bytes_for(duals_.form())};
+  for (std::size_t g = 0; g < duals_.groups(); ++g) result.candidates += duals_.sums(g).active;
+  return result;
+}
+
+StateArrays BinaryDcd::export_state() const {
+  require_all_examples();
+  return duals_.export_state();
+}
+
+void BinaryDcd::import_state(const StateArrays& state) {
+  require_all_examples();
+  duals_.import_state(state);
+}
+
+// Its states do not name rows.
+void BinaryDcd::require_all_examples() const {
+  require(!ids().is_part(), "the learner needs all examples, not a part of them");
 }
 
 namespace {
 
-const EngineRegistration<BlockLearner> registered_columns(
-    "columns", {},
-    [](const BlockJob& job, NoOptions) {
-      return std::make_shared<Columns>(job.task, job.learner, job.rows, job.order, job.threads);
-    },
-    [](const Task& task, int threads, NoOptions) {
-      const Columns::Needs needs = Columns::needs(task);
-      return NamedBytes{{"buffers", needs.thread * static_cast<std::size_t>(threads)},
-                        {"duals", needs.duals},
-                        {"state", needs.state}};
-    });
+const LearnerRegistration<BinaryDcd> registered_binary_dcd("binary-dcd", RowNumbers::costs,
+                                                           {parameter("loss", &BinaryDcd::Parameters::loss, loss_words),
+                                                            parameter("inner_passes",
+                                                                      &BinaryDcd::Parameters::inner_passes),
+                                                            parameter("averaged", &BinaryDcd::Parameters::averaged)},
+                                                           BinaryDcd::needs);
 
 }  // namespace
 

@@ -10,8 +10,8 @@
 // These are the structured SVM's own dual variables, in fewer numbers. An output that has some decisions wrong moves
 // the columns of just these, so b of a decision is the sum over the outputs that have it wrong; and sorted by size, the
 // decisions of an example make a chain of outputs: the one in which the first k are wrong has the k-th size less the
-// next. That chain has the same weights, the same sum of losses and a sum of duals within C_r. So other engines
-// understand states of this one (learners/decision_chains.hpp) and it understands theirs. For the squared hinge that
+// next. That chain has the same weights, the same sum of losses and a sum of duals within C_r. So learners that keep
+// candidates understand such states (decision_chains.hpp), and theirs are understood here. For the squared hinge that
 // holds where every decision is an example.
 //
 // A number is kept for every decision, and a bit that says what is right. A state has a bit for every decision and the
@@ -24,10 +24,11 @@
 #include <vector>
 
 #include "core/aligned_vector.hpp"
+#include "core/example_numbers.hpp"
 #include "core/kernels.hpp"
+#include "core/loss.hpp"
 #include "core/scored_task.hpp"
 #include "core/state.hpp"
-#include "learners/dual_learner.hpp"
 
 namespace marginloom {
 
@@ -38,9 +39,9 @@ class DecisionDuals {
   // Bytes that this takes for decisions of such a form, and a state of it at most.
   [[nodiscard]] static std::size_t bytes_for(const DecisionForm& form);
 
-  // Throws std::invalid_argument if the outputs of the task are not made of decisions, or share slacks in a way that
-  // couples them. Both must outlive it.
-  DecisionDuals(const ScoredTask& task, const DualLearner& learner);
+  // `costs` are the C_i of the examples. Throws std::invalid_argument if the outputs of the task are not made of
+  // independent decisions, or share slacks in a way that couples them. The task must outlive it.
+  DecisionDuals(const ScoredTask& task, const ExampleNumbers& costs, Loss loss);
 
   [[nodiscard]] const DecisionForm& form() const { return form_; }
   [[nodiscard]] std::size_t rows() const { return form_.weights.inputs.size(); }
@@ -51,8 +52,9 @@ class DecisionDuals {
   [[nodiscard]] const double* of(std::size_t group, std::size_t row) const {
     return &duals_[(group * rows() + row) * group_size];
   }
-  [[nodiscard]] std::uint8_t right(std::size_t group, std::size_t row) const { return right_[group * rows() + row]; }
-  [[nodiscard]] double cost(std::size_t row) const { return learner_.cost(row * form_.examples_per_row); }
+  // Their gold decisions as bits.
+  [[nodiscard]] std::uint8_t gold(std::size_t group, std::size_t row) const { return gold_[group * rows() + row]; }
+  [[nodiscard]] double cost(std::size_t row) const { return costs_[row]; }
   [[nodiscard]] DecisionCosts costs(std::size_t group) const {
     return {&form_.missing[group * group_size], &form_.spurious[group * group_size]};
   }
@@ -80,11 +82,12 @@ class DecisionDuals {
   void clip();
 
   const ScoredTask& task_;
-  const DualLearner& learner_;
+  Loss loss_;
   DecisionForm form_;
+  std::vector<double> costs_;         // by row
   std::vector<DecisionTerms> terms_;  // by row, with all of its C
   AlignedVector<double> duals_;
-  std::vector<std::uint8_t> right_;
+  std::vector<std::uint8_t> gold_;
 };
 
 }  // namespace marginloom

@@ -1,4 +1,4 @@
-"""Threads that learn columns of weights alone: the optimum, its proof, the same bits on any number of threads."""
+"""One binary SVM per label: the optimum, its proof, the same bits on any number of threads, states and old files."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def run(task, loss, **options):
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
 @pytest.mark.parametrize("costs", [None, np.tile([2.0, 0.5], (19, 1))])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_the_optimum_is_that_of_other_engines(loss, costs, kind):
+def test_the_optimum_is_that_of_other_learners(loss, costs, kind):
     task = task_of(loss, kind(X), label_costs=costs)
     result = run(task, loss)
     other = run(task, loss, algorithm="dcd-ssvm", max_iter=3000)
@@ -109,7 +109,7 @@ def test_a_run_that_goes_on_from_its_state_repeats_an_uninterrupted_one(loss):
 
 @pytest.mark.parametrize(("first", "second"), [("label-dcd", "dcd-ssvm"), ("dcd-ssvm", "label-dcd")])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_a_state_is_understood_by_other_engines_and_theirs_here(loss, first, second):
+def test_a_state_is_understood_by_dual_coordinate_descent_and_its_states_here(loss, first, second):
     before = run(task_of(loss), loss, algorithm=first, max_iter=3000, keep_state=True)
     after = run(task_of(loss), loss, algorithm=second, max_iter=1, warm_start=before.state)
     assert after.certificate.dual >= before.certificate.dual * (1 - 1e-9)
@@ -141,14 +141,14 @@ def test_duals_of_rows_that_are_dropped_do_not_count(loss, algorithm):
 
 def test_what_it_cannot_learn_is_refused():
     shared = MultilabelTask(X, Y, 19)
-    with pytest.raises(InputError, match="the engine columns needs a slack of its own for every decision"):
+    with pytest.raises(InputError, match=r"^label-dcd needs a slack of its own for every decision"):
         run(shared, "squared_hinge")
     tree = MultilabelTask(X, Y, 19, pairs=[(0, 1)])
     with pytest.raises(
         InputError, match=r"needs outputs that are made of independent yes-or-no .*here labels interact"
     ):
         run(tree, "hinge")
-    with pytest.raises(InputError, match=r"does not honour shrinking=0\.1"):
+    with pytest.raises(InputError, match=r"^label-dcd has no parameter 'shrinking'.*has: inner_passes, averaged$"):
         run(task_of("hinge"), "hinge", learner={"shrinking": 0.1})
 
 
@@ -156,4 +156,10 @@ def test_a_broken_state_is_refused():
     state = run(task_of("hinge"), "hinge", max_iter=1, keep_state=True).state
     state.arrays["decision_duals"] = state.arrays["decision_duals"][:-1]
     with pytest.raises(InputError, match="'decision_duals' of the state does not fit 'decisions'"):
+        run(task_of("hinge"), "hinge", warm_start=state)
+
+
+def test_a_state_of_another_learner_is_refused_by_its_name():
+    state = run(task_of("hinge"), "hinge", algorithm="bcfw", max_iter=2, keep_state=True).state
+    with pytest.raises(InputError, match="is one of the learner frank-wolfe, not of binary-dcd"):
         run(task_of("hinge"), "hinge", warm_start=state)

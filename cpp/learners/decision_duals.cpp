@@ -1,4 +1,4 @@
-#include "engines/decision_duals.hpp"
+#include "learners/decision_duals.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -18,31 +18,37 @@ namespace {
 // raises the dual with every step, and this one takes half the sweeps or fewer (0.1 % on ml_scene: 400 for 700).
 constexpr double over_relaxation = 1.5;
 
-DecisionForm checked_form(const ScoredTask& task, const DualLearner& learner) {
+DecisionForm checked_form(const ScoredTask& task, const ExampleNumbers& costs, Loss loss) {
+  require(task.capabilities().gold, "the examples have no gold outputs");
   auto form = task.decision_form();
-  require(form.has_value(), "the engine needs a task whose outputs are made of independent decisions");
-  require(learner.loss() == Loss::hinge || form->columns_per_example == 1,
-          "the engine needs a slack of its own for every decision where the loss is the squared hinge");
-  require(!learner.ids().is_part(), "the engine needs all examples, not a part of them");
-  require(learner.costs().alike_in_rows_of(form->examples_per_row),
-          "the engine needs the same weight for all decisions of a row");
+  require(form && form->independent, "the learner needs a task whose outputs are made of independent decisions");
+  require(loss == Loss::hinge || form->columns_per_example == 1,
+          "the learner needs a slack of its own for every decision where the loss is the squared hinge");
+  require(costs.alike_in_rows_of(form->examples_per_row),
+          "the learner needs the same weight for all decisions of a row");
   return std::move(*form);
 }
 
 }  // namespace
 
-DecisionDuals::DecisionDuals(const ScoredTask& task, const DualLearner& learner)
+DecisionDuals::DecisionDuals(const ScoredTask& task, const ExampleNumbers& costs, Loss loss)
     : task_(task),
-      learner_(learner),
-      form_(checked_form(task, learner)),
+      loss_(loss),
+      form_(checked_form(task, costs, loss)),
+      costs_(rows()),
       duals_(groups() * rows() * group_size),
-      right_(groups() * rows()) {
+      gold_(groups() * rows()) {
+  const std::size_t columns = form_.weights.columns;
   form_.missing.resize(groups() * group_size);
   form_.spurious.resize(groups() * group_size);
-  terms_ = terms(1);
-  for (std::size_t g = 0; g < groups(); ++g) {
-    for (std::size_t r = 0; r < rows(); ++r) right_[g * rows() + r] = task.right_decisions(r, g * group_size);
+  for (std::size_t r = 0; r < rows(); ++r) {
+    costs_[r] = costs[r * form_.examples_per_row];
+    for (std::size_t c = 0; c < columns; ++c) {
+      if (task.gold_decision(r, c))
+        gold_[c / group_size * rows() + r] |= static_cast<std::uint8_t>(1u << c % group_size);
+    }
   }
+  terms_ = terms(1);
 }
 
 std::size_t DecisionDuals::bytes_for(const DecisionForm& form) {
@@ -51,7 +57,7 @@ std::size_t DecisionDuals::bytes_for(const DecisionForm& form) {
 }
 
 std::vector<DecisionTerms> DecisionDuals::terms(double share) const {
-  const bool hinge = learner_.loss() == Loss::hinge;
+  const bool hinge = loss_ == Loss::hinge;
   std::vector<DecisionTerms> result;
   result.reserve(rows());
   for (std::size_t r = 0; r < rows(); ++r) {
@@ -67,7 +73,7 @@ std::vector<DecisionTerms> DecisionDuals::terms(double share) const {
 
 void DecisionDuals::prefetch(std::size_t group, std::size_t row) const {
   prefetch_line(of(group, row));
-  prefetch_line(&right_[group * rows() + row]);
+  prefetch_line(&gold_[group * rows() + row]);
   prefetch_line(&terms_[row]);
   form_.weights.inputs.prefetch(row);
 }
@@ -156,27 +162,30 @@ void DecisionDuals::take_chains(const StateArrays& state) {
         !std::isfinite(duals[j])) {
       throw std::invalid_argument("dual variable " + std::to_string(j) + " of the state is broken");
     }
-    const auto i = learner_.ids().place(examples[j]);
-    if (!i) continue;
+    const std::uint64_t i = examples[j];
+    if (i >= task_.size()) {
+      throw std::invalid_argument("the state has an example " + std::to_string(i) + " of " +
+                                  std::to_string(task_.size()));
+    }
     const ByteView output = ByteView(outputs).subspan(offsets[j], offsets[j + 1] - offsets[j]);
-    if (!task_.candidate(*i, output, *scratch, ignore)) continue;  // throws if these are no output
+    if (!task_.candidate(i, output, *scratch, ignore)) continue;  // throws if these are no output
     steps.clear();
-    task_.scatter_scored(*i, std::span(&output, 1), std::span(&duals[j], 1), steps);
-    const std::size_t first = *i % form_.examples_per_row * form_.columns_per_example;
+    task_.scatter_scored(i, std::span(&output, 1), std::span(&duals[j], 1), steps);
+    const std::size_t first = i % form_.examples_per_row * form_.columns_per_example;
     for (const auto [score, value] : steps.all()) {
-      of((first + score) / group_size, *i / form_.examples_per_row)[(first + score) % group_size] += value;
+      of((first + score) / group_size, i / form_.examples_per_row)[(first + score) % group_size] += value;
     }
   }
 }
 
-// Into the bounds, which may have been others where the state was made: another C, other right decisions. A row that
+// Into the bounds, which may have been others where the state was made: another C, other gold decisions. A row that
 // does not count has none.
 void DecisionDuals::clip() {
   for (std::size_t g = 0; g < groups(); ++g) {
     for (std::size_t r = 0; r < rows(); ++r) {
       const double budget = terms_[r].budget;
       for (std::size_t c = 0; c < group_size; ++c) {
-        const bool yes = ((right(g, r) >> c) & 1) != 0;
+        const bool yes = ((gold(g, r) >> c) & 1) != 0;
         const bool used = g * group_size + c < form_.weights.columns;
         double& dual = of(g, r)[c];
         dual = used && cost(r) > 0 ? std::clamp(dual, yes ? 0.0 : -budget, yes ? budget : 0.0) : 0.0;
