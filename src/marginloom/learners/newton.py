@@ -8,7 +8,7 @@ from typing import ClassVar
 from marginloom import _core
 from marginloom.common.parameters import parameter
 from marginloom.errors import InputError
-from marginloom.learners.base import Objective
+from marginloom.learners.base import CommonOptions
 from marginloom.learners.dual import Dual
 
 
@@ -42,11 +42,11 @@ class Newton(Dual):
         """Return the rows of the matrix."""
         return min(task.dimension, self.most_weights)
 
-    def build(self, task: _core.Task, objective: Objective) -> _core.OnlineLearner | _core.BlockLearner:
+    def build(self, task: _core.Task, options: CommonOptions) -> _core.OnlineLearner | _core.BlockLearner:
         """Make the native learner for a task."""
         if task.dimension > self.most_weights:
             raise InputError(
                 f"newton is for at most {self.most_weights:,} weights, and the task has {task.dimension:,}; take "
                 "another algorithm, such as dcd-ssvm"
             )
-        return super().build(task, objective)
+        return super().build(task, options)
