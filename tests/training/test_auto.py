@@ -53,7 +53,7 @@ def test_every_usual_choice_keeps_its_promises():
 def test_a_task_that_python_computes_is_trained_on_one_thread():
     choice = usual_choice({"loss-augmented", "needs-GIL"}, Circumstances(n_threads=8))
     assert choice.algorithm == "shrinking-dcd"
-    assert choice.reason == "one thread: Python runs one at a time"
+    assert choice.reason == "one thread, since only one at a time can run Python"
 
 
 def test_a_task_without_loss_augmented_inference_gets_a_perceptron():
