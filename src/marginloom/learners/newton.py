@@ -23,7 +23,7 @@ class Newton(Dual):
     """
 
     delta: float = parameter(
-        0.01, "positive", "violation from which a candidate is kept; shrinks with the gap, never above this"
+        0.01, "positive", "keep a candidate if it violates its margin by more than this; lowered as the gap shrinks"
     )
 
     name = "newton"
