@@ -79,10 +79,10 @@ def label_sets(**options):
     ("labels", "circumstances", "expected"),
     [
         ({}, Circumstances("hinge", 7), "label-dcd"),
-        ({}, Circumstances("squared_hinge", 7), "shared-dcd"),
+        ({}, Circumstances("squared_hinge", 7), "ms-dcd"),
         ({"labels_per_slack": 1}, Circumstances("squared_hinge", 7, reproducible=True), "label-dcd"),
-        ({"pairs": "tree"}, Circumstances("hinge", 7), "shared-dcd"),
-        ({"pairs": "tree"}, Circumstances("hinge", 7, reproducible=True), "dcd-ssvm"),
+        ({"pairs": "tree"}, Circumstances("hinge", 7), "ms-dcd"),
+        ({"pairs": "tree"}, Circumstances("hinge", 7, reproducible=True), "ms-dcd"),
     ],
     ids=str,
 )

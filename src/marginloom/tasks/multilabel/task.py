@@ -148,12 +148,17 @@ class MultilabelTask(RowTask):
     def choose(self, circumstances: Circumstances) -> Choice:
         """Take one binary SVM per label where there is one, on any number of threads; it gives the same bits on all.
 
-        Nothing else that trains such tasks needs less memory.
+        Nothing else that trains such tasks needs less memory. For all others, threads search with fixed weights:
+        rows share most weights, so that threads that all change them need up to twice the passes of one.
         """
         needed = {"decisions"} if circumstances.loss == "hinge" else {"decisions", "own-slacks"}
         if needed <= set(self.core.capabilities):
             reason = f"labels that do not interact, {self._training_threads(circumstances)}"
             return Choice("label-dcd", reason, newton_passes=self.costs.newton_passes)
+        if circumstances.n_threads > 1:
+            what = "labels that interact" if self.pairs else "labels that share a slack"
+            reason = f"{what}, {circumstances.n_threads} threads"
+            return Choice("ms-dcd", reason, newton_passes=self.costs.newton_passes)
         return super().choose(circumstances)
 
     def _training_threads(self, circumstances: Circumstances) -> str:
