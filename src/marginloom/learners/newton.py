@@ -39,14 +39,15 @@ class Newton(Dual):
     most_weights: ClassVar[int] = 4096
 
     def weight_copies(self, task: _core.Task) -> int:
-        """Return the rows of the matrix."""
-        return min(task.dimension, self.most_weights)
-
-    def build(self, task: _core.Task, objective: Objective) -> _core.OnlineLearner | _core.BlockLearner:
-        """Make the native learner for a task."""
+        """Return the rows of the matrix; `InputError` if there are too many."""
         if task.dimension > self.most_weights:
             raise InputError(
                 f"newton is for at most {self.most_weights:,} weights, and the task has {task.dimension:,}; take "
                 "another algorithm, such as dcd-ssvm"
             )
+        return task.dimension
+
+    def build(self, task: _core.Task, objective: Objective) -> _core.OnlineLearner | _core.BlockLearner:
+        """Make the native learner for a task, which must not have too many weights."""
+        self.weight_copies(task)
         return super().build(task, objective)
