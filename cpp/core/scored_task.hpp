@@ -42,7 +42,7 @@ struct DecisionForm {
   std::vector<double> spurious;  // and of a wrong yes
 };
 
-class ScoredTask : public Task {
+class ScoredTask : public Task, public ImplicitDifferences {
  public:
   // What make_scratch() gives is one of these.
   struct ScoredScratch : Scratch {
@@ -56,6 +56,7 @@ class ScoredTask : public Task {
                      std::span<std::vector<Output>> outputs) const final;
   void find_batch(std::span<const std::size_t> examples, WeightView w, std::span<const FindOptions> options,
                   Scratch& scratch, CandidateSink& sink, std::span<double> bounds) const final;
+  const ImplicitDifferences* implicit() const final { return this; }
   void gather(std::size_t i, std::span<const ByteView> outputs, WeightView w, std::span<double> values) const final;
   void scatter(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
                const WeightWriter& w) const final;

@@ -10,7 +10,6 @@ def for_labels(algorithm):
 
 #: Presets that can train any task.
 GENERAL = {name: preset for name, preset in ALGORITHMS.items() if not for_labels(name)}
-#: Every preset on its own engine, and every learner once on every other engine that it has.
 PRESETS = [(name, preset.engine.name) for name, preset in ALGORITHMS.items()]
 _FIRST = {preset.learner.name: name for name, preset in reversed(ALGORITHMS.items())}
 OTHERS = [
@@ -19,6 +18,7 @@ OTHERS = [
     for engine in engines_of(learner)
     if not any(ALGORITHMS[name].learner.name == learner.name and own == engine for name, own in PRESETS)
 ]
+#: Every preset on its own engine, and every learner once on every other engine that it has.
 CASES = [*PRESETS, *OTHERS]
 
 

@@ -58,6 +58,10 @@ class Engine(Configured):
         """Tell whether the same seed gives the same bits with so many threads."""
         return True
 
+    def training_threads(self, learner: Learner, n_threads: int) -> int:
+        """Return how many of so many threads train with a learner; all evaluate and compute certificates."""
+        return n_threads
+
     def least_threads(self) -> int:
         """Return how many threads it needs with its parameters."""
         return self.minimum_threads

@@ -33,6 +33,7 @@ class BinaryDCD(Dual):
     losses = ("squared_hinge", "hinge")
     needs = frozenset({"gold", "decisions"})
     whole_rows = True
+    threaded = True
     objective = (
         "1/2 |w|^2 + sum_i C_i sum_c l(xi_ic),  xi_ic = max(0, cost_ic - y_ic w_c.x_i),  y_ic = 1 if label c is right, "
         "else -1,  l(xi) = xi (hinge) or xi^2 (squared hinge)"
