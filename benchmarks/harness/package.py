@@ -100,8 +100,8 @@ def prepared(estimator: Estimator, X: Any, y: Any, algorithm: str = "auto") -> P
     class Unfitted(type(estimator)):  # type: ignore[misc]
         """Keeps the problem instead of training on it."""
 
-        def _fit(self, problem: Any, **rest: Any) -> Any:
-            problems.append(problem)
+        def _fit(self, posed: Any, **rest: Any) -> Any:
+            problems.append(posed.problem)
             return self
 
     own = Unfitted(**{**estimator.get_params(deep=False), "algorithm": algorithm})

@@ -63,6 +63,16 @@ class Algorithm:
         """
         return self.learner.common - self.engine.ignores
 
+    def training_threads(self, n_threads: int) -> int:
+        """Return how many of so many threads train; the others compute scores and certificates.
+
+        Examples
+        --------
+        >>> find_algorithm("dcd-ssvm").training_threads(4), find_algorithm("shared-dcd").training_threads(4)
+        (1, 4)
+        """
+        return self.engine.training_threads(self.learner, n_threads)
+
     @property
     def whole_name(self) -> str:
         """Its name, with that of the engine where this is not its own.

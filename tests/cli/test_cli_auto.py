@@ -73,7 +73,7 @@ def test_a_turn_to_newton_is_said_in_a_line(tmp_path):
 
 def test_reproducible_training_keeps_to_what_repeats_itself(corpus, tmp_path):
     done = train(corpus, tmp_path, "--tol", "0.1", "--threads", "2", "--reproducible")
-    assert "auto chose dcd-ssvm (reproducible on one thread, since 2 are not faster)\n" in done.stderr
+    assert "auto chose dcd-ssvm (one thread, since 2 are not faster for reproducible training)\n" in done.stderr
 
 
 def test_a_named_algorithm_that_does_not_repeat_itself_is_wrong_usage(corpus, tmp_path):

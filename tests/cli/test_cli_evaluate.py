@@ -171,7 +171,7 @@ def test_algorithms_lists_every_preset():
     table, legend = run("algorithms").stdout.split("marginloom algorithms NAME")
     header, _, *lines = table.splitlines()
     assert header.split()[0] == "algorithm"
-    assert [line.split()[0] for line in lines if line[0] != " "] == ["auto", *ALGORITHMS]
+    assert [line.split()[0] for line in lines if line and line[0] != " "] == ["auto", *ALGORITHMS]
     assert max(map(len, [*lines, *legend.splitlines()])) <= 100
     assert all(f"\n{term} " in legend for term in ("engine", "certified", "inference", "working set"))
 

@@ -97,6 +97,6 @@ def test_names_of_features_are_explained(model, tmp_path):
     assert "word[-1]=the: the previous word is 'the'" in text
     (tmp_path / "c.svm").write_text("1 1:1\n2 2:1\n")
     run("train", "classify", tmp_path / "c.svm", "--model", tmp_path / "c")
-    assert "A number is that of a feature in LIBSVM files, from 1" in " ".join(
+    assert "A number is the index of a feature in LIBSVM files" in " ".join(
         run("inspect", tmp_path / "c").stdout.split()
     )

@@ -82,7 +82,7 @@ def test_typed_sentences_are_tagged_as_words_are(models, name, column):
 
 
 @pytest.mark.parametrize(
-    ("name", "words"), [("pos", "found the columns ID FORM, expected a column 2"), ("ready", "ready features")]
+    ("name", "words"), [("pos", "found plain text, expected a column 2"), ("ready", "ready features")]
 )
 def test_models_that_read_more_than_words_reject_text(models, name, words):
     assert words in fails("predict", models / name, "-", "--format", "text", stdin=b"the dog\n")
@@ -118,7 +118,8 @@ def test_parsers_of_words_parse_text(parsers):
 
 def test_parsers_that_read_parts_of_speech_take_text_that_is_tagged_first(parsers):
     said = fails("predict", parsers / "parser", "-", "--format", "text", stdin=b"the dog\n")
-    assert "found the columns ID FORM, expected UPOS" in said
+    assert "found plain text, expected UPOS" in said
+    assert "tag it first, with 'marginloom predict TAGGER'" in said
     tagged = run("predict", parsers / "upos", "-", "--format", "text", stdin=b"the dog barks.\n").stdout
     parsed = run("predict", parsers / "parser", "-", stdin=tagged.encode()).stdout
     assert parsed.startswith("# text = the dog barks.\n1\tthe\t_\t")

@@ -53,7 +53,7 @@ def test_every_usual_choice_keeps_its_promises():
 def test_a_task_that_python_computes_is_trained_on_one_thread():
     choice = usual_choice({"loss-augmented", "needs-GIL"}, Circumstances(n_threads=8))
     assert choice.algorithm == "shrinking-dcd"
-    assert choice.reason == "one thread: Python runs one at a time"
+    assert choice.reason == "one thread, since only one at a time can run Python"
 
 
 def test_a_task_without_loss_augmented_inference_gets_a_perceptron():
@@ -79,10 +79,10 @@ def label_sets(**options):
     ("labels", "circumstances", "expected"),
     [
         ({}, Circumstances("hinge", 7), "label-dcd"),
-        ({}, Circumstances("squared_hinge", 7), "shared-dcd"),
+        ({}, Circumstances("squared_hinge", 7), "ms-dcd"),
         ({"labels_per_slack": 1}, Circumstances("squared_hinge", 7, reproducible=True), "label-dcd"),
-        ({"pairs": "tree"}, Circumstances("hinge", 7), "shared-dcd"),
-        ({"pairs": "tree"}, Circumstances("hinge", 7, reproducible=True), "dcd-ssvm"),
+        ({"pairs": "tree"}, Circumstances("hinge", 7), "ms-dcd"),
+        ({"pairs": "tree"}, Circumstances("hinge", 7, reproducible=True), "ms-dcd"),
     ],
     ids=str,
 )

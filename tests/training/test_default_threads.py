@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support.custom_chains import EnumeratedChains
 from support.oracles import TinyChains
+from support.program import run
 
 from marginloom import (
     CustomEstimator,
@@ -14,6 +15,7 @@ from marginloom import (
     MulticlassClassifier,
     MultilabelClassifier,
     ObjectDetector,
+    OptionWarning,
     SequenceTagger,
     make_tagging,
     train,
@@ -83,7 +85,7 @@ def test_a_small_problem_is_trained_on_one_thread_and_says_so(task):
 def test_python_is_trained_on_one_thread_and_says_so(monkeypatch):
     monkeypatch.setattr(EnumeratedChains, "pass_work", SMALL_PASS + 1)
     plan = make_plan(EnumeratedChains(TinyChains(2, sentences=5)), RunSpec())
-    assert (plan.n_threads, plan.choice.reason) == (1, "one thread: Python runs one at a time")
+    assert (plan.n_threads, plan.choice.reason) == (1, "one thread, since only one at a time can run Python")
 
 
 def test_a_named_algorithm_that_needs_threads_says_where_its_one_comes_from(task):
@@ -94,8 +96,27 @@ def test_a_named_algorithm_that_needs_threads_says_where_its_one_comes_from(task
 @pytest.mark.parametrize("threads", [2, 7])
 def test_classes_that_have_no_use_for_threads_say_so(threads):
     X, y = np.random.default_rng(0).normal(size=(30, 3)), np.arange(30) % 3
-    classifier = MulticlassClassifier(n_threads=threads).fit(X, y)
-    assert classifier.choice_ == f"{classifier.algorithm_}: classes, one thread, since {threads} are not faster"
+    with pytest.warns(OptionWarning) as warned:
+        classifier = MulticlassClassifier(n_threads=threads).fit(X, y)
+    reason = f"classes, one thread, since {threads} are not faster"
+    assert classifier.choice_ == f"{classifier.algorithm_}: {reason}"
+    (said,) = (str(warning.message) for warning in warned)
+    assert said == f"training uses 1 of {threads} threads: auto chose {classifier.algorithm_} ({reason})"
+
+
+@pytest.mark.parametrize("options", [{}, {"n_threads": 1}, {"n_threads": 2, "verbose": True}])
+def test_one_thread_is_no_warning_where_it_was_asked_for_or_is_told(options, recwarn):
+    X, y = np.random.default_rng(0).normal(size=(30, 3)), np.arange(30) % 3
+    MulticlassClassifier(**options).fit(X, y)
+    assert not [warning for warning in recwarn if warning.category is OptionWarning]
+
+
+def test_a_program_that_trains_on_several_threads_or_one_says_which(tmp_path):
+    path = tmp_path / "rows.svm"
+    path.write_text("".join(f"{k % 3} {1 + k % 3}:1 {4 + k % 5}:0.5\n" for k in range(60)))
+    done = run("train", "classify", path, "--model", tmp_path / "m", "--threads", "2")
+    assert done.stderr.count("one thread, since 2 are not faster") == 1
+    assert " on 1 thread;" in done.stdout
 
 
 def test_a_named_algorithm_is_no_choice():

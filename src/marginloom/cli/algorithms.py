@@ -9,8 +9,8 @@ import typer
 
 from marginloom.algorithms import ALGORITHMS, AUTO, Algorithm, engines_of, find_preset
 from marginloom.commands.common import usage_error
-from marginloom.commands.tables import WIDEST, plain_table, print_table
-from marginloom.common.parameters import option_name, option_text
+from marginloom.commands.tables import line_width, plain_table, print_table
+from marginloom.common.parameters import listed, option_name, option_text
 from marginloom.engines import ENGINES
 from marginloom.errors import InputError
 from marginloom.learners.base import NEEDS, Learner
@@ -27,7 +27,7 @@ def algorithms(
         _list()
         return
     if name == AUTO:
-        print(_ABOUT_AUTO)
+        print(_entry("auto: ", _ABOUT_AUTO, 0))
         return
     try:
         _show(find_preset(name, engine))
@@ -40,23 +40,25 @@ def _list() -> None:
     for item in ALGORITHMS.values():
         rows.append((item.name, item.engine.name, "yes" if item.learner.kind == "dual" else "no", item.summary))
     print_table(plain_table(["algorithm", "engine", "certified", "what it does"], rows))
-    print(_LEGEND)
+    print("\nmarginloom algorithms NAME shows one in full; docs/learners.md and docs/engines.md describe all.\n")
+    for name, text in _LEGEND.items():
+        print(_entry(name, text, 13))
 
 
-_LEGEND = """\
-marginloom algorithms NAME shows one in full; docs/learners.md and docs/engines.md describe all.
-
-engine       how threads share the work; serial trains on one thread
-certified    whether training ends with a proven bound on its distance from the optimum
-inference    finding the best output for an example with the current weights; also: search
-candidate    a wrong output that a search found
-working set  the candidates that are kept, to learn from them again
-margin       how far the score of the gold output must be above that of a candidate
-shard        a part of the training examples"""
-_ABOUT_AUTO = """\
-auto: chooses an algorithm by task, size, loss and threads. The rule is fixed, so the same call makes the same
-choice; training prints it and the model stores it. With several threads, auto may pick a non-deterministic
-algorithm; --reproducible rules those out."""
+_LEGEND = {
+    "engine": "how threads share the work; serial trains on one thread",
+    "certified": "whether training ends with a proven bound on its distance from the optimum",
+    "inference": "finding the best output for an example with the current weights; also: search",
+    "candidate": "a wrong output that a search found",
+    "working set": "the candidates that are kept, to learn from them again",
+    "margin": "how far the score of the gold output must be above that of a candidate",
+    "shard": "a part of the training examples",
+}
+_ABOUT_AUTO = (
+    "chooses an algorithm by task, size, loss and threads. The rule is fixed, so the same call makes the same choice; "
+    "training prints it and the model stores it. With several threads, auto may pick a non-deterministic algorithm; "
+    "--reproducible rules those out."
+)
 
 
 def _show(algorithm: Algorithm) -> None:
@@ -66,7 +68,7 @@ def _show(algorithm: Algorithm) -> None:
         "learner": f"{learner.name} ({learner.kind})",
         "engine": engine.name,
         "engines": f"{', '.join(engines_of(learner))} (choose with --engine)",
-        "options": _honoured(learner),
+        "exceptions": _exceptions(learner),
         "objective": learner.objective,
         "losses": ", ".join(learner.losses) or "none",
         "update": learner.update,
@@ -74,7 +76,8 @@ def _show(algorithm: Algorithm) -> None:
         "paper": "; ".join(filter(None, (learner.paper, engine.paper))),
     }
     for name, text in facts.items():
-        print(_entry(name, text, 11))
+        if text:
+            print(_entry(name, text, 11))
     print("parameters")
     lost = [parameter.name for parameter in engine.loses(learner)]
     for owner in (learner, engine):
@@ -88,17 +91,14 @@ def _show(algorithm: Algorithm) -> None:
 def _entry(name: str, text: str, indent: int) -> str:
     return textwrap.fill(
         f"{name:<{indent}}{text}",
-        WIDEST,
+        line_width(),
         subsequent_indent=" " * indent,
         break_long_words=False,
         break_on_hyphens=False,
     )
 
 
-def _honoured(learner: Learner) -> str:
-    """Tell which of the learner's options each of its engines supports."""
-    supporting: dict[str, list[str]] = {}
-    for name in engines_of(learner):
-        lost = ", ".join(option_name(parameter.name) for parameter in ENGINES[name].loses(learner))
-        supporting.setdefault(f"all but {lost}" if lost else "all", []).append(name)
-    return "; ".join(f"{options} on {', '.join(engines)}" for options, engines in supporting.items())
+def _exceptions(learner: Learner) -> str:
+    """Tell which of the learner's options its engines do not support."""
+    lost = {name: [option_name(each.name) for each in ENGINES[name].loses(learner)] for name in engines_of(learner)}
+    return "; ".join(f"{name} does not support {listed(options)}" for name, options in lost.items() if options)

@@ -19,6 +19,7 @@ from marginloom.cli.train import train
 from marginloom.commands.common import note
 from marginloom.commands.ending import interrupted_exit_code
 from marginloom.commands.help import WIDTH, GroupedCommand
+from marginloom.tasks.registry import find_command
 
 INSPECT_EXAMPLES = """\
 marginloom inspect pos.safetensors
@@ -44,6 +45,8 @@ class _Program(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and args[0] in _MODEL_COMMANDS:
             return args[0], _MODEL_COMMANDS[args[0]].for_arguments(args[1:]), args[1:]
+        if args and find_command(args[0]) is not None:
+            ctx.fail(f"No such command: {args[0]!r}. Did you mean 'marginloom train {args[0]}'?")
         return super().resolve_command(ctx, args)
 
     def make_context(self, *arguments: Any, **options: Any) -> Any:
@@ -68,7 +71,10 @@ app = typer.Typer(
     name="marginloom",
     cls=_Program,
     help="Train taggers, parsers and classifiers, with a proof of how close training came to the optimum.",
-    context_settings={"terminal_width": min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)},
+    context_settings={
+        "terminal_width": min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns),
+        "help_option_names": ["--help", "-h"],
+    },
     invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -92,14 +98,15 @@ def _version(wanted: bool) -> None:
 
 
 _FIRST_STEPS = """\
-marginloom trains taggers, parsers and classifiers, and proves how close training came to the optimum.
+marginloom trains taggers, parsers and classifiers. To train a tagger, score it
+and tag new sentences:
 
-  marginloom train tag train.conllu --model pos.safetensors   train a model; other tasks: parse,
-                                                              classify, multilabel, detect
-  marginloom evaluate pos.safetensors test.conllu             score it on a test file
-  marginloom predict pos.safetensors new.conllu               predict for new examples
+  marginloom train tag train.conllu --model pos.safetensors
+  marginloom evaluate pos.safetensors test.conllu
+  marginloom predict pos.safetensors new.conllu
 
-marginloom --help lists all commands; marginloom train tag --help lists the options of one."""
+The other tasks are parse, classify, multilabel and detect. 'marginloom --help'
+lists all commands, and 'marginloom train tag --help' the options of one."""
 
 
 @app.callback()

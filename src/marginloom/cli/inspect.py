@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
@@ -14,12 +15,14 @@ import typer
 from marginloom.commands.common import JsonOption, ModelArgument
 from marginloom.commands.help import OUTPUT
 from marginloom.commands.report import certificate_sentence
-from marginloom.commands.tables import WIDEST, plain_table, print_table, printable
+from marginloom.commands.tables import line_width, plain_table, print_table, printable
 from marginloom.commands.task_commands import shown_model_of
 from marginloom.io.model import open_model
 from marginloom.tasks.base.model import GIVEN, Model
 from marginloom.tasks.registry import command_of
 
+#: The name of a feature that is hashed.
+_BUCKET = re.compile(r"(?:^|: )hash \d+$")
 #: Labels whose weights are shown; an object of JSON has all.
 _MOST_LABELS = 30
 
@@ -39,14 +42,18 @@ def inspect(
     if as_json:
         print(json.dumps(summary))
         return
+    legend, hashed = commands.legend(loaded), commands.is_hashed(loaded)
     for name, text in [("task", command_of(type(loaded))), *commands.describe(loaded), *_facts(loaded, summary)]:
-        print(textwrap.fill(printable(f"{name:<10} {text}"), WIDEST, subsequent_indent=" " * 11))
+        print(textwrap.fill(printable(f"{name:<10} {text}"), line_width(), subsequent_indent=" " * 11))
     print_table(plain_table(["setting", "value"], _settings(loaded.settings)))
-    _print_weights(summary["strongest"])
-    legend = commands.legend(loaded)
+    print()
+    strongest = [entry for entry in summary["strongest"] if not (hashed and _BUCKET.search(entry["feature"]))]
+    if strongest or not hashed:
+        _print_weights(strongest)
+        meaning = "Each entry is a weight and its feature; a positive weight favors the label."
+        legend = f"{meaning} {legend}" if legend else ""
     if legend:
-        text = f"Each entry is a weight and its feature; a positive weight favors the label. {legend}"
-        print(textwrap.fill(text, WIDEST, break_long_words=False, break_on_hyphens=False))
+        print(textwrap.fill(legend, line_width(), break_long_words=False, break_on_hyphens=False))
 
 
 def _facts(model: Model, summary: dict[str, Any]) -> list[tuple[str, str]]:
@@ -62,7 +69,10 @@ def _settings(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the settings that training had in order, with the parameters of learner and engine one by one."""
     rows = []
     for name, value in sorted(settings.items()):
-        if name == GIVEN:
+        if name in (GIVEN, "auto"):
+            continue
+        if name == "algorithm" and settings.get("auto"):
+            rows.append((name, f"{value} (auto: {settings['auto']})"))
             continue
         if isinstance(value, Mapping):
             rows.append((name, str(value.get("name", ""))))
@@ -79,12 +89,18 @@ def _shown(value: Any) -> str:
     --------
     >>> _shown(True), _shown(None), _shown([["NOUN", 2.0]]), _shown(0.1)
     ('yes', '-', 'NOUN 2.0', '0.1')
+    >>> _shown([["a", [2.0, 1.0]], ["b", [2.0, 1.0]]]), _shown([["a", [2.0, 1.0]], ["b", [3.0, 1.0]]])
+    ('2.0 1.0 for each', 'a: 2.0 1.0, b: 3.0 1.0')
     """
     if value is None or value == [] or value == {}:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
+        if all(isinstance(item, list) and len(item) == 2 and isinstance(item[1], list) for item in value):
+            same = len(value) > 1 and all(item[1] == value[0][1] for item in value)
+            named = (f"{_shown(name)}: {_shown(numbers)}" for name, numbers in value)
+            return f"{_shown(value[0][1])} for each" if same else ", ".join(named)
         separator = ", " if any(isinstance(item, list) for item in value) else " "
         return separator.join(_shown(item) for item in value)
     return str(value)
@@ -94,7 +110,7 @@ def _print_weights(strongest: Iterable[Mapping[str, Any]]) -> None:
     """Print the weights of each label in a row."""
     groups = [(label, list(entries)) for label, entries in itertools.groupby(strongest, lambda entry: entry["label"])]
     shown = groups[:_MOST_LABELS]
-    width = WIDEST - 6 - max((len(str(label)) for label, _ in shown), default=0)
+    width = line_width() - 6 - max((len(str(label)) for label, _ in shown), default=0)
     rows = []
     for label, entries in shown:
         texts = [printable(f"{entry['weight']:+.3f} {entry['feature']}") for entry in entries]

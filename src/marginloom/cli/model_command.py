@@ -8,12 +8,13 @@ from typing import Any, Literal, get_type_hints
 
 import typer
 
-from marginloom.commands.common import refuse, usage_errors
+from marginloom.commands.common import refuse, usage_error, usage_errors
 from marginloom.commands.help import GroupedCommand
 from marginloom.commands.learner_options import with_options
 from marginloom.commands.task_commands import AnyCommands, commands_of
 from marginloom.errors import InputError, MarginloomError
 from marginloom.io.model import OpenedFile, open_model
+from marginloom.io.names import shown
 from marginloom.tasks.registry import all_tasks, command_of
 
 
@@ -65,7 +66,7 @@ class ModelCommand:
         declaration = _together([getattr(task, self.kind) for task in tasks])
 
         def command(*, context: typer.Context, options: Any) -> None:
-            model = found if found is not None and found.name == options.model else open_model(options.model)
+            model = found if found is not None and found.name == options.model else self._opened(options, found)
             commands = commands_of(model)
             own = getattr(commands, self.kind)
             names = [field.name for field in dataclasses.fields(own)]
@@ -79,6 +80,18 @@ class ModelCommand:
         layout: dict[str, Any] = {"cls": GroupedCommand, "epilog": self.examples, "help": self.help(tasks)}
         app.command(self.name, **layout)(with_options(command, declaration))
         return typer.main.get_command(app)
+
+    def _opened(self, options: Any, found: OpenedFile | None) -> OpenedFile:
+        """Open the model that was given; where the input is one instead, they are in the wrong order."""
+        try:
+            return open_model(options.model)
+        except MarginloomError as error:
+            if found is None or found.name != options.input:
+                raise
+            raise usage_error(
+                f"{shown(options.input)} is a model, and {shown(options.model)} is not; the model comes first: "
+                f"marginloom {self.name} MODEL INPUT"
+            ) from error
 
 
 def _opened(argument: str) -> OpenedFile | None:

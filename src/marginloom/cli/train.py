@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
 from marginloom.commands.help import GroupedCommand
+from marginloom.common.parameters import listed
 from marginloom.errors import InputError
 from marginloom.tasks.registry import Registered, all_tasks, find_command
 
@@ -29,6 +32,34 @@ class _Commands(Mapping[str, Any]):
         return _command(task)
 
 
+#: What users may call a task.
+_ELSEWHERE = {
+    "tag": ("chunk", "ner", "pos", "sequence", "tagger"),
+    "parse": ("dep", "dependency", "parser"),
+    "classify": ("class", "classifier", "multiclass"),
+    "detect": ("detection", "detector"),
+    "multilabel": ("labels", "multi-label"),
+}
+
+
+def _no_such_task(given: str) -> str:
+    """Say that a word is no task, and what was probably meant.
+
+    Examples
+    --------
+    >>> _no_such_task("ner")
+    "No such task: 'ner'. Did you mean 'tag'?"
+    """
+    tasks = list(_Commands())
+    meant = [name for name, others in _ELSEWHERE.items() if given.lower() in others]
+    meant = meant or difflib.get_close_matches(given.lower(), tasks, n=1)
+    if meant:
+        return f"No such task: {given!r}. Did you mean {meant[0]!r}?"
+    if "." in given or "/" in given or Path(given).exists():
+        return f"Name the task before the files, as in 'marginloom train tag {given}'. The tasks are {listed(tasks)}."
+    return f"No such task: {given!r}. The tasks are {listed(tasks)}."
+
+
 class _Tasks(TyperGroup):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -36,6 +67,11 @@ class _Tasks(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(self.commands)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            ctx.fail(_no_such_task(args[0]))
+        return super().resolve_command(ctx, args)
 
 
 def _command(task: Registered) -> Any:

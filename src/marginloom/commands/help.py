@@ -76,6 +76,9 @@ class GroupedCommand(TyperCommand):
         for name, records in sections.items():
             if records:
                 with formatter.section(name):
+                    if name == ADVANCED:
+                        formatter.write_text("Brackets name the learners or engines that have an option.")
+                        formatter.write_paragraph()
                     formatter.write_dl(records)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:

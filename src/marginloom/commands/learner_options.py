@@ -11,15 +11,12 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from marginloom.algorithms import engines_that_lose
-from marginloom.commands.help import ADVANCED, TRAINING
+from marginloom.commands.help import ADVANCED
 from marginloom.common.parameters import Configured, Declared, Parameter, declared, option_name
 from marginloom.engines import ENGINES
 from marginloom.errors import InputError
 from marginloom.learners import LEARNERS
 from marginloom.learners.base import Learner
-
-#: Parameters of learners that the short help shows too.
-COMMON = frozenset({"k_best"})
 
 _HELP_ALL = "help_all"
 
@@ -94,16 +91,14 @@ def _option(name: str, owners: list[tuple[type[Configured], Parameter]]) -> Any:
         said += " Algorithms differ; see 'marginloom algorithms NAME'."
     text = f"{said} [{', '.join(_owner_text(owner, name) for owner, _ in owners)}]"
     convert = first.kind.convert
-    hidden = name not in COMMON
-    panel = ADVANCED if hidden else TRAINING
     if convert is bool:
         switch = f"{option_name(name)}/--no-{name.replace('_', '-')}"
-        return Annotated[bool | None, typer.Option(switch, help=text, hidden=hidden, rich_help_panel=panel)]
+        return Annotated[bool | None, typer.Option(switch, help=text, hidden=True, rich_help_panel=ADVANCED)]
     words = dict.fromkeys(word for _, parameter in owners for word in parameter.kind.words)
     metavar = "|".join(words) if words else {float: "X", int: "N"}[convert]
     return Annotated[
         convert | None,
-        typer.Option(option_name(name), metavar=metavar, help=text, hidden=hidden, rich_help_panel=panel),
+        typer.Option(option_name(name), metavar=metavar, help=text, hidden=True, rich_help_panel=ADVANCED),
     ]
 
 

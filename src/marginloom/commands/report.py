@@ -90,7 +90,8 @@ def certificate_sentence(certificate: Certificate) -> str:
 
 def _summary(result: Result) -> str:
     passes = f"{result.iterations} pass{'' if result.iterations == 1 else 'es'}"
-    threads = f"{result.n_threads} thread{'' if result.n_threads == 1 else 's'}"
+    training = result.algorithm.training_threads(result.n_threads)
+    threads = f"{training} thread{'' if training == 1 else 's'}"
     end = _ENDS.get(result.stopped, result.stopped)
     text = f"{result.algorithm.name}: {passes} in {result.seconds['train']:.2f} s on {threads}; {end}"
     if result.weights_iteration not in (None, result.iterations):

@@ -27,7 +27,7 @@ InterceptScalingOption = Annotated[
     typer.Option(
         "--intercept-scaling",
         metavar="X",
-        help="Value of the feature behind the intercept; a larger one regularizes the intercept less.",
+        help="Value of the constant feature whose weight is the intercept; larger values regularize it less.",
         rich_help_panel=FEATURES,
     ),
 ]
@@ -114,7 +114,7 @@ def describe_features(n_features: int, bias: float) -> tuple[str, str]:
 
 
 #: What `inspect` says of the names of features.
-LEGEND = "A number is that of a feature in LIBSVM files, from 1; in Python it is the column of X, from 0, plus 1."
+LEGEND = "A number is the index of a feature in LIBSVM files; feature 1 is column 0 of X in Python."
 
 
 def _compact(X: Any) -> Any:

@@ -14,13 +14,16 @@ if TYPE_CHECKING:
 WIDEST = 100
 
 
-def print_table(table: Table, width: int = WIDEST) -> None:
+def line_width(widest: int = WIDEST) -> int:
+    """Return how many columns a line on standard output may have: what the terminal has, if it is one, at most."""
+    return min(widest, shutil.get_terminal_size().columns) if sys.stdout.isatty() else widest
+
+
+def print_table(table: Table, widest: int = WIDEST) -> None:
     """Print a table of at most so many columns on standard output, in colors where that is a terminal."""
     from rich.console import Console
 
-    if sys.stdout.isatty():
-        width = min(width, shutil.get_terminal_size().columns)
-    console = Console(file=sys.stdout, width=width, highlight=False, emoji=False, markup=False)
+    console = Console(file=sys.stdout, width=line_width(widest), highlight=False, emoji=False, markup=False)
     with console.capture() as captured:
         console.print(table)
     lines = [line.rstrip() for line in captured.get().splitlines()]

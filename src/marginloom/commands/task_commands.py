@@ -108,6 +108,10 @@ class ShownModel(ABC, Generic[SomeModel]):
         """Say in a sentence or two what the names of features mean that `inspect` shows; nothing by default."""
         return ""
 
+    def is_hashed(self, model: SomeModel) -> bool:
+        """Tell whether features are hashed, so that most have no names."""
+        return False
+
 
 class TaskCommands(ShownModel[SomeModel], Generic[SomeModel, SomePredict, SomeEvaluate]):
     """How the commands work for one task; an object of it is ``COMMANDS`` of the task's part `commands`.

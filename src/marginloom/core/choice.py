@@ -38,7 +38,9 @@ class Circumstances:
 
     @property
     def one_thread(self) -> str:
-        """Why a choice does with one thread where there is but one."""
+        """Why a choice does with one thread, whatever the number that it may use."""
+        if self.n_threads > 1:
+            return f"one thread, since {self.n_threads} are not faster"
         return "a small problem, one thread" if self.small else "one thread"
 
 
@@ -118,13 +120,13 @@ def usual_choice(capabilities: Collection[str], circumstances: Circumstances) ->
     """
     threads = circumstances.n_threads
     if "loss-augmented" not in capabilities:
-        return Choice("averaged-perceptron", "the task has no loss-augmented inference: one thread")
+        return Choice("averaged-perceptron", "one thread, since the task has no loss-augmented inference")
     if "needs-GIL" in capabilities:
-        return Choice("shrinking-dcd", "one thread: Python runs one at a time")
+        return Choice("shrinking-dcd", "one thread, since only one at a time can run Python")
     if threads == 1:
         return Choice("dcd-ssvm", circumstances.one_thread)
     if not circumstances.reproducible:
         return Choice("shared-dcd", f"{threads} threads")
     if threads >= MANY_THREADS:
         return Choice("ms-dcd", f"{threads} threads, reproducible")
-    return Choice("dcd-ssvm", f"reproducible on one thread, since {threads} are not faster")
+    return Choice("dcd-ssvm", f"one thread, since {threads} are not faster for reproducible training")

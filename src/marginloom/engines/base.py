@@ -83,6 +83,10 @@ class Engine(Configured):
         """Return what it needs of the task where the objective has this loss."""
         return self.needs
 
+    def training_threads(self, learner: Learner, n_threads: int) -> int:
+        """Return how many of so many threads train with a learner; all evaluate and compute certificates."""
+        return n_threads
+
     def least_threads(self) -> int:
         """Return how many threads it needs with its parameters."""
         return self.minimum_threads

@@ -22,15 +22,19 @@ class Decoupled(Engine):
     learners: int = parameter(
         1,
         "positive count",
-        "threads that learn; with several, all read and change the weights as they are, and rho is not used",
+        "threads that learn; with several, --rho-updates and --rho-inferences have no effect",
     )
-    rho_updates: int = parameter(250, "positive count", "updates after which the learning thread publishes its weights")
+    rho_updates: int = parameter(
+        250, "positive count", "updates after which the learning thread hands its weights to the others"
+    )
     rho_inferences: int = parameter(
-        4, "positive count", "inferences after which an inference thread picks up newer weights"
+        4, "positive count", "inferences after which a searching thread takes over newer weights"
     )
 
     least_gain: float = parameter(
-        0.1, "not negative", "share of the mean gain of a step below which it is not sent to a busy learning thread"
+        0.1,
+        "not negative",
+        "skip a candidate while the learning thread is busy if its step gains less than this fraction of the mean",
     )
 
     name = "decoupled"

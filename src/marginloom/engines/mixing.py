@@ -24,15 +24,17 @@ class Mixing(Engine):
     1
     """
 
-    shards: int = parameter(0, "count", "parts of the examples that are learnt apart; 0: as many as threads")
-    sharding: str = parameter("shuffled", SHARDING, "how examples are dealt out: at random by the seed, or in runs")
+    shards: int = parameter(0, "count", "parts of the examples that are learned separately; 0: one per thread")
+    sharding: str = parameter(
+        "shuffled", SHARDING, "how examples are divided into shards: at random, or in the order of the file"
+    )
     mixing: str = parameter(
         "uniform",
         one_of("uniform", "errors"),
-        "share of a shard in the mixed weights: the same for all, or by its wrong examples",
+        "how shards count in the mixed weights: all the same, or by their numbers of errors",
     )
     inner_epochs: int = parameter(
-        1, "count", "passes over a shard before weights are mixed and handed out again; 0: mix once, at the end"
+        1, "count", "passes over a shard before the weights are mixed; 0: mix once, at the end"
     )
     shuffle: bool = parameter(True, "switch", "visit the examples of a shard in a new random order in every pass")
 

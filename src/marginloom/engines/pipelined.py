@@ -23,7 +23,7 @@ class Pipelined(Engine):
     scorers: int = parameter(
         0,
         "count",
-        "threads that own a part of the weights each; 0: a third; one of the others learns, the rest multiply",
+        "threads that each own a part of the weights; 0: a third of all; one other learns, the rest compute scores",
     )
     shuffle: bool = parameter(True, "switch", "visit the examples in a new random order in every pass")
 

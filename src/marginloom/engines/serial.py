@@ -6,6 +6,7 @@ import dataclasses
 
 from marginloom.common.parameters import parameter
 from marginloom.engines.base import Engine
+from marginloom.learners.base import Learner
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,3 +26,7 @@ class Serial(Engine):
     needs = frozenset[str]()
     honours = frozenset({"inner_passes", "shrinking", "rest", "averaged"})
     minimum_threads = 1
+
+    def training_threads(self, learner: Learner, n_threads: int) -> int:
+        """Return 1, whatever the number of threads, unless the learner has threads of its own."""
+        return n_threads if learner.threaded else 1

@@ -8,6 +8,7 @@ from typing import Self
 from marginloom.common.parameters import parameter
 from marginloom.engines.base import Engine
 from marginloom.engines.mixing import SHARDING, check_shards
+from marginloom.learners.base import Learner
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,8 +21,10 @@ class Subsample(Engine):
     Subsample(shards=4, sharding='shuffled', shuffle=True)
     """
 
-    shards: int = parameter(10, "positive count", "parts of the examples, of which the first is learnt")
-    sharding: str = parameter("shuffled", SHARDING, "how examples are dealt out: at random by the seed, or in runs")
+    shards: int = parameter(10, "positive count", "parts of the examples; only the first one is learned")
+    sharding: str = parameter(
+        "shuffled", SHARDING, "how examples are divided into shards: at random, or in the order of the file"
+    )
     shuffle: bool = parameter(True, "switch", "visit the examples in a new random order in every pass")
 
     name = "subsample"
@@ -30,6 +33,10 @@ class Subsample(Engine):
     honours = frozenset[str]()
     minimum_threads = 1
     paper = "McDonald, Hall and Mann 2010, section 5"
+
+    def training_threads(self, learner: Learner, n_threads: int) -> int:
+        """Return 1: there is one shard."""
+        return 1
 
     def settled(self, n_threads: int, n_examples: int) -> Self:
         """Return it; `InputError` if there are more shards than examples."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from marginloom.errors import InputError
-from marginloom.io.formats import CONLL, CONLLU, CONLLU_PLUS, CONLLX
+from marginloom.io.formats import CONLL, CONLLU, CONLLU_PLUS, CONLLX, TEXT
 
 FORM, UPOS, XPOS = "form", "upos", "xpos"
 #: Names that may be written in capitals too, as CoNLL-U has them.
@@ -109,9 +110,11 @@ class Columns:
     def lacks(self, name: str, why: str = "") -> str:
         """Say that a column is missing, what reads it, and how to give it."""
         shown = name if self.format is None or name not in STANDARD else name.upper()
+        meant = [] if name in STANDARD else difflib.get_close_matches(name, self.names, n=1)
+        advice = f"did you mean {meant[0]}?" if meant else self._how_to_give(shown)
         return (
             f"{self._beginning()}: found {self._shown()}, expected {self._expected(shown)} among them{_because(why)}; "
-            f"{self._how_to_give(shown)}"
+            f"{advice}"
         )
 
     def _beginning(self) -> str:
@@ -125,6 +128,8 @@ class Columns:
             if self.names:
                 return f"words with {'the column' if len(self.names) == 1 else 'the columns'} {' '.join(self.names)}"
             return "words alone" if self.count == 1 else f"words of {self.count} columns, which have no names"
+        if self.format == TEXT:
+            return "plain text"
         if self.names:
             standard = (name.upper() if name in STANDARD else name for name in self.names)
             return f"the columns {' '.join(standard)}"
@@ -137,6 +142,8 @@ class Columns:
                 return f"give words of {name} columns at least, as in training, without columns="
             example = (*(self.names or (FORM,)), name)
             return f"give words that have it, and say with columns= what they hold, such as columns={example!r}"
+        if self.format == TEXT:
+            return "text has words only: tag it first, with 'marginloom predict TAGGER', and give the output of that"
         if number:
             return "give plain columns, as in training, and say so with --format"
         if self.format == CONLLU_PLUS:

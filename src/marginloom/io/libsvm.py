@@ -121,7 +121,11 @@ class LibsvmRows:
         wrong = np.flatnonzero(counts != 1)
         if wrong.size:
             found = "no label" if counts[wrong[0]] == 0 else f"{counts[wrong[0]]} labels"
-            raise InputError(f"{self.place(int(wrong[0]))}: found {found}, expected one before the first index:value")
+            several = "; several labels per example need 'marginloom train multilabel' (multilabel=True in Python)"
+            raise InputError(
+                f"{self.place(int(wrong[0]))}: found {found}, expected one before the first index:value"
+                f"{several if counts[wrong[0]] else ''}"
+            )
         return self.labels(strings)
 
     def label_sets(self, strings: bool | None = None) -> NumberedSets:

@@ -21,7 +21,7 @@ from marginloom.errors import InputError
 from marginloom.io.columns import FORM, XPOS, Columns
 from marginloom.io.conll import ColumnCorpus, Layout
 from marginloom.io.files import decode_utf8
-from marginloom.io.formats import CONLLU
+from marginloom.io.formats import CONLLU, TEXT
 from marginloom.io.stream_pieces import stream_pieces
 
 _COLUMNS_BETWEEN = "\t_" * 7  # LEMMA to DEPS
@@ -74,7 +74,7 @@ class TextCorpus(ColumnCorpus):
         """Those that are not empty: the words, and their numbers before them."""
         (table,) = self.tables
         names = ("id", FORM)
-        return Columns(table.name, len(names) if table.tokens else 0, names, CONLLU)
+        return Columns(table.name, len(names) if table.tokens else 0, names, TEXT)
 
     def column(self, name: str) -> int:
         """Return the index of a column to write to."""

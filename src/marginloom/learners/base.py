@@ -62,6 +62,7 @@ class Learner(Configured):
     update: ClassVar[str]
     paper: ClassVar[str]
     default_max_iter: ClassVar[int]
+    threaded: ClassVar[bool] = False  # whether it has threads of its own, on engines that have one
     #: Bytes that it keeps of every example of a native task, at least: its weight.
     example_bytes: ClassVar[int] = 8
 

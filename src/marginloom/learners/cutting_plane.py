@@ -10,7 +10,7 @@ from marginloom import _core
 from marginloom.common.parameters import parameter
 from marginloom.learners.dual import Dual
 
-_EPSILON = "violation beyond the example's slack from which a constraint is added; shrinks with the gap"
+_EPSILON = "add a constraint if its violation exceeds the slack of its example by this; lowered as the gap shrinks"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,7 +24,7 @@ class NSlack(Dual):
     """
 
     epsilon: float = parameter(0.1, "positive", _EPSILON)
-    batch: int = parameter(1, "positive count", "constraints that are added before the next solution")
+    batch: int = parameter(1, "positive count", "constraints to add before the problem is solved again")
 
     name = "n-slack"
     native = "cutting-plane"
@@ -65,8 +65,10 @@ class OneSlack(Dual):
     OneSlack(cache=0, inactive=50)
     """
 
-    cache: int = parameter(5, "count", "candidates of an example that are kept for constraints without inference")
-    inactive: int = parameter(50, "count", "solutions in which it plays no part after which a constraint is removed")
+    cache: int = parameter(5, "count", "candidates to keep per example, to make constraints without inference")
+    inactive: int = parameter(
+        50, "count", "remove a constraint that was inactive this many times in a row when the problem was solved"
+    )
 
     name = "one-slack"
     losses = ("hinge",)

@@ -20,38 +20,37 @@ class DCD(Dual):
     """
 
     delta: float = parameter(
-        0.01, "positive", "violation from which a candidate is kept; shrinks with the gap, never above this"
+        0.01, "positive", "keep a candidate if it violates its margin by more than this; lowered as the gap shrinks"
     )
     k_best: int = parameter(
         0,
         "count",
-        "candidates to take from one inference; 0: up to 32 where outputs can be listed, else 1",
+        "candidates to take from one inference, at most; 0: 32 for classes, else 1",
     )
     inner_passes: int = parameter(
-        5, "count", "passes over the kept candidates between two passes of inference (the paper's r)", neutral=0
+        5, "count", "passes over the kept candidates after every pass of inference (the paper's r)", neutral=0
     )
     sweeps: int = parameter(
         3,
         "positive count",
-        "sweeps over an example's candidates in one visit, at most; fewer if one gains little; where they are improved "
-        "one by one",
+        "sweeps over the candidates of an example in one visit, at most; fewer if a sweep gains little",
     )
     shrinking: float = parameter(
         0.0,
         "not negative",
-        "share of the mean gain below which an example is left out of the remaining inner passes of an iteration",
+        "skip an example in the remaining inner passes once its gain falls below this fraction of the mean gain",
         neutral=0.0,
     )
     rest: int = parameter(
         0,
         "count",
-        "inferences that an example without candidates is spared at most while they find nothing",
+        "inferences to skip for an example without candidates, at most, as long as they find none",
         neutral=0,
     )
     averaged: bool = parameter(
         False,
         "switch",
-        "predict with the mean of the weights over the inner passes of the last iteration",
+        "predict with the mean of the weights over the inner passes of the last pass",
         neutral=False,
     )
 

@@ -20,9 +20,11 @@ class FrankWolfe(Dual):
     """
 
     inner_passes: int = parameter(
-        0, "count", "passes over cached candidates between two passes of inference; 0 has no cache", neutral=0
+        0, "count", "passes over cached candidates after every pass of inference; 0: no cache", neutral=0
     )
-    averaged: bool = parameter(False, "switch", "predict with the average over all steps, later ones counting more")
+    averaged: bool = parameter(
+        False, "switch", "predict with the average of the weights over all steps; later steps count more"
+    )
 
     name = "frank-wolfe"
     losses = ("hinge",)

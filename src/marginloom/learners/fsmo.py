@@ -21,39 +21,41 @@ class FSMO(Dual):
     """
 
     epsilon: float = parameter(
-        0.1, "positive", "violation beyond the example's slack from which a constraint is added; shrinks with the gap"
+        0.1,
+        "positive",
+        "add a constraint if its violation exceeds the slack of its example by this; lowered as the gap shrinks",
     )
-    k_best: int = parameter(
-        1, "count", "constraints to take from one inference; 0: up to 32 where outputs can be listed, else 1"
-    )
+    k_best: int = parameter(1, "count", "constraints to take from one inference, at most; 0: 32 for classes, else 1")
     batch: int = parameter(
-        0, "count", "examples with new constraints, of all threads together, before the next solutions; 0 for n/100"
+        0, "count", "examples with new constraints before the problem is solved again; 0: a hundredth of all examples"
     )
     scope: str = parameter(
         "batch",
         one_of("batch", "all"),
-        "what is solved after a batch: its examples, or all (of the thread on shared); after a pass all are",
+        "examples to solve over after a batch: those of the batch, or all",
     )
     variant: str = parameter(
         "pairwise",
         one_of("pairwise", "as-published"),
-        "pairwise steps, which converge, or the steps of one variable at a time as they were published, which do not; "
-        "both where the conditions fail by more than half of epsilon",
+        "change two variables in a step, which converges, or one as published, which does not; both only where the "
+        "conditions fail by more than half of epsilon",
     )
-    inner_stop: bool = parameter(False, "switch", "end an inner solution early, once it hardly gains any more")
-    inner_iterations: int = parameter(2000, "count", "sweeps of an inner solution before it may end early")
-    inner_change: float = parameter(0.1, "positive", "gain of a sweep that counts as hardly any")
-    inner_times: int = parameter(5, "positive count", "sweeps in a row with hardly any gain that end it")
+    inner_stop: bool = parameter(False, "switch", "stop solving early once sweeps hardly gain any more")
+    inner_iterations: int = parameter(2000, "count", "sweeps before --inner-stop has an effect")
+    inner_change: float = parameter(0.1, "positive", "gain of a sweep that counts as hardly any for --inner-stop")
+    inner_times: int = parameter(
+        5, "positive count", "sweeps in a row with hardly any gain before --inner-stop ends solving"
+    )
     inner_share: float = parameter(
         0.02,
         "not negative",
-        "share of the gap that a sweep must gain, or it ends too; 0 for the rule above alone",
+        "--inner-stop also ends solving if a sweep gains less than this fraction of the gap",
     )
     outer_stop: bool = parameter(
-        False, "switch", "end training early, once the dual hardly changes any more", native=False
+        False, "switch", "stop training early once the dual hardly changes any more", native=False
     )
     outer_change: float = parameter(
-        0.001, "positive", "relative change of the dual that counts as hardly any", native=False
+        0.001, "positive", "relative change of the dual that counts as hardly any for --outer-stop", native=False
     )
 
     name = "fsmo"

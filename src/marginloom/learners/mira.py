@@ -23,13 +23,13 @@ class MIRA(Online):
 
     k_best: int = parameter(1, "positive count", "candidates to take from one inference")
     loss_augmented: bool = parameter(
-        False, "switch", "search with the loss added, for margins below the loss; otherwise for wrong predictions"
+        False, "switch", "learn from margins that are smaller than the loss, not only from wrong predictions"
     )
-    unbounded: bool = parameter(
-        False, "switch", "demand the margins without slack, as if C were infinite; where none can meet them, sweeps end"
+    unbounded: bool = parameter(False, "switch", "require every margin in full, as if C were infinite")
+    qp_tolerance: float = parameter(
+        1e-6, "positive", "how far a margin may be off when a step's quadratic program counts as solved"
     )
-    qp_tolerance: float = parameter(1e-6, "positive", "by how much a margin of the quadratic programme may be off")
-    qp_sweeps: int = parameter(1000, "positive count", "sweeps of Hildreth's method over a programme at most")
+    qp_sweeps: int = parameter(1000, "positive count", "sweeps of Hildreth's method over a quadratic program, at most")
 
     name = "mira"
     losses = ()

@@ -23,7 +23,7 @@ class Newton(Dual):
     """
 
     delta: float = parameter(
-        0.01, "positive", "violation from which a candidate is kept; shrinks with the gap, never above this"
+        0.01, "positive", "keep a candidate if it violates its margin by more than this; lowered as the gap shrinks"
     )
 
     name = "newton"
@@ -39,14 +39,15 @@ class Newton(Dual):
     most_weights: ClassVar[int] = 4096
 
     def weight_copies(self, task: _core.Task) -> int:
-        """Return the rows of the matrix."""
-        return min(task.dimension, self.most_weights)
-
-    def build(self, task: _core.Task, options: CommonOptions) -> _core.OnlineLearner | _core.BlockLearner:
-        """Make the native learner for a task."""
+        """Return the rows of the matrix; `InputError` if there are too many."""
         if task.dimension > self.most_weights:
             raise InputError(
                 f"newton is for at most {self.most_weights:,} weights, and the task has {task.dimension:,}; take "
                 "another algorithm, such as dcd-ssvm"
             )
+        return task.dimension
+
+    def build(self, task: _core.Task, options: CommonOptions) -> _core.OnlineLearner | _core.BlockLearner:
+        """Make the native learner for a task, which must not have too many weights."""
+        self.weight_copies(task)
         return super().build(task, options)

@@ -21,10 +21,10 @@ class PassiveAggressive(Online):
     variant: str = parameter(
         "pa-i",
         one_of("pa", "pa-i", "pa-ii"),
-        "without slack (pa), with the hinge of slack (pa-i) or with its square (pa-ii)",
+        "no slack (pa), slack (pa-i) or squared slack (pa-ii)",
     )
     loss_augmented: bool = parameter(
-        False, "switch", "search with the loss added, for margins below the loss; otherwise for wrong predictions"
+        False, "switch", "learn from margins that are smaller than the loss, not only from wrong predictions"
     )
 
     name = "passive-aggressive"

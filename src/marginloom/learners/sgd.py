@@ -20,10 +20,12 @@ class SGD(Online):
     """
 
     averaged: bool = parameter(
-        False, "switch", "return the average of the weights after every example instead of the last ones"
+        False, "switch", "predict with the average of the weights after every example, not with the last ones"
     )
     eta0: float = parameter(
-        0.0, "not negative", "first step; 0: the best of 1/2, 1/4, 1/8, 1/16 and 1/32 on up to 1,000 examples"
+        0.0,
+        "not negative",
+        "size of the first step; 0: the best of 1/2, 1/4, 1/8, 1/16 and 1/32 on up to 1,000 examples",
     )
 
     name = "sgd"

@@ -14,6 +14,7 @@ from marginloom.common.parameters import checked
 from marginloom.core.row import Row
 from marginloom.errors import InputError
 from marginloom.training.interrupts import signals_held_back
+from marginloom.training.progress_columns import progress_columns
 from marginloom.training.state import State
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ class Callback:
 
     #: What a run that this callback stopped reports as its reason.
     stop_reason = "callback"
+    #: Whether it tells what ``auto`` has chosen; if none does, a choice that needs it is a warning.
+    tells_choice = False
 
     def before_training(self, run: Run) -> None:
         """Do something before the first iteration."""
@@ -205,6 +208,8 @@ class ChoiceLine(Callback):
     >>> line = ChoiceLine(print)
     """
 
+    tells_choice = True
+
     def __init__(self, say: Callable[[str], None] | None = None) -> None:
         self._say = say or (lambda line: print(line, file=cast(IO[str], _Forgiving(sys.stderr)), flush=True))
 
@@ -239,6 +244,7 @@ class ProgressBar(Callback):
 
     def __init__(self, *, choice: bool = True) -> None:
         self._choice = ChoiceLine() if choice else Callback()
+        self.tells_choice = choice
         with signals_held_back(signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             # Before training begins, and whole: an interruption would break it. A spinner imports more when it is made.
             from rich.progress import SpinnerColumn
@@ -262,11 +268,11 @@ class ProgressBar(Callback):
         self._certificate: tuple[Progress, TaskID] | None = None
         self._certificate_start: float | None = None
         self._bar: tuple[Progress, TaskID] | None = None
-        self._bar = self._started(run.algorithm.name, 1.0)
+        self._bar = self._started("training", 1.0)
 
     def after_iteration(self, run: Run, row: Row) -> None:
         """Move the bar."""
-        text = f"{run.algorithm.name}  pass {row['iteration']}"
+        text = f"pass {row['iteration']}"
         if row["gap"] is not None:
             text += f"  gap {100 * row['gap']:.2f} %"
         else:
@@ -309,21 +315,12 @@ class ProgressBar(Callback):
 
     def _started(self, text: str, total: float) -> tuple[Progress, TaskID]:
         """Return a new bar, below the one that is there; two that do not know each other cannot be shown at once."""
-        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import Progress
 
         if self._bar is not None:
             return self._bar[0], self._bar[0].add_task(text, total=total)
-        columns = (
-            SpinnerColumn(),
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            TimeElapsedColumn(),
-            TextColumn("elapsed", markup=False),
-            TimeRemainingColumn(),
-            TextColumn("remaining", markup=False),
-        )
         hidden = not self._console.is_terminal
-        bar = Progress(*columns, console=self._console, transient=True, disable=hidden)
+        bar = Progress(*progress_columns(), console=self._console, transient=True, disable=hidden, expand=True)
         task = bar.add_task(text, total=total)
         bar.start()
         return bar, task

@@ -52,15 +52,12 @@ class MemoryPlan:
 
         Examples
         --------
-        >>> MemoryPlan(3 * MB, 20 * MB, 0, 0, 0, 1500 * MB).describe()[42:]
-        'at most 1,500 MB more for the working set (usually far less)'
+        >>> MemoryPlan(3 * MB, 20 * MB, 0, 0, 0, 1500 * MB).describe()
+        'memory: 23.0 MB, plus at most 1,500 MB for the working set (usually far less)'
         """
-        text = f"memory: features {self.examples / MB:.1f} MB, weights {self.weights / MB:.1f} MB"
-        for name, size in list(self.needs.items())[1:]:
-            if size >= MB / 20:  # what would be shown as 0.0 is left out
-                text += f", {name} {size / MB:.1f} MB"
+        text = f"memory: {(self.examples + sum(self.needs.values())) / MB:.1f} MB"
         if self.working_sets:
-            text += f"; at most {self.working_sets / MB:,.0f} MB more for the working set (usually far less)"
+            text += f", plus at most {self.working_sets / MB:,.0f} MB for the working set (usually far less)"
         return text
 
 

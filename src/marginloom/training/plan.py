@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from marginloom.common.parameters import checked
 from marginloom.common.threads import resolve_threads
 from marginloom.core.choice import SMALL_PASS, Choice, Circumstances
 from marginloom.core.task import Task
-from marginloom.errors import InputError
+from marginloom.errors import InputError, OptionWarning
 from marginloom.learners.base import CommonOptions
 from marginloom.training.checks import (
     check_loss,
@@ -109,6 +110,8 @@ def make_plan(task: Task, spec: RunSpec, choice: Choice | None = None) -> Plan:
     seed = _seed(spec.random_state)
     n_threads = spec.n_threads if choice is None else circumstances(task, spec).n_threads
     n_threads = check_threads(algorithm, n_threads, named=choice is None)
+    if choice is not None:
+        _tell_unused_threads(algorithm, choice, spec, n_threads)
     check_needs(task, algorithm, loss)
     if spec.reproducible:
         check_reproducible(algorithm, n_threads, named=choice is None)
@@ -132,6 +135,16 @@ def make_plan(task: Task, spec: RunSpec, choice: Choice | None = None) -> Plan:
         seed,
         memory,
     )
+
+
+def _tell_unused_threads(algorithm: Algorithm, choice: Choice, spec: RunSpec, n_threads: int) -> None:
+    """Warn if ``auto`` trains on fewer threads than were asked for, unless the line on its choice is shown."""
+    training = algorithm.training_threads(n_threads)
+    told = any(callback.tells_choice for callback in spec.callbacks)
+    if spec.n_threads is None or training == n_threads or told:
+        return
+    said = f"training uses {training} of {n_threads} threads: auto chose {algorithm.whole_name} ({choice.reason})"
+    warnings.warn(said, OptionWarning, stacklevel=2)
 
 
 def chosen_algorithm(task: Task, spec: RunSpec, choice: Choice | None = None) -> tuple[Algorithm, Choice | None]:

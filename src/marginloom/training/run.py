@@ -92,8 +92,11 @@ class Run:
         self._turn = None
         made = sum(row.get("algorithm") == self.algorithm.name for row in self.trace.rows)
         before = f"after {made} passes of {self.algorithm.name}, which stalled" if made else ""
+        had = self.algorithm.training_threads(self.n_threads)
         self._take(algorithm)
-        self.reason_of_choice = "; ".join(filter(None, (self.reason_of_choice, before)))
+        has = algorithm.training_threads(self.n_threads)
+        threads = f"{algorithm.name} has {has} thread{'' if has == 1 else 's'}" if has < had else ""
+        self.reason_of_choice = "; ".join(filter(None, (self.reason_of_choice, before, threads)))
         self.trace.settings |= {**algorithm_settings(algorithm), "auto": self.reason_of_choice}
 
     @property

@@ -42,8 +42,8 @@ loss : {"squared_hinge", "hinge"}, optional
     Loss of the slack; by default the learner's own.
 n_threads : int, optional
     Threads for what the algorithm can share out, and for evaluation; -1 for all cores that the process may use. By
-    default all cores with ``"auto"``, but one where the problem is small, and one if an algorithm is named. Prediction
-    uses all cores by default.
+    default all cores with ``"auto"``, but one where the problem is small, and one if an algorithm is named. If
+    ``"auto"`` trains on fewer than were asked for, an `OptionWarning` says why. Prediction uses all cores by default.
 memory : int or str, optional
     For the candidates that a learner with a dual keeps: bytes, or a text such as ``"500M"``. It changes the time
     and not the result. By default half of what is free.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import math
+import zipfile
 from collections.abc import Iterable
 from typing import Any
 
@@ -105,10 +106,11 @@ def read_detections(path: StrPath, *, labelled: bool = True) -> DetectionFile:
             content = stream.read()
     else:
         content = read_bytes(path)
+    if not zipfile.is_zipfile(io.BytesIO(content)):
+        what = "but a single array" if content.startswith(b"\x93NUMPY") else "or it is cut off"
+        raise InputError(f"{name}: this is not an .npz archive, {what}; write one with marginloom.write_detections")
     try:
         archive = np.load(io.BytesIO(content), allow_pickle=False)
-        if isinstance(archive, np.ndarray):
-            raise ValueError("it is a single array")
         names: tuple[str, ...] = ("images", "labels", "boxes")
         with archive:
             arrays: dict[str, NDArray[Any]] = {key: _member(archive, key) for key in names if key in archive.files}

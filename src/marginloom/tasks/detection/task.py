@@ -140,9 +140,8 @@ class DetectionTask(Task):
 
     def choose(self, circumstances: Circumstances) -> Choice:
         """Take what averages the weights over passes: without that, windows that overlap make them swing."""
-        threads = circumstances.n_threads
-        reason = circumstances.one_thread if threads == 1 else f"one thread, since {threads} are not faster"
-        return Choice("shrinking-dcd", f"images, {reason}", newton_passes=self.costs.newton_passes)
+        reason = f"images, {circumstances.one_thread}"
+        return Choice("shrinking-dcd", reason, newton_passes=self.costs.newton_passes)
 
     def way_to_need_less(self) -> str:
         """Say what a user can do to have fewer weights."""

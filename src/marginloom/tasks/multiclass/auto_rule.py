@@ -60,10 +60,7 @@ def choose(size: Size, circumstances: Circumstances) -> Choice:
     newton_passes = size.costs.newton_passes
     passes = 1000 if size.pass_work <= SHORT_PASS or math.isfinite(newton_passes) else None
     pipelined = threads >= MANY_THREADS and size.classes <= PIPELINED_CLASSES and size.weights <= MANY_WEIGHTS
-    if pipelined:
-        reason = f"{threads} threads"
-    else:
-        reason = circumstances.one_thread if threads == 1 else f"one thread, since {threads} are not faster"
+    reason = f"{threads} threads" if pipelined else circumstances.one_thread
     easy = size.weights > MANY_WEIGHTS or size.examples <= FEW_EXAMPLES * size.features
     return Choice(
         "dcd-ssvm" if easy and not pipelined else "shrinking-dcd",

@@ -46,7 +46,8 @@ def train(
         typer.Option(
             "--class-weight",
             metavar="LABEL=X",
-            help="Factor of C for the examples of a class; may be repeated. 'balanced': the same total for all.",
+            help="Factor of C for the examples of a class; may be repeated. 'balanced' gives all classes the same "
+            "total weight.",
             rich_help_panel=TRAINING,
         ),
     ] = None,
@@ -55,7 +56,8 @@ def train(
         typer.Option(
             "--cost-matrix",
             metavar="FILE",
-            help="Costs of errors; each line has a gold class, a wrong class and a number. Others cost 1.",
+            help="Costs of errors; each line has a gold class, a wrong class and a number. Errors that are not listed "
+            "cost 1.",
             rich_help_panel=TRAINING,
         ),
     ] = None,

@@ -74,7 +74,7 @@ def train(
             "--labels-per-slack",
             metavar="N",
             min=1,
-            help="Labels whose errors are added up before the loss is taken; 1 trains a binary SVM per label. "
+            help="Number of labels that share a slack variable; 1 trains a binary SVM per label. "
             "[default: 1; with interactions, all]",
             rich_help_panel=TRAINING,
         ),
@@ -154,7 +154,7 @@ class MultilabelCommands(TaskCommands[MultilabelModel, KBestOptions, EvaluateOpt
         return [
             describe_features(model.n_features, model.bias),
             ("labels", f"{len(model.labels.names)}: {model.labels.summary()}"),
-            ("pairs", f"{len(model.pairs)} of labels that interact"),
+            ("pairs", f"{len(model.pairs)} of labels that interact" if model.pairs else "none: labels do not interact"),
         ]
 
     def legend(self, model: MultilabelModel) -> str:

@@ -17,6 +17,8 @@ from marginloom.tasks.base.inputs import RowTask
 from marginloom.tasks.multilabel.label_pairs import resolve_pairs
 from marginloom.tasks.multilabel.label_sets import PackedSets, bytes_of, pack_indicators, pack_lists
 
+#: Labels that a thread of `label-dcd` learns at a time.
+LABELS_OF_A_THREAD = 8
 NO_K_BEST = (
     "there are no k best sets where the pairs of more than 16 labels that interact have cycles; give k=1, or train "
     "with a tree of labels or without interactions"
@@ -146,12 +148,27 @@ class MultilabelTask(RowTask):
     def choose(self, circumstances: Circumstances) -> Choice:
         """Take one binary SVM per label where there is one, on any number of threads; it gives the same bits on all.
 
-        Nothing else that trains such tasks needs less memory.
+        Nothing else that trains such tasks needs less memory. For all others, threads search with fixed weights:
+        rows share most weights, so that threads that all change them need up to twice the passes of one.
         """
         needed = {"decisions"} if circumstances.loss == "hinge" else {"decisions", "own-slacks"}
         if needed <= set(self.core.capabilities):
-            return Choice("label-dcd", "labels that do not interact", newton_passes=self.costs.newton_passes)
+            reason = f"labels that do not interact, {self._training_threads(circumstances)}"
+            return Choice("label-dcd", reason, newton_passes=self.costs.newton_passes)
+        if circumstances.n_threads > 1:
+            what = "labels that interact" if self.pairs else "labels that share a slack"
+            reason = f"{what}, {circumstances.n_threads} threads"
+            return Choice("ms-dcd", reason, newton_passes=self.costs.newton_passes)
         return super().choose(circumstances)
+
+    def _training_threads(self, circumstances: Circumstances) -> str:
+        """Say how many threads have labels to learn."""
+        threads = circumstances.n_threads
+        if threads == 1:
+            return circumstances.one_thread
+        busy = min(threads, -(-self.n_labels // LABELS_OF_A_THREAD))
+        few = "" if busy == threads else f", since each takes {LABELS_OF_A_THREAD} labels at a time"
+        return f"{busy} thread{'' if busy == 1 else 's'}{few}"
 
     def predict(self, weights: NDArray[np.float64], n_threads: int = 1) -> NDArray[np.uint8]:
         """Return the best set of every row, packed as in `marginloom.tasks.multilabel.label_sets`."""

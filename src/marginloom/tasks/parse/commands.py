@@ -125,7 +125,7 @@ def train(
         typer.Option(
             "--feature-cache",
             metavar="SIZE",
-            help="Memory in which features of arcs are kept, such as 1G, instead of being computed for every pass.",
+            help="Memory to keep the features of arcs in, such as 1G; without it they are computed in every pass.",
             rich_help_panel=FEATURES,
         ),
     ] = None,
@@ -267,14 +267,18 @@ class ParseCommands(TaskCommands[ParseModel, ParsePredictOptions, ParseEvaluateO
 
     def legend(self, model: ParseModel) -> str:
         """Explain the names of features and the groups that stand among the labels."""
+        if self.is_hashed(model):
+            return "Hashed features have no names and are not shown; train with --hash-bits 0 to see them."
         second = " siblings: weights of neighboring dependents of a head." if model.options.order == 2 else ""
-        groups = f"arc: weights of arcs, whatever their labels.{second}"
-        if model.features.hash_bits is not None:
-            return f"{groups} hash N: all features in hash bucket N; --hash-bits 0 would keep their names."
         return (
-            f"{groups} [h] is the head and [m] its dependent: pos[h]=VERB, the head is a VERB; pos[m+1]=NOUN, the word "
-            "after the dependent is a NOUN. direction=left: the dependent precedes the head. docs/parsing.md lists all."
+            f"arc: weights of arcs, whatever their labels.{second} [h] is the head and [m] its dependent: pos[h]=VERB, "
+            "the head is a VERB; pos[m+1]=NOUN, the word after the dependent is a NOUN. direction=left: the dependent "
+            "precedes the head. docs/parsing.md lists all."
         )
+
+    def is_hashed(self, model: ParseModel) -> bool:
+        """Tell whether features are hashed, as they are by default."""
+        return model.features.hash_bits is not None
 
 
 def _k_best(

@@ -280,7 +280,7 @@ class SequenceCommands(TaskCommands[SequenceModel, SequencePredictOptions, Seque
     def describe(self, model: SequenceModel) -> list[tuple[str, str]]:
         """Return the lines of `inspect` on features and labels."""
         return [
-            ("features", f"{model.features.name} ({model.feature_count})"),
+            ("features", f"{model.features.name} ({model.feature_count:,})"),
             *([("columns", ", ".join(model.columns))] if model.columns else []),
             ("labels", f"{len(model.labels.names)}: {model.labels.summary()}"),
         ]
@@ -290,12 +290,16 @@ class SequenceCommands(TaskCommands[SequenceModel, SequencePredictOptions, Seque
         if not isinstance(model.features, ExtractedFeatures):
             return "Features have the names of the data. after X: the previous label is X."
         if model.features.hash_bits is not None:
-            return "hash N: all features in hash bucket N; a model with --hash-bits has no names for them."
+            return "Hashed features have no names and are not shown; train without --hash-bits to see them."
         return (
             "word[-1]=the: the previous word is 'the'; [0] is the word itself, [1] the next one. suffix[0,3]=ous: its "
             "last 3 letters are 'ous'. after X: the previous label is X. <s> and </s> stand before and after a "
             "sentence. docs/features.md lists all."
         )
+
+    def is_hashed(self, model: SequenceModel) -> bool:
+        """Tell whether features are hashed."""
+        return getattr(model.features, "hash_bits", None) is not None
 
 
 def _warn_of_text(tagger: SequenceModel, corpus: Corpus) -> None:

@@ -188,13 +188,18 @@ def _place(source: Any, encoded: Encoded, token: int) -> str:
 
 
 def check_label_count(given: NumberedLabels) -> None:
-    """Warn if there are so many different labels that they are probably something else, such as words.
+    """Warn if there is but one label, or so many that they are probably something else, such as words.
 
     Examples
     --------
     >>> check_label_count(NumberedLabels.of(["N", "V", "N"]))
     """
     different = given.names.size
+    if different == 1:
+        _warn(
+            f"every token has the label {str(given.names[0])!r}, so there is nothing to learn. In a file, --column "
+            "says which column the labels are, and --format what format it has"
+        )
     if different > _MANY_LABELS and 2 * different > len(given):
         _warn(
             f"{len(given):,} tokens have {different:,} different labels, such as {str(given.names[0])!r}: are these "
