@@ -44,6 +44,8 @@ struct DecisionForm {
 
 class ScoredTask : public Task, public ImplicitDifferences {
  public:
+  ScoredTask() : Task(this) {}
+
   // What make_scratch() gives is one of these.
   struct ScoredScratch : Scratch {
     std::vector<double> scores;  // of one example, or of those of a batch one after the other
@@ -56,7 +58,6 @@ class ScoredTask : public Task, public ImplicitDifferences {
                      std::span<std::vector<Output>> outputs) const final;
   void find_batch(std::span<const std::size_t> examples, WeightView w, std::span<const FindOptions> options,
                   Scratch& scratch, CandidateSink& sink, std::span<double> bounds) const final;
-  const ImplicitDifferences* implicit() const final { return this; }
   void gather(std::size_t i, std::span<const ByteView> outputs, WeightView w, std::span<double> values) const final;
   void scatter(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
                const WeightWriter& w) const final;

@@ -54,6 +54,8 @@ struct FindOptions {
 class Task {
  public:
   virtual ~Task() = default;
+  Task(const Task&) = delete;
+  Task& operator=(const Task&) = delete;
 
   [[nodiscard]] virtual std::size_t size() const = 0;       // examples
   [[nodiscard]] virtual std::size_t dimension() const = 0;  // weights
@@ -77,7 +79,7 @@ class Task {
   [[nodiscard]] virtual bool candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const = 0;
 
   // What stands for the differences of its candidates, if none of these carries one.
-  [[nodiscard]] virtual const ImplicitDifferences* implicit() const { return nullptr; }
+  [[nodiscard]] const ImplicitDifferences* implicit() const { return implicit_; }
 
   // Predicted cost of one inference, relative to the other examples.
   [[nodiscard]] virtual double work(std::size_t) const { return 1; }
@@ -88,6 +90,12 @@ class Task {
                              std::span<std::vector<Output>> outputs) const;
   virtual void find_batch(std::span<const std::size_t> examples, WeightView w, std::span<const FindOptions> options,
                           Scratch& scratch, CandidateSink& sink, std::span<double> bounds) const;
+
+ protected:
+  explicit Task(const ImplicitDifferences* implicit = nullptr) : implicit_(implicit) {}
+
+ private:
+  const ImplicitDifferences* implicit_;  // the task itself, usually
 };
 
 // The examples of these rows, which are what users see as examples (Task::examples_per_row).

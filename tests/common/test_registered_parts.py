@@ -43,6 +43,11 @@ class OtherWords(PassiveAggressive):
 
 
 @dataclasses.dataclass(frozen=True)
+class OtherLosses(NSlack):
+    losses = ("hinge",)
+
+
+@dataclasses.dataclass(frozen=True)
 class FixedOtherwise(NSlack):
     fixed: ClassVar[dict] = {"epsilon": 1}
 
@@ -75,6 +80,7 @@ CUTTING_PLANE = "the C++ class registered as 'cutting-plane'"
             OtherWords,
             f"the parameter 'variant' is str (pa or pa-i) in {HERE}OtherWords and str (pa, pa-i or pa-ii) in ",
         ),
+        (OtherLosses, f"the parameter 'loss' is str (hinge) in {HERE}OtherLosses and str (hinge or squared_hinge) in "),
         (FixedOtherwise, f"the parameter 'epsilon' is int in {HERE}FixedOtherwise and float in {CUTTING_PLANE}"),
         (Unregistered, "is for the native dual learner 'ghost', and no C++ class is registered under that name"),
     ],

@@ -83,13 +83,10 @@ def test_model_of_a_task_that_is_not_registered_is_refused_and_nothing_is_import
     (tmp_path / "lurking").mkdir()
     (tmp_path / "lurking" / "__init__.py").write_text("raise SystemExit('the model has run code')")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    commands = [["inspect", tmp_path / "m"], ["predict", tmp_path / "m", "-"], ["evaluate", tmp_path / "m", "-"]]
     for name in ("lurking", "marginloom.tasks.sequence", "sequence", "os", "", "../lurking"):
         save_model(tmp_path / "m", name, {}, {"weights": np.zeros(1)})
-        for command in (
-            ["predict", tmp_path / "m", "-"],
-            ["evaluate", tmp_path / "m", "-"],
-            ["inspect", tmp_path / "m"],
-        ):
+        for command in commands if name == "lurking" else commands[:1]:
             said = run(*command, code=1).stderr
             assert f"this is a model of the task {name!r}, expected 'tag' or 'parse' or 'classify'" in said
 

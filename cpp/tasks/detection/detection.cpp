@@ -37,7 +37,7 @@ double window_dot(const First* a, std::size_t a_stride, const float* b, std::siz
 }  // namespace
 
 DetectionTask::DetectionTask(const DetectionData& data, DetectionOptions options)
-    : data_(data), options_(std::move(options)) {
+    : Task(this), data_(data), options_(std::move(options)) {
   lay_out_weights();
   check();
   measure_images();

@@ -73,7 +73,6 @@ class DetectionTask final : public Task, public ImplicitDifferences {
 
   [[nodiscard]] WindowWeight describe(std::size_t weight) const;  // requires that there is such a weight
 
-  const ImplicitDifferences* implicit() const override { return this; }
   // Several outputs share the gold window.
   void gather(std::size_t i, std::span<const ByteView> outputs, WeightView w, std::span<double> values) const override;
   void scatter(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,

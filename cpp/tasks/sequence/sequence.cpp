@@ -85,7 +85,7 @@ void check_score(double best, std::size_t i) {
 }  // namespace
 
 SequenceTask::SequenceTask(const SequenceData& data, SequenceOptions options)
-    : data_(data), options_(std::move(options)), stride_(padded(data.label_count)) {
+    : Task(data.dense ? this : nullptr), data_(data), options_(std::move(options)), stride_(padded(data.label_count)) {
   check(data_, options_);
   if (dimension() > std::numeric_limits<WeightIndex>::max()) {
     throw std::invalid_argument("features times labels make " + std::to_string(dimension()) +

@@ -58,7 +58,6 @@ class SequenceTask final : public Task, public ImplicitDifferences {
   double work(std::size_t i) const override { return static_cast<double>(length(i)) + 1; }
 
   // Of dense features, whose differences are not stored.
-  const ImplicitDifferences* implicit() const override { return data_.dense ? this : nullptr; }
   void gather(std::size_t i, std::span<const ByteView> outputs, WeightView w, std::span<double> values) const override;
   void scatter(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
                const WeightWriter& w) const override;

@@ -164,9 +164,10 @@ def check_native(learner: type[Learner]) -> None:
     """
     native = _native(learner)
     declared = {**declared_types(learner), **{name: _type_of(value) for name, value in learner.fixed.items()}}
+    words = {"loss": frozenset(learner.losses)}
     for parameter in native.parameters:
         if parameter.name in learner.common & _COMMON.keys():
-            declared[parameter.name] = (_COMMON[parameter.name], frozenset(parameter.words))
+            declared[parameter.name] = (_COMMON[parameter.name], words.get(parameter.name, frozenset()))
     check_parameters(learner, declared, native.parameters)
 
 

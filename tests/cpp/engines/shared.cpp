@@ -53,10 +53,11 @@ class Alike final : public marginloom::Task, public marginloom::ImplicitDifferen
  public:
   class NoScratch final : public marginloom::Scratch {};
 
+  Alike() : Task(this) {}
+
   std::size_t size() const override { return 64; }
   std::size_t dimension() const override { return 1; }
   marginloom::Capabilities capabilities() const override { return {}; }
-  const marginloom::ImplicitDifferences* implicit() const override { return this; }
   std::unique_ptr<marginloom::Scratch> make_scratch() const override { return std::make_unique<NoScratch>(); }
   void predict(std::size_t, marginloom::WeightView, int, marginloom::Scratch&,
                std::vector<marginloom::Output>&) const override {}
