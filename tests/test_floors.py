@@ -1,8 +1,12 @@
 """The parts of the package lie on floors: none knows of what is above it, or beside it."""
 
 import ast
+import re
 from fnmatch import fnmatch
 from pathlib import Path
+
+import pytest
+from support.places import OUTSIDE, ROOT
 
 import marginloom
 
@@ -26,6 +30,10 @@ labels*
 common* tasks.registry
 errors
 """.strip().splitlines()
+
+
+#: The same of the folders of C++ sources.
+CPP_FLOORS = ["tasks/*", "bindings", "engines", "learners io", "features", "core"]
 
 
 def part_of(module: str) -> tuple[int, str]:
@@ -72,3 +80,38 @@ def test_an_import_from_a_higher_floor_is_found() -> None:
     )
     assert imported_modules(source) - {"_core"} <= {"training.train", "io.files", "marginloom"}
     assert {"training.train", "io.files"} <= imported_modules(source)
+
+
+def cpp_part_of(path: Path) -> tuple[int, str]:
+    """The floor of a C++ source, counted from the top, and its folder."""
+    folder = "/".join(path.parts[: 2 if path.parts[0] == "tasks" else 1])
+    floors = [floor for floor, folders in enumerate(CPP_FLOORS) for one in folders.split() if fnmatch(folder, one)]
+    assert floors, f"{folder} is on no floor: name it in CPP_FLOORS"
+    return floors[0], folder
+
+
+def included(root: Path, source: Path) -> list[Path]:
+    """What a C++ source includes of the same tree, or of the project's."""
+    names = re.findall(r'^#include "([^"]+)"$', (root / source).read_text(), re.MULTILINE)
+    return [Path(name) if "/" in name else source.parent / name for name in names]
+
+
+@pytest.mark.parametrize("root", [ROOT / "cpp", OUTSIDE / "native"], ids=["project", "extensions"])
+def test_no_cpp_source_includes_from_a_higher_floor(root: Path) -> None:
+    sources = [path.relative_to(root) for path in root.rglob("*.[chi]pp")]
+    found = {source: [cpp_part_of(one) for one in included(root, source)] for source in sources}
+    upward = [
+        (str(source), there)
+        for source, all_there in found.items()
+        for there in all_there
+        if there != cpp_part_of(source) and there[0] <= cpp_part_of(source)[0]
+    ]
+    assert sources
+    assert upward == []
+
+
+def test_cpp_tasks_know_no_learner_and_no_engine() -> None:
+    sources = [path.relative_to(ROOT / "cpp") for path in (ROOT / "cpp" / "tasks").rglob("*.[ch]pp")]
+    parts = {cpp_part_of(one)[1] for source in sources for one in included(ROOT / "cpp", source)}
+    assert parts >= {"core", "tasks/parse"}
+    assert not parts & {"learners", "engines"}

@@ -7,8 +7,8 @@
 
 #include "bindings/bindings.hpp"
 #include "bindings/inputs.hpp"
-#include "bindings/lent_weights.hpp"
 #include "bindings/structs.hpp"
+#include "bindings/weights_for_python.hpp"
 #include "core/task.hpp"
 #include "core/weight_rows.hpp"
 
@@ -26,7 +26,7 @@ std::vector<std::string> capability_names(const Task& task) {
   add(can.bounded, "bounded");
   add(can.loss_augmented, "loss-augmented");
   add(can.k_best, "k-best");
-  add(can.implicit, "implicit");
+  add(task.implicit() != nullptr, "implicit");
   add(can.lists_outputs, "lists-outputs");
   add(can.factored, "factored");
   add(can.decisions, "decisions");
@@ -90,7 +90,7 @@ Predictions predict(const Task& task, const InputArray<double>& weights, int thr
   if (k < 1 || (k > 1 && !task.capabilities().k_best)) throw std::invalid_argument("this task has no k-best inference");
   constexpr std::size_t chunk = 8;  // sentences may be long, and Ctrl-C is heard between chunks
   std::vector<std::vector<Output>> outputs(task.size());
-  const LentWeights lent(view(weights), std::make_shared<InputArray<double>>(weights));
+  const WeightsForPython weights_for_python(view(weights), std::make_shared<InputArray<double>>(weights));
   PythonSignals signals;
   StopRequest stop = signals.request();
   bool complete = false;
@@ -137,7 +137,7 @@ Found find(const Task& task, std::size_t i, const InputArray<double>& weights, d
            double min_violation) {
   require_weights(task, weights);
   require_example(task, i);
-  const LentWeights lent(view(weights), std::make_shared<InputArray<double>>(weights));
+  const WeightsForPython weights_for_python(view(weights), std::make_shared<InputArray<double>>(weights));
   Found found;
   FunctionSink sink([&](const Candidate& candidate) { found.candidates.push_back(owned(candidate)); });
   const FindOptions options{.k = k, .loss_scale = loss_scale, .min_violation = min_violation};

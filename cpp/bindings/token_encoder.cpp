@@ -19,10 +19,10 @@ bool is_text(PyObject* object) {
 
 // What is asked for every string; where the module is built for one version of Python, without a call.
 #ifdef Py_LIMITED_API
-bool lends_bytes(PyObject* text) {
+bool has_bytes(PyObject* text) {
   return PyUnicode_Check(text);
 }
-std::string_view lent_bytes(PyObject* text) {
+std::string_view bytes_in(PyObject* text) {
   return text_of(text);
 }
 PyObject* item_of(PyObject* sequence, Py_ssize_t i) {
@@ -30,10 +30,10 @@ PyObject* item_of(PyObject* sequence, Py_ssize_t i) {
 }
 #else
 // A str that is not ASCII would keep a copy of the bytes for the rest of its life if it were asked for them.
-bool lends_bytes(PyObject* text) {
+bool has_bytes(PyObject* text) {
   return PyUnicode_Check(text) && PyUnicode_IS_COMPACT_ASCII(text);
 }
-std::string_view lent_bytes(PyObject* text) {
+std::string_view bytes_in(PyObject* text) {
   return {static_cast<const char*>(PyUnicode_DATA(text)), static_cast<std::size_t>(PyUnicode_GET_LENGTH(text))};
 }
 PyObject* item_of(PyObject* sequence, Py_ssize_t i) {
@@ -179,8 +179,8 @@ void TokenEncoder::add_nested(PyObject* value) {
 
 // Adds the feature of the path with one more name.
 void TokenEncoder::add_name(PyObject* last, double value) {
-  if (path_.empty() && lends_bytes(last)) {
-    names_.push_back(lent_bytes(last));
+  if (path_.empty() && has_bytes(last)) {
+    names_.push_back(bytes_in(last));
     values_.push_back(value);
     return;
   }
@@ -198,8 +198,8 @@ void TokenEncoder::add_path(double value) {
 }
 
 void TokenEncoder::append_text(PyObject* text, std::string& to) const {
-  if (lends_bytes(text)) {
-    to += lent_bytes(text);
+  if (has_bytes(text)) {
+    to += bytes_in(text);
     return;
   }
   if (!is_text(text)) throw std::invalid_argument("the name of a feature is not a string");

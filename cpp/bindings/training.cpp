@@ -7,8 +7,8 @@
 #include <stdexcept>
 
 #include "bindings/bindings.hpp"
-#include "bindings/lent_weights.hpp"
 #include "bindings/structs.hpp"
+#include "bindings/weights_for_python.hpp"
 #include "core/example_numbers.hpp"
 #include "core/objective.hpp"
 #include "engines/engine.hpp"
@@ -47,13 +47,13 @@ auto stoppable(const StopFlag* flag, nb::handle progress, Work work) {
 
 PassReport run_pass(Engine& engine, const StopFlag* flag) {
   const Hold hold(engine);
-  const LentWeights lent(engine.weights()->values(), engine.weights());
+  const WeightsForPython weights_for_python(engine.weights()->values(), engine.weights());
   return stoppable(flag, nb::none(), [&](StopRequest& stop) { return engine.run_pass(stop); });
 }
 
 std::optional<Certificate> certify(Engine& engine, int threads, const StopFlag* flag, nb::handle progress) {
   const Hold hold(engine);
-  const LentWeights lent(engine.weights()->values(), engine.weights());
+  const WeightsForPython weights_for_python(engine.weights()->values(), engine.weights());
   return stoppable(flag, progress, [&](StopRequest& stop) { return engine.certify(threads, stop); });
 }
 

@@ -17,15 +17,15 @@ constexpr std::size_t narrow = std::size_t{1} << 16;  // positions that 16 bits 
 
 // Of the rows that stay, and of the parts of the support that they touch: the position of each in the new block.
 // Changes of blocks are too frequent to allocate for each.
-struct Plan {
+struct Renumbering {
   std::vector<std::uint32_t> rows;
   std::vector<std::uint32_t> places;
   std::vector<WeightIndex> support;  // of the new block
 };
 
-Plan& plan_of_this_thread() {
-  thread_local Plan plan;
-  return plan;
+Renumbering& renumbering_of_this_thread() {
+  thread_local Renumbering result;
+  return result;
 }
 
 void mark_touched(const Block& block, std::span<const std::uint32_t> rows, std::vector<std::uint32_t>& places) {
@@ -42,19 +42,19 @@ void mark_touched(const Block& block, std::span<const std::uint32_t> rows, std::
 
 // Numbers what is touched of the old support together with the new candidate's indices, in the order of the weights,
 // and lists them.
-void merge_support(std::span<const WeightIndex> old, std::span<const Entry> difference, Plan& plan) {
-  plan.support.resize(old.size() + difference.size());
-  WeightIndex* next = plan.support.data();
+void merge_support(std::span<const WeightIndex> old, std::span<const Entry> difference, Renumbering& renumbering) {
+  renumbering.support.resize(old.size() + difference.size());
+  WeightIndex* next = renumbering.support.data();
   std::size_t j = 0;
   for (std::size_t k = 0; k < old.size(); ++k) {
-    if (plan.places[k] == nowhere) continue;
+    if (renumbering.places[k] == nowhere) continue;
     while (j < difference.size() && difference[j].index < old[k]) *next++ = difference[j++].index;
     j += j < difference.size() && difference[j].index == old[k] ? 1 : 0;
-    plan.places[k] = static_cast<std::uint32_t>(next - plan.support.data());
+    renumbering.places[k] = static_cast<std::uint32_t>(next - renumbering.support.data());
     *next++ = old[k];
   }
   while (j < difference.size()) *next++ = difference[j++].index;
-  plan.support.resize(static_cast<std::size_t>(next - plan.support.data()));
+  renumbering.support.resize(static_cast<std::size_t>(next - renumbering.support.data()));
 }
 
 bool fits_single_precision(std::span<const Entry> difference) {
@@ -99,8 +99,8 @@ void Block::make_room(const Header& header) {
 
 void Block::assemble(const Block& from, std::span<const std::uint32_t> rows, const Candidate* first, Keep keep,
                      std::span<const double> products) {
-  Plan& plan = plan_of_this_thread();
-  const auto& places = plan.places;
+  Renumbering& renumbering = renumbering_of_this_thread();
+  const auto& places = renumbering.places;
   const std::span<const Entry> difference = first && keep.support ? first->difference : std::span<const Entry>();
   const bool supported = keep.support && (from.empty() || from.has_support());
   const bool multiplied = keep.products && (from.empty() || from.has_products());
@@ -117,11 +117,11 @@ void Block::assemble(const Block& from, std::span<const std::uint32_t> rows, con
   if (entries >= nowhere || bytes >= nowhere) throw std::length_error("the block of one example exceeds 2^32 entries");
   header.bytes = static_cast<std::uint32_t>(bytes);
   if (supported) {
-    mark_touched(from, rows, plan.places);
-    merge_support(from.support(), difference, plan);
+    mark_touched(from, rows, renumbering.places);
+    merge_support(from.support(), difference, renumbering);
     header.entries = static_cast<std::uint32_t>(entries);
-    header.support = static_cast<std::uint32_t>(plan.support.size());
-    header.wide = plan.support.size() > narrow;
+    header.support = static_cast<std::uint32_t>(renumbering.support.size());
+    header.wide = renumbering.support.size() > narrow;
     header.doubles = (!rows.empty() && from.header().doubles) || !fits_single_precision(difference);
   }
   make_room(header);
@@ -129,7 +129,7 @@ void Block::assemble(const Block& from, std::span<const std::uint32_t> rows, con
   const Layout layout = this->layout();
   auto* support = at<WeightIndex>(layout.support);
   auto* outputs = at<std::uint8_t>(layout.bytes);
-  if (supported) std::ranges::copy(plan.support, support);
+  if (supported) std::ranges::copy(renumbering.support, support);
   std::uint32_t entry = 0;
   std::uint32_t byte = 0;
   std::size_t place = 0;
@@ -190,7 +190,7 @@ void Block::assemble(const Block& from, std::span<const std::uint32_t> rows, con
 
 void Block::put_first(const Candidate& candidate, Keep keep, std::span<const double> products) {
   if (!keep.support && !keep.products && is_plain()) return put_first_in_place(candidate);
-  auto& all = plan_of_this_thread().rows;
+  auto& all = renumbering_of_this_thread().rows;
   all.resize(size());
   std::iota(all.begin(), all.end(), 0U);
   Block result;
@@ -256,7 +256,7 @@ void Block::put_first_in_place(const Candidate& candidate) {
 
 // The rows that stay move forward, and so do their outputs, in the order in which these lie.
 void Block::keep_in_place(std::span<const std::uint32_t> kept) {
-  auto& order = plan_of_this_thread().places;
+  auto& order = renumbering_of_this_thread().places;
   order.resize(kept.size());
   std::iota(order.begin(), order.end(), 0U);
   std::uint8_t* outputs = at<std::uint8_t>(layout().bytes);
@@ -295,7 +295,7 @@ void Block::keep_rows(std::span<const std::uint32_t> kept) {
 }
 
 void Block::drop_zero_duals(std::span<const KeyedDual> but) {
-  auto& kept = plan_of_this_thread().rows;
+  auto& kept = renumbering_of_this_thread().rows;
   kept.clear();
   for (std::size_t j = 0; j < size(); ++j) {
     const Row& row = rows()[j];
@@ -306,7 +306,7 @@ void Block::drop_zero_duals(std::span<const KeyedDual> but) {
 }
 
 void Block::keep_first(std::size_t count) {
-  auto& kept = plan_of_this_thread().rows;
+  auto& kept = renumbering_of_this_thread().rows;
   kept.resize(std::min(count, size()));
   std::iota(kept.begin(), kept.end(), 0U);
   keep_rows(kept);
@@ -314,7 +314,7 @@ void Block::keep_first(std::size_t count) {
 
 void Block::forget_rows() {
   if (!has_support() && !has_products()) return;
-  auto& all = plan_of_this_thread().rows;
+  auto& all = renumbering_of_this_thread().rows;
   all.resize(size());
   std::iota(all.begin(), all.end(), 0U);
   Block result;

@@ -72,20 +72,20 @@ class Block {
   [[nodiscard]] std::span<const WeightIndex> support() const {
     return {at<WeightIndex>(layout().support), has_support() ? header().support : 0};
   }
-  // Calls visit(positions), an array of 16 or, where the support is larger, 32 bits, one position for every value.
-  template <class Visit>
-  decltype(auto) with_positions(Visit visit) const {
+  // Calls function(positions), an array of 16 or, where the support is larger, 32 bits, one position for every value.
+  template <class Function>
+  decltype(auto) with_positions(Function function) const {
     const std::size_t place = layout().positions;
-    if (header().wide) return visit(at<std::uint32_t>(place));
-    return visit(at<std::uint16_t>(place));
+    if (header().wide) return function(at<std::uint32_t>(place));
+    return function(at<std::uint16_t>(place));
   }
-  // Calls visit(positions, values), the values in single precision if it holds all of them to the last bit.
-  template <class Visit>
-  decltype(auto) with_entries(Visit visit) const {
+  // Calls function(positions, values), the values in single precision if it holds all of them to the last bit.
+  template <class Function>
+  decltype(auto) with_entries(Function function) const {
     return with_positions([&](const auto* positions) -> decltype(auto) {
       const std::size_t place = layout().values;
-      if (header().doubles) return visit(positions, at<double>(place));
-      return visit(positions, at<float>(place));
+      if (header().doubles) return function(positions, at<double>(place));
+      return function(positions, at<float>(place));
     });
   }
 

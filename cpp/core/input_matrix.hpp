@@ -55,13 +55,13 @@ class InputMatrix {
     return data_.dense ? data_.column_count : data_.offsets[i + 1] - data_.offsets[i];
   }
 
-  // Calls visit(column, value) for the entries of a row that are not 0, the bias last.
-  template <class Visit>
-  void visit(std::size_t i, Visit visit) const {
+  // Calls function(column, value) for the entries of a row that are not 0, the bias last.
+  template <class Function>
+  void visit(std::size_t i, Function function) const {
     if (data_.doubles.empty()) {
-      visit_values(i, data_.singles.data(), visit);
+      visit_values(i, data_.singles.data(), function);
     } else {
-      visit_values(i, data_.doubles.data(), visit);
+      visit_values(i, data_.doubles.data(), function);
     }
   }
 
@@ -96,19 +96,19 @@ class InputMatrix {
   [[nodiscard]] std::vector<ColumnRange> divided(std::size_t count) const;
 
  private:
-  template <class Value, class Visit>
-  void visit_values(std::size_t i, const Value* values, Visit& visit) const {
+  template <class Value, class Function>
+  void visit_values(std::size_t i, const Value* values, Function& function) const {
     if (data_.dense) {
       const Value* row = values + i * data_.column_count;
       for (std::size_t f = 0; f < data_.column_count; ++f) {
-        if (row[f] != 0) visit(f, static_cast<double>(row[f]));
+        if (row[f] != 0) function(f, static_cast<double>(row[f]));
       }
     } else {
       for (std::size_t j = data_.offsets[i]; j < data_.offsets[i + 1]; ++j) {
-        visit(static_cast<std::size_t>(data_.columns[j]), static_cast<double>(values[j]));
+        function(static_cast<std::size_t>(data_.columns[j]), static_cast<double>(values[j]));
       }
     }
-    if (data_.bias != 0) visit(data_.column_count, data_.bias);
+    if (data_.bias != 0) function(data_.column_count, data_.bias);
   }
   template <class Call>
   void with_values(Call call) const;

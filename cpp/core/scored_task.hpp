@@ -49,7 +49,7 @@ struct DecisionCounts {
   std::size_t examples_per_row;
 };
 
-class ScoredTask : public Task {
+class ScoredTask : public Task, public ImplicitDifferences {
  public:
   // What make_scratch() gives is one of these.
   struct ScoredScratch : Scratch {
@@ -63,6 +63,7 @@ class ScoredTask : public Task {
                      std::span<std::vector<Output>> outputs) const final;
   void find_batch(std::span<const std::size_t> examples, WeightView w, std::span<const FindOptions> options,
                   Scratch& scratch, CandidateSink& sink, std::span<double> bounds) const final;
+  const ImplicitDifferences* implicit() const final { return this; }
   void gather(std::size_t i, std::span<const ByteView> outputs, WeightView w, std::span<double> values) const final;
   void scatter(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
                const WeightWriter& w) const final;

@@ -1,25 +1,6 @@
 #include "core/task.hpp"
 
-#include <stdexcept>
-
 namespace marginloom {
-namespace {
-
-[[noreturn]] void no_implicit_differences() {
-  throw std::logic_error("this task stores the differences of its candidates");
-}
-
-}  // namespace
-
-void Task::gather(std::size_t, std::span<const ByteView>, WeightView, std::span<double>) const {
-  no_implicit_differences();
-}
-void Task::scatter(std::size_t, std::span<const ByteView>, std::span<const double>, const WeightWriter&) const {
-  no_implicit_differences();
-}
-void Task::products(std::size_t, ByteView, std::span<const ByteView>, Scratch&, std::span<double>) const {
-  no_implicit_differences();
-}
 
 void Task::predict_batch(std::span<const std::size_t> examples, WeightView w, int k, Scratch& scratch,
                          std::span<std::vector<Output>> outputs) const {

@@ -6,11 +6,12 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "core/candidate.hpp"
+#include "core/implicit_differences.hpp"
 #include "core/types.hpp"
 #include "core/weight_writer.hpp"
 
@@ -23,7 +24,6 @@ struct Capabilities {
   bool bounded = true;         // ... or at least an upper bound of it, which a certificate can use
   bool loss_augmented = true;  // `find` honours loss_scale != 0
   bool k_best = false;         // `predict` and `find` honour k > 1
-  bool implicit = false;       // candidates carry no stored difference; use gather() and scatter() below
   bool lists_outputs = false;  // outputs are few enough to try them all: finding many costs little more than one
   bool factored = false;       // it is a ScoredTask whose weights have the product form
   bool decisions = false;      // ... and whose outputs are made of decisions, each with a column of weights
@@ -53,13 +53,6 @@ struct FindOptions {
   bool in_motion = false;
 };
 
-// Products d.d' of the differences of one example where they are all alike: `shared` of any two, and `excess` more of
-// one with itself. The quadratic programme of such a block has a solution in closed form.
-struct UniformProducts {
-  double shared = 0;
-  double excess = 0;
-};
-
 class Task {
  public:
   virtual ~Task() = default;
@@ -85,21 +78,11 @@ class Task {
   // Throws std::invalid_argument if the bytes are not an output of that example: they may come from a file.
   [[nodiscard]] virtual bool candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const = 0;
 
-  // Tells that example i is looked at soon, so that its memory can be fetched meanwhile.
-  virtual void prefetch(std::size_t) const {}
+  // What stands for the differences of its candidates, if none of these carries one.
+  [[nodiscard]] virtual const ImplicitDifferences* implicit() const { return nullptr; }
 
   // Predicted cost of one inference, relative to the other examples.
   [[nodiscard]] virtual double work(std::size_t) const { return 1; }
-
-  // For tasks whose differences are implicit, with d = phi(gold) - phi(output) of several outputs of one example:
-  // values[j] = w.d_j, and w += sum_j steps[j] d_j.
-  virtual void gather(std::size_t i, std::span<const ByteView> outputs, WeightView w, std::span<double> values) const;
-  virtual void scatter(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
-                       const WeightWriter& w) const;
-  // result[j] = d.d_j for the difference d of one output; and what is alike in all such products, if anything is.
-  virtual void products(std::size_t i, ByteView output, std::span<const ByteView> others, Scratch& scratch,
-                        std::span<double> result) const;
-  [[nodiscard]] virtual std::optional<UniformProducts> uniform_products(std::size_t) const { return std::nullopt; }
 
   // Batched forms, for tasks that profit from seeing several examples at once; by default they loop.
   // `outputs[j]` receives the outputs of examples[j]; `bounds[j]` what find() returns for it.
@@ -109,11 +92,18 @@ class Task {
                           Scratch& scratch, CandidateSink& sink, std::span<double> bounds) const;
 };
 
+// The implicit differences of a task that must have some.
+[[nodiscard]] inline const ImplicitDifferences& implicit_differences(const Task& task) {
+  const ImplicitDifferences* const result = task.implicit();
+  if (!result) throw std::logic_error("this task stores the differences of its candidates");
+  return *result;
+}
+
 // w.d of the difference of a candidate, stored or implicit.
 [[nodiscard]] inline double dot_difference(const Task& task, const Candidate& candidate, WeightView w) {
   double sum = 0;
   if (candidate.implicit) {
-    task.gather(candidate.example, std::span(&candidate.output, 1), w, std::span(&sum, 1));
+    implicit_differences(task).gather(candidate.example, std::span(&candidate.output, 1), w, std::span(&sum, 1));
   } else {
     for (const Entry& entry : candidate.difference) sum += w[entry.index] * entry.value;
   }
@@ -123,7 +113,7 @@ class Task {
 // w += step * d, stored or implicit.
 inline void add_difference(const Task& task, const Candidate& candidate, double step, const WeightWriter& w) {
   if (candidate.implicit) {
-    task.scatter(candidate.example, std::span(&candidate.output, 1), std::span(&step, 1), w);
+    implicit_differences(task).scatter(candidate.example, std::span(&candidate.output, 1), std::span(&step, 1), w);
   } else {
     for (const Entry& entry : candidate.difference) w.add(entry.index, step * entry.value);
   }

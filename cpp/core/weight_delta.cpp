@@ -11,7 +11,7 @@
 namespace marginloom {
 
 void WeightDelta::add(std::size_t example, std::span<const ByteView> outputs, std::span<const double> steps) {
-  visits_.push_back({indices_.size(), example, outputs.size()});
+  implicit_.push_back({indices_.size(), example, outputs.size()});
   steps_.insert(steps_.end(), steps.begin(), steps.end());
   for (const ByteView output : outputs) {
     lengths_.push_back(output.size());
@@ -22,7 +22,7 @@ void WeightDelta::add(std::size_t example, std::span<const ByteView> outputs, st
 void WeightDelta::clear() {
   indices_.clear();
   changes_.clear();
-  visits_.clear();
+  implicit_.clear();
   steps_.clear();
   lengths_.clear();
   outputs_.clear();
@@ -36,23 +36,23 @@ void WeightDelta::apply(const Task& task, std::span<double> w) const {
   const auto add_until = [&](std::size_t end) {
     for (; added < end; ++added) w[indices_[added]] += changes_[added];
   };
-  for (const Visit& visit : visits_) {
-    add_until(visit.after);
+  for (const Steps& one : implicit_) {
+    add_until(one.after);
     outputs.clear();
-    for (std::size_t j = 0; j < visit.outputs; ++j) {
+    for (std::size_t j = 0; j < one.outputs; ++j) {
       outputs.push_back(ByteView(outputs_).subspan(byte, lengths_[next + j]));
       byte += lengths_[next + j];
     }
-    task.scatter(visit.example, outputs, std::span(steps_).subspan(next, visit.outputs), {w.data()});
-    next += visit.outputs;
+    implicit_differences(task).scatter(one.example, outputs, std::span(steps_).subspan(next, one.outputs), {w.data()});
+    next += one.outputs;
   }
   add_until(indices_.size());
 }
 
 void WeightDelta::append(const WeightDelta& later) {
-  for (Visit visit : later.visits_) {
-    visit.after += indices_.size();
-    visits_.push_back(visit);
+  for (Steps one : later.implicit_) {
+    one.after += indices_.size();
+    implicit_.push_back(one);
   }
   indices_.insert(indices_.end(), later.indices_.begin(), later.indices_.end());
   changes_.insert(changes_.end(), later.changes_.begin(), later.changes_.end());
@@ -63,7 +63,7 @@ void WeightDelta::append(const WeightDelta& later) {
 
 void WeightDelta::expand(const Task& task) {
   std::map<WeightIndex, double> sums;
-  if (visits_.empty()) {
+  if (implicit_.empty()) {
     for (std::size_t k = 0; k < indices_.size(); ++k) sums[indices_[k]] += changes_[k];
   } else {
     std::vector<double> dense(task.dimension());
@@ -84,14 +84,14 @@ std::span<const WeightIndex> WeightDelta::indices(std::size_t begin, std::size_t
 }
 
 void WeightDelta::apply_times(double factor, std::size_t begin, std::size_t end, std::span<double> w) const {
-  if (!visits_.empty()) throw std::logic_error("a delta is expanded before a part of it is applied");
+  if (!implicit_.empty()) throw std::logic_error("a delta is expanded before a part of it is applied");
   const auto own = indices(begin, end);
   const auto changes = std::span(changes_).subspan(static_cast<std::size_t>(own.data() - indices_.data()), own.size());
   for (std::size_t k = 0; k < own.size(); ++k) w[own[k]] += factor * changes[k];
 }
 
 std::vector<std::uint8_t> WeightDelta::to_bytes() const {
-  if (!visits_.empty()) throw std::logic_error("a delta is expanded before it is written");
+  if (!implicit_.empty()) throw std::logic_error("a delta is expanded before it is written");
   std::vector<std::uint8_t> bytes(indices_.size() * (sizeof(WeightIndex) + sizeof(double)));
   if (bytes.empty()) return bytes;
   std::memcpy(bytes.data(), changes_.data(), changes_.size() * sizeof(double));

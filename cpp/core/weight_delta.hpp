@@ -34,7 +34,7 @@ class WeightDelta {
   // The sum of steps times differences, which the task evaluates from the outputs.
   void add(std::size_t example, std::span<const ByteView> outputs, std::span<const double> steps);
 
-  [[nodiscard]] bool empty() const { return indices_.empty() && visits_.empty(); }
+  [[nodiscard]] bool empty() const { return indices_.empty() && implicit_.empty(); }
   void clear();
 
   // w += all of it.
@@ -60,7 +60,7 @@ class WeightDelta {
 
  private:
   // Steps on one example, after so many single additions.
-  struct Visit {
+  struct Steps {
     std::size_t after;
     std::size_t example;
     std::size_t outputs;
@@ -70,7 +70,7 @@ class WeightDelta {
 
   std::vector<WeightIndex> indices_;
   std::vector<double> changes_;
-  std::vector<Visit> visits_;
+  std::vector<Steps> implicit_;
   std::vector<double> steps_;  // of their outputs, which lie one after the other
   std::vector<std::size_t> lengths_;
   std::vector<std::uint8_t> outputs_;

@@ -34,12 +34,12 @@ Decoupled::Decoupled(std::shared_ptr<const Task> task, std::shared_ptr<BlockLear
   }
   const auto threads = static_cast<std::size_t>(team_.size());
   for (std::size_t k = 0; k < threads; ++k) {
-    searchers_.push_back({.worker = Worker(*learner_, skipped_)});
+    searchers_.push_back({.worker = new_worker()});
     searchers_.back().worker.prepare();
   }
   const auto learners = std::clamp<std::size_t>(static_cast<std::size_t>(parallel_.learners), 1, threads - 1);
   for (std::size_t k = 0; k < learners; ++k) {
-    learning_.emplace_back(Worker(*learner_, skipped_), k, threads, batches_each);
+    learning_.emplace_back(new_worker(), k, threads, batches_each);
   }
   if (!alone()) safeguard_ = std::make_unique<Safeguard>(*learner_, threads, learners);
 }
@@ -154,7 +154,7 @@ void Decoupled::search_some(std::size_t number, ThreadTime& time) {
       pin = {};  // others may need the buffer
       time.inference += watch.lap();
       if (!batch) {
-        parallel_.at_handover();
+        parallel_.at_meeting();
         batch = queue.take_empty(number);
         time.waiting += watch.lap();
         if (!batch) return;
@@ -173,7 +173,7 @@ void Decoupled::search_some(std::size_t number, ThreadTime& time) {
     searcher.searched.push_back(*i);
     if (++in_batch == searches_each) {
       busy = !queue.send(std::exchange(batch, nullptr));
-      parallel_.at_handover();
+      parallel_.at_meeting();
     }
   }
   time.inference += watch.lap();
@@ -267,14 +267,14 @@ void Decoupled::learn(LearningThread& learning, ThreadTime& time, StopRequest& s
       take_in(batch->items(), next ? next->items() : std::span<BlockBatch::Item>(), learning);
       learning.worker.report.weights_age += batch->age;
       learning.queue.give_back(batch);
-      parallel_.at_handover();
+      parallel_.at_meeting();
     } else if (!search_one(learning, time, watch)) {
       time.update += watch.lap();
       learning.queue.wait();
       time.waiting += watch.lap();
     }
     time.update += watch.lap();
-    alone() ? publish_if_due() : parallel_.at_handover();
+    alone() ? publish_if_due() : parallel_.at_meeting();
     time.publishing += watch.lap();
   }
   close();
@@ -320,7 +320,7 @@ void Decoupled::prefetch(std::span<const BlockBatch::Item* const> coming) {
   if (coming.size() > 3) coming[3]->block.prefetch_header();
   if (coming.size() > 1) {
     coming[1]->block.prefetch();
-    task_->prefetch(coming[1]->found.example);
+    if (const auto* implicit = task_->implicit()) implicit->prefetch(coming[1]->found.example);
   }
   if (!coming.empty()) prefetch_weights(coming[0]->block, weights_.values());
 }
@@ -345,7 +345,7 @@ void Decoupled::publish_if_due() {
   clock_.store(updates, std::memory_order_relaxed);
   const std::uint64_t done = learning.worker.updates + learning.worker.report.inferences;
   if (done - published_ < parallel_.rho_updates) return;
-  parallel_.at_handover();
+  parallel_.at_meeting();
   snapshots_.publish(updates);
   published_ = done;
 }

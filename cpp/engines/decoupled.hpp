@@ -48,8 +48,8 @@ struct DecoupledOptions {
   int learners = 1;  // of the threads; at least one other searches
   std::size_t rho_updates = 250;
   std::size_t rho_inferences = 4;
-  double least_gain = 0.1;                    // share of the mean gain from which a step is sent to a busy learner
-  std::function<void()> at_handover = [] {};  // for tests: called where threads meet
+  double least_gain = 0.1;                   // share of the mean gain from which a step is sent to a busy learner
+  std::function<void()> at_meeting = [] {};  // for tests: called where threads meet
 };
 
 class Decoupled final : public DualEngine {

@@ -49,6 +49,9 @@ class DualEngine : public Engine {
   // The examples to search in this pass, in their order; to be asked once a pass.
   [[nodiscard]] std::vector<std::size_t> order_of_pass();
 
+  // A worker for a thread of its own.
+  [[nodiscard]] Worker new_worker() { return Worker(*learner_, skipped_); }
+
   // How a thread that is alone gets at the weights.
   [[nodiscard]] Access plain_access(StopRequest& stop) {
     return {weights_.values(), {weights_.values().data()}, 1, stop};

@@ -28,7 +28,7 @@ void Safeguard::begin(WeightView w, std::span<const std::size_t> examples, Rando
   if (!std::exchange(known_, false)) dual_ = learner_.dual(kernels().squared_norm(w.data(), w.size()));
   point_.clear();
   learner_.blocks().hold(&point_);
-  if (damping_ == 1 || learner_.task().capabilities().implicit) return;
+  if (damping_ == 1 || learner_.task().implicit()) return;
   constexpr int passes_with_a_sample = 8;
   if (passes_until_sample_-- == 0) {
     sample_supports(examples, random);

@@ -14,7 +14,7 @@ Shared::Shared(std::shared_ptr<const Task> task, std::shared_ptr<BlockLearner> l
       parallel_(std::move(options)),
       team_(
           static_cast<int>(std::clamp<std::size_t>(examples_.size(), 1, static_cast<std::size_t>(parallel_.threads)))) {
-  for (int thread = 0; thread < team_.size(); ++thread) parts_.emplace_back(*learner_, skipped_).worker.prepare();
+  for (int thread = 0; thread < team_.size(); ++thread) parts_.emplace_back(new_worker()).worker.prepare();
   if (parts_.size() > 1) safeguard_ = std::make_unique<Safeguard>(*learner_, parts_.size(), parts_.size());
 }
 

@@ -46,7 +46,7 @@ class Shared final : public DualEngine {
  private:
   // One thread's examples in a pass, and what it does with them.
   struct alignas(64) Part {
-    Part(BlockLearner& learner, SkippedSearches& skipped) : worker(learner, skipped) {}
+    explicit Part(Worker&& worker) : worker(std::move(worker)) {}
 
     std::vector<std::size_t> own = {};         // examples that it takes before others, in the order of this pass
     std::atomic<std::size_t> taken{0};         // of its own ones, by any thread

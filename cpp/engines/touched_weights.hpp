@@ -32,18 +32,18 @@ class TouchedWeights {
     return std::min(part * marks_.size() / parts * each, dimension_);
   }
 
-  // Calls visit(first, last) for each run first ... last - 1 of marked weights, in their order, of all weights or of
+  // Calls function(first, last) for each run first ... last - 1 of marked weights, in their order, of all weights or of
   // those between two cuts.
-  template <class Visit>
-  void for_each_run(Visit visit) const {
-    for_each_run(0, dimension_, visit);
+  template <class Function>
+  void for_each_run(Function function) const {
+    for_each_run(0, dimension_, function);
   }
-  template <class Visit>
-  void for_each_run(std::size_t begin, std::size_t end, Visit visit) const {
+  template <class Function>
+  void for_each_run(std::size_t begin, std::size_t end, Function function) const {
     const std::size_t last = (end + each - 1) / each;
     for (std::size_t first = next(begin / each, last, 1); first < last;) {
       const std::size_t behind = next(first, last, 0);
-      visit(first * each, std::min(behind * each, dimension_));
+      function(first * each, std::min(behind * each, dimension_));
       first = next(behind, last, 1);
     }
   }

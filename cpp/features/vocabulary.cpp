@@ -49,7 +49,7 @@ std::uint32_t key_hash(std::string_view text) {
 }
 
 Vocabulary::Vocabulary(std::string_view text, std::span<const std::uint64_t> offsets, std::shared_ptr<const void> owner)
-    : lent_text_(text), lent_offsets_(offsets), owner_(std::move(owner)) {
+    : external_text_(text), external_offsets_(offsets), owner_(std::move(owner)) {
   if (offsets.empty() || offsets.front() != 0 || offsets.back() != text.size() || !std::ranges::is_sorted(offsets)) {
     throw std::invalid_argument("the offsets of a vocabulary must ascend from 0 to the end of its text");
   }
@@ -113,18 +113,18 @@ std::uint32_t Vocabulary::intern(std::string_view wanted) {
   if (slot.id == unknown) {
     check_size(size() + 1);
     slot = {static_cast<std::uint32_t>(size()), hash};
-    copy_lent();
+    copy_external();
     text_.append(wanted);
     offsets_.push_back(text_.size());
   }
   return slot.id;
 }
 
-void Vocabulary::copy_lent() {
-  if (lent_offsets_.empty()) return;
-  text_ = lent_text_;
-  offsets_.assign(lent_offsets_.begin(), lent_offsets_.end());
-  lent_offsets_ = {};
+void Vocabulary::copy_external() {
+  if (external_offsets_.empty()) return;
+  text_ = external_text_;
+  offsets_.assign(external_offsets_.begin(), external_offsets_.end());
+  external_offsets_ = {};
   owner_.reset();
 }
 

@@ -40,9 +40,11 @@ class Vocabulary {
   [[nodiscard]] std::string_view name(std::size_t id) const {
     return text().substr(offsets()[id], offsets()[id + 1] - offsets()[id]);
   }
-  [[nodiscard]] std::string_view text() const { return lent_offsets_.empty() ? std::string_view(text_) : lent_text_; }
+  [[nodiscard]] std::string_view text() const {
+    return external_offsets_.empty() ? std::string_view(text_) : external_text_;
+  }
   [[nodiscard]] std::span<const std::uint64_t> offsets() const {
-    return lent_offsets_.empty() ? std::span<const std::uint64_t>(offsets_) : lent_offsets_;
+    return external_offsets_.empty() ? std::span<const std::uint64_t>(offsets_) : external_offsets_;
   }
 
   // The same names with every path_separator replaced; throws std::invalid_argument if two become the same.
@@ -55,12 +57,12 @@ class Vocabulary {
   // Where the name is, or the empty slot where it belongs.
   [[nodiscard]] std::size_t slot_of(std::string_view name, std::uint32_t hash) const;
   void reserve_slots(std::size_t names);
-  void copy_lent();
+  void copy_external();
 
   std::string text_;
   std::vector<std::uint64_t> offsets_{0};
-  std::string_view lent_text_;  // instead of the two above if there are lent offsets
-  std::span<const std::uint64_t> lent_offsets_;
+  std::string_view external_text_;  // instead of the two above if there are external offsets
+  std::span<const std::uint64_t> external_offsets_;
   std::shared_ptr<const void> owner_;
   struct Slot {
     std::uint32_t id = unknown;

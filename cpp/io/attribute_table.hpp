@@ -38,10 +38,10 @@ class AttributeTable {
 
   // The views hold until the next call with the same buffer, or as long as the table.
   [[nodiscard]] std::string_view label(std::size_t token, std::string& buffer) const;
-  template <class Visit>
-  void visit_attributes(std::size_t token, std::string& buffer, Visit visit) const {
+  template <class Function>
+  void visit_attributes(std::size_t token, std::string& buffer, Function function) const {
     std::string_view rest = fields_of(token);
-    for (Attribute attribute; next_attribute(rest, buffer, attribute);) visit(attribute);
+    for (Attribute attribute; next_attribute(rest, buffer, attribute);) function(attribute);
   }
 
   // Numbers of the labels, and rows of the attributes; what the vocabulary does not have is added if it may grow, and

@@ -13,9 +13,10 @@ namespace {
 
 // Blocks of tasks whose products are all alike are solved without knowing them, and those of others are not.
 bool needs_products(const Task& task, BlockProblem::Products asked) {
-  if (!task.capabilities().implicit) return asked.of_rows;
+  const ImplicitDifferences* const implicit = task.implicit();
+  if (!implicit) return asked.of_rows;
   if (asked.alike || task.size() == 0 || !task.capabilities().gold) return true;
-  return !task.uniform_products(0).has_value();
+  return !implicit->uniform_products(0).has_value();
 }
 
 }  // namespace

@@ -92,7 +92,8 @@ class BlockProblem : public BlockLearner {
   [[nodiscard]] std::vector<double> slacks_in(const StateArrays& state) const;
   // What is alike in all products of a block, if it can be solved by that.
   [[nodiscard]] std::optional<UniformProducts> uniform_products(std::size_t i) const {
-    const auto products = task().uniform_products(i);
+    if (!task().implicit()) return std::nullopt;
+    const auto products = task().implicit()->uniform_products(i);
     return products && products->excess > 0 ? products : std::nullopt;
   }
   void set_slack(std::size_t i, double slack) {

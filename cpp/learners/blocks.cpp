@@ -27,7 +27,7 @@ void add_rows(const Block& block, std::size_t first, std::size_t last, std::span
 
 Blocks::Blocks(std::shared_ptr<const Task> task, std::size_t budget, bool products)
     : task_(std::move(task)),
-      implicit_(task_->capabilities().implicit),
+      implicit_(task_->implicit()),
       products_(products),
       budget_(budget),
       blocks_(budget > 0 ? task_->size() : 0),
@@ -58,7 +58,7 @@ void Blocks::put_first(Block& block, const Candidate& candidate, Block::Keep kee
   outputs.assign(1, candidate.output);
   for (const Block::Row& row : block.rows()) outputs.push_back(block.output(row));
   products.resize(outputs.size());
-  task_->products(candidate.example, candidate.output, outputs, scratch.for_task(*task_), products);
+  implicit_->products(candidate.example, candidate.output, outputs, scratch.for_task(*task_), products);
   block.put_first(candidate, keep, products);
 }
 
@@ -125,7 +125,7 @@ void Blocks::prefetch(std::span<const std::size_t> coming, WeightView w, bool in
   if (coming.size() > far) blocks_[coming[far]].prefetch_header();
   if (coming.size() > near) {
     blocks_[coming[near]].prefetch();
-    if (implicit_ && inputs) task_->prefetch(coming[near]);
+    if (implicit_ && inputs) implicit_->prefetch(coming[near]);
   }
   if (w.empty() || implicit_ || coming.size() <= at_once) return;
   const auto support = blocks_[coming[at_once]].support();
@@ -184,7 +184,7 @@ void Blocks::write_all(std::span<double> w) const {
       block.list_outputs(outputs);
       duals.clear();
       for (const Block::Row& row : block.rows()) duals.push_back(row.dual);
-      task_->scatter(i, outputs, duals, writer);
+      implicit_->scatter(i, outputs, duals, writer);
     } else if (block.has_support()) {
       add_rows(block, 0, block.support().size(), w);
     } else {

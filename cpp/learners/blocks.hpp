@@ -84,7 +84,7 @@ class Blocks {
   void change(Block& block, Change make);
 
   std::shared_ptr<const Task> task_;
-  bool implicit_;
+  const ImplicitDifferences* implicit_;  // of the task, if it has them
   bool products_;
   std::size_t budget_;
   std::vector<Block> blocks_;

@@ -22,7 +22,7 @@ bool same_up_to_rounding(const MergedRow& saved, const MergedRow& right) {
 
 // Without a cache differences are used once; the products of implicit ones are needed in every step.
 std::size_t memory_for_blocks(const Task& task, const FrankWolfe::Parameters& parameters) {
-  return task.capabilities().implicit || parameters.inner_passes > 0 ? parameters.memory : 1;
+  return task.implicit() || parameters.inner_passes > 0 ? parameters.memory : 1;
 }
 
 Objective hinge(std::shared_ptr<const Task> task, ExampleNumbers costs) {
@@ -34,7 +34,7 @@ Objective hinge(std::shared_ptr<const Task> task, ExampleNumbers costs) {
 FrankWolfe::FrankWolfe(std::shared_ptr<const Task> task, ExampleNumbers costs, Parameters parameters)
     : BlockProblem(hinge(task, std::move(costs)), 0, memory_for_blocks(*task, parameters), {.alike = true}),
       parameters_(parameters),
-      implicit_(task->capabilities().implicit),
+      implicit_(task->implicit() != nullptr),
       oracle_(task->size(), Oracle::none),
       merged_(implicit_ ? 0 : task->size()) {
   if (parameters.averaged) average_ = std::make_unique<StepAverage>(task->dimension());

@@ -28,15 +28,15 @@ struct MergedRow {
   }
 };
 
-// Calls visit(index, value in a, value in b) for every weight that is in one of the two, in order.
-template <class Visit>
-void visit_both(const MergedRow& a, const MergedRow& b, Visit visit) {
+// Calls function(index, value in a, value in b) for every weight that is in one of the two, in order.
+template <class Function>
+void visit_both(const MergedRow& a, const MergedRow& b, Function function) {
   std::size_t j = 0;
   std::size_t k = 0;
   while (j < a.indices.size() || k < b.indices.size()) {
     const bool in_a = j < a.indices.size() && (k >= b.indices.size() || a.indices[j] <= b.indices[k]);
     const bool in_b = k < b.indices.size() && (j >= a.indices.size() || b.indices[k] <= a.indices[j]);
-    visit(in_a ? a.indices[j] : b.indices[k], in_a ? a.values[j] : 0.0, in_b ? b.values[k] : 0.0);
+    function(in_a ? a.indices[j] : b.indices[k], in_a ? a.values[j] : 0.0, in_b ? b.values[k] : 0.0);
     j += in_a ? 1 : 0;
     k += in_b ? 1 : 0;
   }

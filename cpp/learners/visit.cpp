@@ -170,7 +170,7 @@ void multiply_row(const Block& block, std::size_t j, const double* factors, std:
 // A function of its own, so that the thread sanitizer can be told of just these reads: other threads may be changing
 // the weights.
 [[gnu::noinline]] void gather_scores(const Task& task, std::size_t i, WeightView w, Visit& visit) {
-  task.gather(i, visit.open.outputs, w, visit.open.values);
+  implicit_differences(task).gather(i, visit.open.outputs, w, visit.open.values);
 }
 
 // loss - w.d - ridge * sum of all candidates.
@@ -223,7 +223,7 @@ void scatter(const Task& task, std::size_t i, const WeightWriter& w, Visit& visi
   const OpenBlock& open = visit.open;
   const Block& block = *open.block;
   if (!block.has_support()) {
-    task.scatter(i, open.outputs, open.steps, w);
+    implicit_differences(task).scatter(i, open.outputs, open.steps, w);
     if (delta) delta->add(i, open.outputs, open.steps);
     return;
   }
@@ -242,7 +242,7 @@ void scatter(const Task& task, std::size_t i, const WeightWriter& w, Visit& visi
 void add_differences(const Task& task, std::size_t i, std::span<const double> numbers, const WeightWriter& w,
                      Visit& visit) {
   const Block& block = *visit.open.block;
-  if (!block.has_support()) return task.scatter(i, visit.open.outputs, numbers, w);
+  if (!block.has_support()) return implicit_differences(task).scatter(i, visit.open.outputs, numbers, w);
   const auto sums = zeros(block.support().size(), visit.scratch);
   sum_steps(block, numbers, sums);
   add_sums(block.support(), sums, w);
@@ -263,9 +263,10 @@ void fill_products(const Task& task, std::size_t i, Visit& visit, std::span<doub
     const double* const factors = visit.open.factors.empty() ? nullptr : visit.open.factors.data();
     for (std::size_t j = 0; j < size; ++j) multiply_row(block, j, factors, spread, products);
   } else {
+    const ImplicitDifferences& differences = implicit_differences(task);
     Scratch& scratch = visit.scratch.for_task(task);
     for (std::size_t j = 0; j < size; ++j) {
-      task.products(i, visit.open.outputs[j], visit.open.outputs, scratch, products.subspan(j * size, size));
+      differences.products(i, visit.open.outputs[j], visit.open.outputs, scratch, products.subspan(j * size, size));
     }
   }
   if (block.has_support()) return;

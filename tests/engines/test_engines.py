@@ -11,13 +11,13 @@ from support.oracles import TinyChains
 from marginloom import DCD, InputError, Perceptron, SequenceTagger, find_algorithm
 from marginloom.engines import Decoupled, MasterWorker, Mixing, Serial
 from marginloom.engines.base import Job
-from marginloom.learners.base import Objective
+from marginloom.learners.base import CommonOptions
 from marginloom.training.train import train
 
 
 def dual_engine(task, sentences):
-    objective = Objective(0.5, "squared_hinge", np.ones(sentences), memory=2**60)
-    learner = DCD(k_best=1, sweeps=1).build(task.core, objective)
+    options = CommonOptions(0.5, "squared_hinge", np.ones(sentences), memory=2**60)
+    learner = DCD(k_best=1, sweeps=1).build(task.core, options)
     return learner, Serial().build(job_of(task, learner, sentences))
 
 

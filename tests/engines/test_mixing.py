@@ -11,7 +11,7 @@ from support.pairs import with_effect
 from marginloom import SGD, CustomTask, InputError, Perceptron, find_algorithm
 from marginloom.engines import Mixing, Subsample
 from marginloom.engines.base import Job
-from marginloom.learners.base import Objective
+from marginloom.learners.base import CommonOptions
 from marginloom.training.train import train
 
 
@@ -277,7 +277,7 @@ def test_a_pass_after_an_exception_is_as_good_as_any():
         raise KeyError("once")
 
     task = Watched(at_call(45, fail))
-    native = Perceptron(averaged=False).build(task.core, Objective(1.0, "", np.ones(20), memory=0))
+    native = Perceptron(averaged=False).build(task.core, CommonOptions(1.0, "", np.ones(20), memory=0))
     job = Job(task.core, native, np.arange(20, dtype=np.uint64), n_threads=2, seed=0)
     engine = Mixing(shards=3, sharding="contiguous", shuffle=False).build(job)
     reports = []
@@ -321,7 +321,7 @@ def test_wrong_combinations_and_values_are_refused():
     with pytest.raises(InputError, match="the learner dcd has no engine subsample"):
         find_algorithm("dcd-ssvm", engine=Subsample())
     task = make_task(TinyChains(2, sentences=6), "valued")
-    sgd = SGD(eta0=0.5).build(task.core, Objective(1.0, "hinge", np.ones(6), memory=0))
+    sgd = SGD(eta0=0.5).build(task.core, CommonOptions(1.0, "hinge", np.ones(6), memory=0))
     job = Job(task.core, sgd, np.arange(6, dtype=np.uint64), n_threads=1, seed=0)
     with pytest.raises(ValueError, match="cannot be mixed"):
         Mixing(shards=1).build(job)

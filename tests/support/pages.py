@@ -12,15 +12,16 @@ def markdown_pages():
 
 def code_of(name):
     """Return the blocks of Python code of a page, in order."""
-    return _blocks(ROOT / "docs" / name, "python")
+    return blocks(ROOT / "docs" / name, "python")
 
 
 def readme_blocks(language):
     """Return the blocks of the README in a language, in order."""
-    return _blocks(ROOT / "README.md", language)
+    return blocks(ROOT / "README.md", language)
 
 
-def _blocks(path, language):
+def blocks(path, language):
+    """Return the blocks of code of a page in a language, in order."""
     text = path.read_text(encoding="utf-8")
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
 

@@ -2,7 +2,6 @@
 
 from marginloom.algorithms import ALGORITHMS, engines_of
 
-#: Every preset on its own engine, and every learner once on every other engine that it has.
 #: Presets that can train any task.
 GENERAL = {name: preset for name, preset in ALGORITHMS.items() if not preset.engine.needs}
 PRESETS = [(name, preset.engine.name) for name, preset in ALGORITHMS.items()]
@@ -13,6 +12,7 @@ OTHERS = [
     for engine in engines_of(learner)
     if not any(ALGORITHMS[name].learner.name == learner.name and own == engine for name, own in PRESETS)
 ]
+#: Every preset on its own engine, and every learner once on every other engine that it has.
 CASES = [*PRESETS, *OTHERS]
 
 

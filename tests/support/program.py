@@ -15,6 +15,8 @@ from support.launcher import Launcher
 PROGRAM = Path(sys.executable).with_name("marginloom")
 TIMEOUT = 120
 TRAINING_SENTENCES = 120
+#: For parsers that are trained within a second.
+QUICK_PARSER = ["--hash-bits", "12", "--max-iter", "3", "--C", "0.01", "--tol", "0.5", "--quiet"]
 
 
 def environment():

@@ -75,7 +75,7 @@ def check_build(environment, folder):
         return subprocess.run(command, check=True, env=environment, cwd=folder, capture_output=True, text=True).stdout
 
     shown = said("algorithms", "margin-perceptron")
-    assert shown.startswith("margin-perceptron: perceptron that also learns from right outputs that win by too little")
+    assert shown.startswith("margin-perceptron: perceptron that also learns from gold outputs that win by too little")
     assert "engines    serial, minibatch, subsample " in shown
     assert "--margin" in shown
     assert "by-work" in said("algorithms", "dcd-ssvm")

@@ -9,8 +9,8 @@
 #include <string>
 #include <utility>
 
-#include "bindings/lent_weights.hpp"
 #include "bindings/python_calls.hpp"
+#include "bindings/weights_for_python.hpp"
 #include "core/task.hpp"
 
 namespace marginloom::python {
@@ -150,7 +150,7 @@ double CustomTask::search(std::size_t i, WeightView w, const FindOptions& option
   const nb::gil_scoped_acquire gil;
   buffers.found.clear();
   const nb::object outputs =
-      call("search", nb::make_tuple(i, LentWeights::array(w), options.loss_scale, std::max(options.k, 1)));
+      call("search", nb::make_tuple(i, WeightsForPython::array(w), options.loss_scale, std::max(options.k, 1)));
   double greatest = 0;
   for (const nb::handle item : outputs) {
     const auto output = nb::cast<nb::bytes>(item[0]);
@@ -189,7 +189,7 @@ bool CustomTask::candidate(std::size_t i, ByteView output, Scratch& scratch, Can
 void CustomTask::predict(std::size_t i, WeightView w, int k, Scratch&, std::vector<Output>& outputs) const {
   const nb::gil_scoped_acquire gil;
   outputs.clear();
-  const nb::object best = call("predict", nb::make_tuple(i, LentWeights::array(w), k));
+  const nb::object best = call("predict", nb::make_tuple(i, WeightsForPython::array(w), k));
   for (const nb::handle item : best) {
     const auto encoded = nb::cast<nb::bytes>(item[0]);
     Output& output = outputs.emplace_back();

@@ -142,7 +142,7 @@ void DetectionTask::measure_images() {
 }
 
 Capabilities DetectionTask::capabilities() const {
-  return {.gold = !data_.gold.empty(), .k_best = true, .implicit = true};
+  return {.gold = !data_.gold.empty(), .k_best = true};
 }
 
 std::unique_ptr<Scratch> DetectionTask::make_scratch() const {

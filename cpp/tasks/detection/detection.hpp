@@ -56,7 +56,7 @@ struct WindowWeight {
   std::size_t column = 0;
 };
 
-class DetectionTask final : public Task {
+class DetectionTask final : public Task, public ImplicitDifferences {
  public:
   // Throws std::invalid_argument if the data contradict themselves.
   DetectionTask(const DetectionData& data, DetectionOptions options);
@@ -73,6 +73,7 @@ class DetectionTask final : public Task {
 
   [[nodiscard]] WindowWeight describe(std::size_t weight) const;  // requires that there is such a weight
 
+  const ImplicitDifferences* implicit() const override { return this; }
   // Several outputs share the gold window.
   void gather(std::size_t i, std::span<const ByteView> outputs, WeightView w, std::span<double> values) const override;
   void scatter(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
@@ -116,9 +117,9 @@ class DetectionTask final : public Task {
   void suppress(const Window& window, double allowed, Buffers& buffers) const;
   void emit(std::size_t i, const Window& window, CandidateSink& sink) const;
 
-  // Calls visit(weight, pixel) for the pixels of a window that are not 0, and its constant feature.
-  template <class Visit>
-  void visit_window(std::size_t i, const Window& window, Visit visit) const;
+  // Calls function(weight, pixel) for the pixels of a window that are not 0, and its constant feature.
+  template <class Function>
+  void visit_window(std::size_t i, const Window& window, Function function) const;
 
   DetectionData data_;
   DetectionOptions options_;
@@ -132,8 +133,8 @@ class DetectionTask final : public Task {
   double greatest_loss_ = 0;
 };
 
-template <class Visit>
-void DetectionTask::visit_window(std::size_t i, const Window& window, Visit visit) const {
+template <class Function>
+void DetectionTask::visit_window(std::size_t i, const Window& window, Function function) const {
   const auto [height, width] = options_.sizes[window.size];
   const Area part = content(i, window);
   const std::size_t stride = data_.widths[i];
@@ -142,11 +143,11 @@ void DetectionTask::visit_window(std::size_t i, const Window& window, Visit visi
       const float* row = corner(i, window) + (k * data_.heights[i] + y) * stride;
       const std::size_t index = block(window) + (k * height + y) * width;
       for (std::size_t x = part.left; x < part.right; ++x) {
-        if (row[x] != 0) visit(static_cast<WeightIndex>(index + x), double{row[x]});
+        if (row[x] != 0) function(static_cast<WeightIndex>(index + x), double{row[x]});
       }
     }
   }
-  if (options_.bias) visit(static_cast<WeightIndex>(block(window) + pixel_weights(window.size)), 1.0);
+  if (options_.bias) function(static_cast<WeightIndex>(block(window) + pixel_weights(window.size)), 1.0);
 }
 
 }  // namespace marginloom

@@ -63,7 +63,7 @@ MulticlassTask::MulticlassTask(const InputData& inputs, std::span<const ClassInd
 }
 
 Capabilities MulticlassTask::capabilities() const {
-  return {.gold = !gold_.empty(), .k_best = true, .implicit = true, .lists_outputs = true, .factored = true};
+  return {.gold = !gold_.empty(), .k_best = true, .lists_outputs = true, .factored = true};
 }
 
 std::unique_ptr<Scratch> MulticlassTask::make_scratch() const {

@@ -68,12 +68,12 @@ class LabelPairs {
   // How many pairs are whole in `gold` and in neither of the sets, or in both sets and not in `gold`.
   [[nodiscard]] double common_differences(ByteView gold, ByteView a, ByteView b) const;
 
-  // Calls visit(pair, +1 or -1) for the pairs that are whole in one of the sets only: +1 if that is `a`.
-  template <class Visit>
-  void visit_difference(ByteView a, ByteView b, Visit visit) const {
+  // Calls function(pair, +1 or -1) for the pairs that are whole in one of the sets only: +1 if that is `a`.
+  template <class Function>
+  void visit_difference(ByteView a, ByteView b, Function function) const {
     for (std::size_t p = 0; p < pairs_.size(); ++p) {
       const bool in_a = whole(a, p);
-      if (in_a != whole(b, p)) visit(p, in_a ? 1.0 : -1.0);
+      if (in_a != whole(b, p)) function(p, in_a ? 1.0 : -1.0);
     }
   }
 

@@ -40,14 +40,14 @@ inline void put_label(std::span<std::uint8_t> set, std::size_t label, bool prese
   return word;
 }
 
-// Calls visit(label, whether it is in `a`) for the labels that are in one of two sets of the same size, ascending.
-template <class Visit>
-void visit_differing_labels(ByteView a, ByteView b, Visit visit) {
+// Calls function(label, whether it is in `a`) for the labels that are in one of two sets of the same size, ascending.
+template <class Function>
+void visit_differing_labels(ByteView a, ByteView b, Function function) {
   for (std::size_t first = 0; first < a.size(); first += 8) {
     const std::uint64_t in_a = label_word(a, first);
     for (std::uint64_t left = in_a ^ label_word(b, first); left != 0; left &= left - 1) {
       const auto bit = static_cast<std::size_t>(std::countr_zero(left));
-      visit(8 * first + bit, ((in_a >> bit) & 1) != 0);
+      function(8 * first + bit, ((in_a >> bit) & 1) != 0);
     }
   }
 }

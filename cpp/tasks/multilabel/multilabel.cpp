@@ -78,7 +78,6 @@ Capabilities MultilabelTask::capabilities() const {
   return {.gold = !gold_.empty(),
           .exact = pairs_.exact(),
           .k_best = pairs_.exact(),
-          .implicit = true,
           .factored = product_form().has_value(),
           .decisions = pairs_.empty(),
           .own_slacks = pairs_.empty() && part_size_ == 1};

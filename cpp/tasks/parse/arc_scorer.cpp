@@ -48,20 +48,20 @@ void ArcScorer::score_arcs(WeightView w, ArcScores& scores) {
   });
 }
 
-template <class Visit>
-void ArcScorer::visit_arcs(std::size_t length, Visit visit) {
+template <class Function>
+void ArcScorer::visit_arcs(std::size_t length, Function function) {
   const ArcTemplates& templates = features_.templates(Kind::arc);
   for (std::size_t line = 0; line < templates.size(); ++line) {
     if (templates.has_between(line)) {
-      visit_between(line, length, visit);
+      visit_between(line, length, function);
     } else {
-      visit_plain(line, length, visit);
+      visit_plain(line, length, function);
     }
   }
 }
 
-template <class Visit>
-void ArcScorer::visit_plain(std::size_t line, std::size_t length, Visit visit) const {
+template <class Function>
+void ArcScorer::visit_plain(std::size_t line, std::size_t length, Function function) const {
   const FeatureKey* const heads = parts_[0].head(line);
   const FeatureKey* const modifiers = parts_[0].modifier(line);
   const FeatureKey* const middle = shapes_.data() + line * (2 * farthest_ + 1) + farthest_;
@@ -72,18 +72,18 @@ void ArcScorer::visit_plain(std::size_t line, std::size_t length, Visit visit) c
     if (first == 0) continue;
     const FeatureKey* const shape = middle - h;
     if (all) {
-      for (std::size_t m = 1; m <= length; ++m) visit(h, m, first + modifiers[m] + shape[m]);
+      for (std::size_t m = 1; m <= length; ++m) function(h, m, first + modifiers[m] + shape[m]);
     } else {
       for (std::size_t m = 1; m <= length; ++m) {
-        if (modifiers[m] != 0) visit(h, m, first + modifiers[m] + shape[m]);
+        if (modifiers[m] != 0) function(h, m, first + modifiers[m] + shape[m]);
       }
     }
   }
 }
 
 // For each head outwards, so that what lies between grows by a word at a time.
-template <class Visit>
-void ArcScorer::visit_between(std::size_t line, std::size_t length, Visit visit) {
+template <class Function>
+void ArcScorer::visit_between(std::size_t line, std::size_t length, Function function) {
   const FeatureKey* const heads = parts_[0].head(line);
   const FeatureKey* const modifiers = parts_[0].modifier(line);
   const FeatureKey* const others = parts_[0].other(line);
@@ -94,7 +94,7 @@ void ArcScorer::visit_between(std::size_t line, std::size_t length, Visit visit)
     const auto look = [&](std::size_t m) {
       if (modifiers[m] != 0) {
         const FeatureKey sum = heads[h] + modifiers[m] + middle[static_cast<std::ptrdiff_t>(m - h)];
-        for (const FeatureKey other : seen_) visit(h, m, sum + other);
+        for (const FeatureKey other : seen_) function(h, m, sum + other);
       }
       if (others[m] != 0 && std::ranges::find(seen_, others[m]) == seen_.end()) seen_.push_back(others[m]);
     };

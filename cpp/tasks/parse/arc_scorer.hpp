@@ -64,13 +64,13 @@ class ArcScorer {
   void score_labels(WeightView w, std::size_t length, Call call);
 
  private:
-  // Call visit(head, modifier, key) for the features of all arcs, also those of a word to itself.
-  template <class Visit>
-  void visit_arcs(std::size_t length, Visit visit);
-  template <class Visit>
-  void visit_plain(std::size_t line, std::size_t length, Visit visit) const;
-  template <class Visit>
-  void visit_between(std::size_t line, std::size_t length, Visit visit);
+  // Call function(head, modifier, key) for the features of all arcs, also those of a word to itself.
+  template <class Function>
+  void visit_arcs(std::size_t length, Function function);
+  template <class Function>
+  void visit_plain(std::size_t line, std::size_t length, Function function) const;
+  template <class Function>
+  void visit_between(std::size_t line, std::size_t length, Function function);
   void compute_shapes(std::size_t length);
   void sort_label_lines();
   void score_words(WeightView w, std::size_t length);

@@ -76,12 +76,12 @@ class ArcTemplates {
     return what.direction * direction_hash(head, modifier) + what.distance * distance_hash(head, modifier);
   }
 
-  // Calls visit(line, key) for the features of an arc; of siblings, with the nearest one (0: none).
-  template <class Visit>
-  void visit_arc(const KeyParts& parts, std::size_t head, std::size_t modifier, Visit visit) const;
-  template <class Visit>
+  // Calls function(line, key) for the features of an arc; of siblings, with the nearest one (0: none).
+  template <class Function>
+  void visit_arc(const KeyParts& parts, std::size_t head, std::size_t modifier, Function function) const;
+  template <class Function>
   void visit_sibling(const KeyParts& parts, std::size_t head, std::size_t sibling, std::size_t modifier,
-                     Visit visit) const;
+                     Function function) const;
 
   // The name of a feature whose atoms all have values: its template's number among its kind, a colon, and these values,
   // separated by the character 0x1F, which in a value is written as 0x1E and 1, and 0x1E as 0x1E and 0. `other` is a
@@ -123,15 +123,15 @@ class ArcTemplates {
                                                      const Resources& resources, std::span<const Template> templates,
                                                      std::span<const Atom> views, int threads, StopRequest stop);
 
-template <class Visit>
-void ArcTemplates::visit_arc(const KeyParts& parts, std::size_t head, std::size_t modifier, Visit visit) const {
+template <class Function>
+void ArcTemplates::visit_arc(const KeyParts& parts, std::size_t head, std::size_t modifier, Function function) const {
   for (std::size_t line = 0; line < lines_.size(); ++line) {
     const FeatureKey first = parts.head(line)[head];
     const FeatureKey second = parts.modifier(line)[modifier];
     if (first == 0 || second == 0) continue;
     const FeatureKey sum = first + second + shape(line, head, modifier);
     if (!lines_[line].between) {
-      visit(line, sum, 0);
+      function(line, sum, 0);
       continue;
     }
     // Outwards from the head, as the search does.
@@ -142,20 +142,20 @@ void ArcTemplates::visit_arc(const KeyParts& parts, std::size_t head, std::size_
       for (std::size_t earlier = head + step; is_new && earlier != b; earlier += step) {
         is_new = others[earlier] != others[b];
       }
-      if (is_new) visit(line, sum + others[b], b);
+      if (is_new) function(line, sum + others[b], b);
     }
   }
 }
 
-template <class Visit>
+template <class Function>
 void ArcTemplates::visit_sibling(const KeyParts& parts, std::size_t head, std::size_t sibling, std::size_t modifier,
-                                 Visit visit) const {
+                                 Function function) const {
   for (std::size_t line = 0; line < lines_.size(); ++line) {
     const FeatureKey first = parts.head(line)[head];
     const FeatureKey second = parts.modifier(line)[modifier];
     const FeatureKey third = parts.other(line)[sibling];
     if (first != 0 && second != 0 && third != 0) {
-      visit(line, first + second + third + shape(line, head, modifier), sibling);
+      function(line, first + second + third + shape(line, head, modifier), sibling);
     }
   }
 }

@@ -283,14 +283,14 @@ double ParseTask::find(std::size_t i, WeightView w, const FindOptions& options, 
 }
 
 // Only words whose heads, nearest siblings or labels differ contribute.
-template <class Visit>
-void ParseTask::visit_difference(std::size_t i, Buffers& buffers, Visit visit) const {
+template <class Function>
+void ParseTask::visit_difference(std::size_t i, Buffers& buffers, Function function) const {
   const auto visit_arc = [&](Kind kind, std::size_t head, std::size_t m, std::size_t first, std::size_t stride,
                              double sign) {
     features_->templates(kind).visit_arc(buffers.scorer.parts(kind), head, m,
                                          [&](std::size_t, FeatureKey key, std::size_t) {
                                            const std::uint32_t number = features_->numbers(kind).find(key);
-                                           if (number != KeyTable::unknown) visit(first + number * stride, sign);
+                                           if (number != KeyTable::unknown) function(first + number * stride, sign);
                                          });
   };
   const auto visit_sibling = [&](std::span<const Head> heads, std::size_t sibling, std::size_t m, double sign) {
@@ -298,7 +298,7 @@ void ParseTask::visit_difference(std::size_t i, Buffers& buffers, Visit visit) c
         .visit_sibling(buffers.scorer.parts(Kind::sibling), heads[m], sibling, m,
                        [&](std::size_t, FeatureKey key, std::size_t) {
                          const std::uint32_t number = features_->numbers(Kind::sibling).find(key);
-                         if (number != KeyTable::unknown) visit(layout_.siblings + number, sign);
+                         if (number != KeyTable::unknown) function(layout_.siblings + number, sign);
                        });
   };
   for (std::size_t m = 1; m <= length(i); ++m) {

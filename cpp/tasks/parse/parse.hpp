@@ -90,8 +90,8 @@ class ParseTask final : public Task {
   void encode(const Buffers& buffers, std::vector<std::uint8_t>& bytes) const;
   [[nodiscard]] bool decode(std::size_t i, ByteView output, Buffers& buffers) const;
   void emit(std::size_t i, Buffers& buffers, CandidateSink& sink) const;
-  template <class Visit>
-  void visit_difference(std::size_t i, Buffers& buffers, Visit visit) const;
+  template <class Function>
+  void visit_difference(std::size_t i, Buffers& buffers, Function function) const;
 
   ParseData data_;
   ParseOptions options_;

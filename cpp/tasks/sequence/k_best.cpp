@@ -40,17 +40,17 @@ bool KBestPaths::next() {
   return true;
 }
 
-// Calls visit(p, score) for each label p that can precede `label` at token t, with the score of the best prefix that
+// Calls function(p, score) for each label p that can precede `label` at token t, with the score of the best prefix that
 // ends in p and of the step. The step to the end, at the token after the last, scores nothing.
-template <class Visit>
-void KBestPaths::visit_steps(std::size_t t, std::size_t label, Visit visit) const {
+template <class Function>
+void KBestPaths::visit_steps(std::size_t t, std::size_t label, Function function) const {
   static constexpr double nothing = 0;
   count_steps(chain_.labels);
   const bool end = t == chain_.length;
   const double* prefixes = chain_.prefixes + (t - 1) * chain_.stride;
   const double* into = end ? &nothing : chain_.transitions + label;
   const std::size_t stride = end ? 0 : chain_.stride;
-  for (std::size_t p = 0; p < chain_.labels; ++p) visit(p, prefixes[p] + into[p * stride]);
+  for (std::size_t p = 0; p < chain_.labels; ++p) function(p, prefixes[p] + into[p * stride]);
 }
 
 const KBestPaths::Predecessors& KBestPaths::predecessors(std::size_t t, std::size_t label) {

@@ -52,8 +52,8 @@ class KBestPaths {
   [[nodiscard]] std::span<const std::uint16_t> labels_of(std::size_t path) const {
     return std::span(labels_).subspan(path * chain_.length, chain_.length);
   }
-  template <class Visit>
-  void visit_steps(std::size_t t, std::size_t label, Visit visit) const;
+  template <class Function>
+  void visit_steps(std::size_t t, std::size_t label, Function function) const;
   const Predecessors& predecessors(std::size_t t, std::size_t label);
   [[nodiscard]] bool precedes(const Deviation& a, const Deviation& b) const;
   void offer(const Deviation& deviation);

@@ -123,7 +123,7 @@ bool SequenceTask::allows(std::span<const LabelIndex> labels) const {
 }
 
 Capabilities SequenceTask::capabilities() const {
-  return {.gold = !data_.gold.empty(), .k_best = true, .implicit = data_.dense};
+  return {.gold = !data_.gold.empty(), .k_best = true};
 }
 
 std::unique_ptr<Scratch> SequenceTask::make_scratch() const {

@@ -42,7 +42,7 @@ struct SequenceOptions {
   static constexpr std::uint32_t boundary = 0xFFFFFFFF;
 };
 
-class SequenceTask final : public Task {
+class SequenceTask final : public Task, public ImplicitDifferences {
  public:
   // Throws std::invalid_argument if the data contradict themselves.
   SequenceTask(const SequenceData& data, SequenceOptions options);
@@ -58,14 +58,15 @@ class SequenceTask final : public Task {
   double work(std::size_t i) const override { return static_cast<double>(length(i)) + 1; }
 
   // Of dense features, whose differences are not stored.
+  const ImplicitDifferences* implicit() const override { return data_.dense ? this : nullptr; }
   void gather(std::size_t i, std::span<const ByteView> outputs, WeightView w, std::span<double> values) const override;
   void scatter(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
                const WeightWriter& w) const override;
   void products(std::size_t i, ByteView output, std::span<const ByteView> others, Scratch& scratch,
                 std::span<double> result) const override;
 
-  template <class Visit>
-  void visit_difference(std::size_t i, ByteView output, Visit visit) const;
+  template <class Function>
+  void visit_difference(std::size_t i, ByteView output, Function function) const;
 
   // What tasks of so many features and labels have.
   [[nodiscard]] static WeightRows weight_rows(std::size_t feature_count, std::size_t label_count) {
@@ -99,10 +100,10 @@ class SequenceTask final : public Task {
   [[nodiscard]] bool allows(std::span<const LabelIndex> labels) const;
   [[nodiscard]] double gold_score(std::size_t i, WeightView w, const Buffers& buffers) const;
   void emit(std::size_t i, Buffers& buffers, CandidateSink& sink) const;
-  template <class Token, class Visit>
-  void visit_parts(std::size_t i, ByteView output, Token token, Visit visit) const;
-  template <class Visit>
-  void visit_emissions(std::size_t token, std::size_t label, double sign, Visit visit) const;
+  template <class Token, class Function>
+  void visit_parts(std::size_t i, ByteView output, Token token, Function function) const;
+  template <class Function>
+  void visit_emissions(std::size_t token, std::size_t label, double sign, Function function) const;
 
   SequenceData data_;
   SequenceOptions options_;
@@ -110,26 +111,26 @@ class SequenceTask final : public Task {
   std::vector<bool> forbidden_;  // pairs of neighbours, the boundary after the last label; empty if all are allowed
 };
 
-template <class Visit>
-void SequenceTask::visit_emissions(std::size_t token, std::size_t label, double sign, Visit visit) const {
+template <class Function>
+void SequenceTask::visit_emissions(std::size_t token, std::size_t label, double sign, Function function) const {
   const std::size_t base = first_feature_row() * stride_ + label;
   if (data_.dense) {
     const float* values = data_.values.data() + token * data_.feature_count;
     for (std::size_t f = 0; f < data_.feature_count; ++f) {
-      visit(static_cast<WeightIndex>(base + f * stride_), sign * values[f]);
+      function(static_cast<WeightIndex>(base + f * stride_), sign * values[f]);
     }
     return;
   }
   for (std::size_t j = data_.tokens[token]; j < data_.tokens[token + 1]; ++j) {
-    visit(static_cast<WeightIndex>(base + data_.features[j] * stride_),
-          data_.values.empty() ? sign : sign * data_.values[j]);
+    function(static_cast<WeightIndex>(base + data_.features[j] * stride_),
+             data_.values.empty() ? sign : sign * data_.values[j]);
   }
 }
 
 // Only tokens whose labels differ, and pairs of neighbours in which one does, contribute: calls token(t, right label,
-// wrong label) for the former, and visit(weight, value) for the latter and for the first and last label.
-template <class Token, class Visit>
-void SequenceTask::visit_parts(std::size_t i, ByteView output, Token token, Visit visit) const {
+// wrong label) for the former, and function(weight, value) for the latter and for the first and last label.
+template <class Token, class Function>
+void SequenceTask::visit_parts(std::size_t i, ByteView output, Token token, Function function) const {
   const auto truth = gold(i);
   const auto start = static_cast<WeightIndex>(data_.label_count * stride_);
   const auto pair = [&](std::size_t from, std::size_t to) { return static_cast<WeightIndex>(from * stride_ + to); };
@@ -139,30 +140,30 @@ void SequenceTask::visit_parts(std::size_t i, ByteView output, Token token, Visi
     const bool differs = label != truth[t];
     if (differs) token(t, truth[t], label);
     if (t > 0 && (differs || previous != truth[t - 1])) {
-      visit(pair(truth[t - 1], truth[t]), 1);
-      visit(pair(previous, label), -1);
+      function(pair(truth[t - 1], truth[t]), 1);
+      function(pair(previous, label), -1);
     }
     if (options_.start_end && differs && t == 0) {
-      visit(static_cast<WeightIndex>(start + truth[t]), 1);
-      visit(static_cast<WeightIndex>(start + label), -1);
+      function(static_cast<WeightIndex>(start + truth[t]), 1);
+      function(static_cast<WeightIndex>(start + label), -1);
     }
     if (options_.start_end && differs && t + 1 == truth.size()) {
-      visit(static_cast<WeightIndex>(start + stride_ + truth[t]), 1);
-      visit(static_cast<WeightIndex>(start + stride_ + label), -1);
+      function(static_cast<WeightIndex>(start + stride_ + truth[t]), 1);
+      function(static_cast<WeightIndex>(start + stride_ + label), -1);
     }
     previous = label;
   }
 }
 
-template <class Visit>
-void SequenceTask::visit_difference(std::size_t i, ByteView output, Visit visit) const {
+template <class Function>
+void SequenceTask::visit_difference(std::size_t i, ByteView output, Function function) const {
   visit_parts(
       i, output,
       [&](std::size_t t, std::size_t right, std::size_t label) {
-        visit_emissions(data_.sentences[i] + t, right, 1, visit);
-        visit_emissions(data_.sentences[i] + t, label, -1, visit);
+        visit_emissions(data_.sentences[i] + t, right, 1, function);
+        visit_emissions(data_.sentences[i] + t, label, -1, function);
       },
-      visit);
+      function);
 }
 
 }  // namespace marginloom

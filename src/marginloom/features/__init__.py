@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from marginloom.features.base import Encoded, FeatureSet
-from marginloom.features.extracted import ExtractedFeatures, Lists, check_feature_set
+from marginloom.features.extracted import ExtractedFeatures, check_feature_set
 from marginloom.features.matrices import MatrixFeatures
 from marginloom.features.named import NamedFeatures
+from marginloom.features.word_lists import Lists
 
 __all__ = [
     "STORED",

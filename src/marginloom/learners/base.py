@@ -34,12 +34,12 @@ OFFERS = {
     "single decisions": "steps on single yes-or-no decisions",
 }
 
-#: What C++ classes may take of the objective, by the name of the parameter there.
-_FROM_OBJECTIVE = {"C": "float", "loss": "str", "memory": "int"}
+#: Common options that C++ classes may take as parameters.
+_COMMON = {"C": "float", "loss": "str", "memory": "int"}
 
 
 @dataclasses.dataclass(frozen=True)
-class Objective:
+class CommonOptions:
     """What the user asked for, as a learner receives it."""
 
     C: float
@@ -86,25 +86,25 @@ class Learner(Configured):
         """Return the parameters that the native learner has chosen by itself."""
         return {}
 
-    def build(self, task: _core.Task, objective: Objective) -> _core.OnlineLearner | _core.BlockLearner:
+    def build(self, task: _core.Task, options: CommonOptions) -> _core.OnlineLearner | _core.BlockLearner:
         """Make the native learner for a task.
 
-        The C++ class gets the parameters that it declares, whether they are the learner's or the objective's, and a
+        The C++ class gets the parameters that it declares, whether they are the learner's or common options, and a
         number for every example: C times its weight, or the weight alone, as it is registered.
         """
         native = _native(type(self))
         given = {
-            "C": objective.C,
-            "loss": objective.loss,
-            "memory": objective.memory,
+            "C": options.C,
+            "loss": options.loss,
+            "memory": options.memory,
             **self.fixed,
             **self.native_values(),
         }
-        weights = objective.instance_weights
+        weights = options.instance_weights
         return _core.make_learner(
             native.name,
             task,
-            objective.C * weights if native.takes_costs else weights,
+            options.C * weights if native.takes_costs else weights,
             {parameter.name: given[parameter.name] for parameter in native.parameters},
         )
 
@@ -132,8 +132,8 @@ def check_native(learner: type[Learner]) -> None:
     native = _native(learner)
     declared = {**declared_types(learner), **{name: _type_of(value) for name, value in learner.fixed.items()}}
     for parameter in native.parameters:
-        if parameter.name in learner.common & _FROM_OBJECTIVE.keys():
-            declared[parameter.name] = (_FROM_OBJECTIVE[parameter.name], frozenset(parameter.words))
+        if parameter.name in learner.common & _COMMON.keys():
+            declared[parameter.name] = (_COMMON[parameter.name], frozenset(parameter.words))
     check_parameters(learner, declared, native.parameters)
 
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 from marginloom import _core
 from marginloom.common.parameters import parameter
 from marginloom.errors import InputError
-from marginloom.learners.base import Objective
+from marginloom.learners.base import CommonOptions
 from marginloom.learners.dual import Dual
 
 
@@ -47,7 +47,7 @@ class Newton(Dual):
             )
         return task.dimension
 
-    def build(self, task: _core.Task, objective: Objective) -> _core.OnlineLearner | _core.BlockLearner:
+    def build(self, task: _core.Task, options: CommonOptions) -> _core.OnlineLearner | _core.BlockLearner:
         """Make the native learner for a task, which must not have too many weights."""
         self.weight_copies(task)
-        return super().build(task, objective)
+        return super().build(task, options)

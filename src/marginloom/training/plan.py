@@ -15,7 +15,7 @@ from marginloom.common.threads import resolve_threads
 from marginloom.core.choice import SMALL_PASS, Choice, Circumstances
 from marginloom.core.task import Task
 from marginloom.errors import InputError, OptionWarning
-from marginloom.learners.base import Objective
+from marginloom.learners.base import CommonOptions
 from marginloom.training.checks import (
     check_loss,
     check_needs,
@@ -41,7 +41,7 @@ class Plan:
     algorithm: Algorithm
     choice: Choice | None
     turn: Turn | None
-    objective: Objective
+    common: CommonOptions
     examples: NDArray[np.uint64]
     tol: float
     least_inferences: int
@@ -53,7 +53,7 @@ class Plan:
     @property
     def loss(self) -> str | None:
         """The loss of the slack; None where the learner has no objective."""
-        return self.objective.loss or None
+        return self.common.loss or None
 
     def settings(self, task: Task) -> dict[str, Any]:
         """Return what models and traces remember of it."""
@@ -61,7 +61,7 @@ class Plan:
             **algorithm_settings(self.algorithm),
             "auto": None if self.choice is None else self.choice.reason,
             "loss": self.loss,
-            "C": self.objective.C,
+            "C": self.common.C,
             "tol": self.tol,
             "max_iter": self.max_iter,
             "threads": self.n_threads,
@@ -126,7 +126,7 @@ def make_plan(task: Task, spec: RunSpec, choice: Choice | None = None) -> Plan:
         algorithm,
         choice,
         turn,
-        Objective(C, loss or "", weights, memory.working_sets),
+        CommonOptions(C, loss or "", weights, memory.working_sets),
         examples,
         tol,
         least_inferences,

@@ -45,7 +45,7 @@ class Run:
         interrupts: Interrupts,
     ) -> None:
         self.task = task
-        self.objective = plan.objective
+        self.common = plan.common
         self.algorithm = plan.algorithm
         self.choice = plan.choice
         #: What has chosen the algorithm if it was ``auto``, and why; None if it was named.
@@ -80,7 +80,7 @@ class Run:
         """Make the native learner and engine of an algorithm."""
         plan = self._plan
         self.algorithm = algorithm
-        self._learner = algorithm.learner.build(self.task.core, plan.objective)
+        self._learner = algorithm.learner.build(self.task.core, plan.common)
         job = Job(self.task.core, self._learner, plan.examples, plan.n_threads, plan.seed)
         self._engine = algorithm.engine.build(job)
         # Of a certified gap to the estimate of the same pass, which is made of the weights as they were visited, not
@@ -145,8 +145,8 @@ class Run:
     def _problem(self) -> str:
         """Identify everything that the objective depends on."""
         digest = hashlib.sha256(self.task.identity.encode())
-        digest.update(f"{self.objective.loss} {self.objective.C!r}".encode())
-        digest.update(self.objective.instance_weights.tobytes())
+        digest.update(f"{self.common.loss} {self.common.C!r}".encode())
+        digest.update(self.common.instance_weights.tobytes())
         return digest.hexdigest()
 
     def restore(self, state: State) -> None:
@@ -231,9 +231,9 @@ class Run:
                 self.primal = primal(
                     self.task,
                     self.weights(),
-                    C=self.objective.C,
-                    loss=self.objective.loss,
-                    sample_weight=self.objective.instance_weights,
+                    C=self.common.C,
+                    loss=self.common.loss,
+                    sample_weight=self.common.instance_weights,
                     n_threads=self.n_threads,
                     stop=self._interrupts.stop,
                     progress=self._show_certificate,

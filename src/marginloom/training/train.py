@@ -187,7 +187,7 @@ def _place(spec: RunSpec) -> Checkpoint | None:
 
 def _saver(task: Task, spec: RunSpec, plan: Plan, place: Checkpoint, snapshot: Snapshot | None) -> Saver:
     """Return what saves the run; `InputError` unless the snapshot, if there is one, is of the same run."""
-    weights, evaluations = plan.objective.instance_weights, spec.evaluations or {}
+    weights, evaluations = plan.common.instance_weights, spec.evaluations or {}
     identity = Identity.of_run(task, plan.settings(task), weights, evaluations)
     if snapshot is not None:
         identity.check(place.path, snapshot.identity)

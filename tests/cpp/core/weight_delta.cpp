@@ -44,7 +44,7 @@ void change_some(const Problem& problem, const marginloom::Task& task, Random& r
       outputs.emplace_back(output);
     }
     const auto steps = problems::random_vector(outputs.size(), random, problems::uniform);
-    task.scatter(i, outputs, steps, {w.data()});
+    implicit_differences(task).scatter(i, outputs, steps, {w.data()});
     delta.add(i, outputs, steps);
     for (auto& output : labels) std::ranges::fill(output, std::uint8_t{255});  // the delta has its own
   }

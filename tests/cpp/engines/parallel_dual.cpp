@@ -109,7 +109,7 @@ TEST("decoupled: reaches the certified optimum with random delays where threads 
         options.learners = 1 + static_cast<int>(seed % 3);  // at most so many that one thread searches
         options.rho_updates = 1 + 7 * seed;
         options.rho_inferences = 1 + seed % 3;
-        options.at_handover = [&] {
+        options.at_meeting = [&] {
           Random random(calls.fetch_add(1));
           for (std::uint64_t turn = random.below(20); turn > 0; --turn) std::this_thread::yield();
         };
@@ -163,7 +163,7 @@ TEST("decoupled: stopping and exceptions end all threads, and the engine can go 
     options.learners = learners;
     fail = false;
     options.rho_updates = 1;  // so that there is a hand-over even if the learner searches every example itself
-    options.at_handover = [&] {
+    options.at_meeting = [&] {
       if (fail.exchange(false)) throw std::runtime_error("a thread failed");
     };
     Decoupled engine(task, make_learner(task, Loss::squared_hinge), problem.examples(), {.seed = 1}, options);

@@ -49,13 +49,14 @@ std::shared_ptr<Dcd> dcd(const SharedTask& task, Loss loss) {
 
 // Examples with one wrong output each, all with the same difference: w = 1 solves them, so a step that is right for one
 // thread is as many times too long as there are threads that have not seen each other's.
-class Alike final : public marginloom::Task {
+class Alike final : public marginloom::Task, public marginloom::ImplicitDifferences {
  public:
   class NoScratch final : public marginloom::Scratch {};
 
   std::size_t size() const override { return 64; }
   std::size_t dimension() const override { return 1; }
-  marginloom::Capabilities capabilities() const override { return {.implicit = true}; }
+  marginloom::Capabilities capabilities() const override { return {}; }
+  const marginloom::ImplicitDifferences* implicit() const override { return this; }
   std::unique_ptr<marginloom::Scratch> make_scratch() const override { return std::make_unique<NoScratch>(); }
   void predict(std::size_t, marginloom::WeightView, int, marginloom::Scratch&,
                std::vector<marginloom::Output>&) const override {}

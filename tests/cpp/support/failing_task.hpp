@@ -25,6 +25,7 @@ class FailingTask final : public marginloom::Task {
   std::size_t size() const override { return task_->size(); }
   std::size_t dimension() const override { return task_->dimension(); }
   marginloom::Capabilities capabilities() const override { return task_->capabilities(); }
+  const marginloom::ImplicitDifferences* implicit() const override { return task_->implicit(); }
   std::unique_ptr<marginloom::Scratch> make_scratch() const override { return task_->make_scratch(); }
   void predict(std::size_t i, marginloom::WeightView w, int k, marginloom::Scratch& scratch,
                std::vector<marginloom::Output>& outputs) const override {

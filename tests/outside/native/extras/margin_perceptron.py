@@ -10,7 +10,7 @@ from marginloom.learners.online import Online
 
 @dataclasses.dataclass(frozen=True)
 class MarginPerceptron(Online):
-    """Perceptron that also learns from right outputs that win by too little."""
+    """Perceptron that also learns from gold outputs that win by too little."""
 
     margin: float = parameter(1.0, "positive", "by how much the gold output must win for each unit of loss")
 

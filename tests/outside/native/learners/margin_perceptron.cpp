@@ -1,4 +1,4 @@
-// The perceptron with a margin: it also learns from right outputs that win by too little.
+// The perceptron with a margin: it also learns from gold outputs that win by too little.
 //
 //   search   y' = argmax_y w.phi(x, y) + margin loss(y)
 //   update   if w.d < margin loss(y'):  w <- w + s d,   d = phi(gold) - phi(y'),   s the weight of the example

@@ -30,13 +30,13 @@ class SignTask final : public Task {
   }
   double find(std::size_t i, WeightView w, const FindOptions& options, Scratch&, CandidateSink& sink) const override {
     const double violation = options.loss_scale - (gold_[i] ? dot(i, w) : -dot(i, w));
-    if (violation >= options.min_violation) hand_over(i, sink);
+    if (violation >= options.min_violation) give(i, sink);
     return std::max(violation, 0.0);
   }
   bool candidate(std::size_t i, ByteView output, Scratch&, CandidateSink& sink) const override {
     if (output.size() != 1 || output[0] > 1) throw std::invalid_argument("a sign is one byte, 0 or 1");
     if (output[0] == gold_[i]) return false;
-    hand_over(i, sink);
+    give(i, sink);
     return true;
   }
 
@@ -46,7 +46,7 @@ class SignTask final : public Task {
     for (std::size_t k = 0; k < w.size(); ++k) sum += w[k] * inputs_[i][k];
     return sum;
   }
-  void hand_over(std::size_t i, CandidateSink& sink) const {
+  void give(std::size_t i, CandidateSink& sink) const {
     const std::uint8_t output = gold_[i] ? 0 : 1;
     std::vector<Entry> difference;
     Candidate result;

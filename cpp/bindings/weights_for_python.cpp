@@ -1,4 +1,4 @@
-#include "bindings/lent_weights.hpp"
+#include "bindings/weights_for_python.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -7,9 +7,9 @@
 namespace marginloom::python {
 namespace {
 
-std::vector<const LentWeights*>& all_lent() {
-  static std::vector<const LentWeights*> lent;
-  return lent;
+std::vector<const WeightsForPython*>& all_known() {
+  static std::vector<const WeightsForPython*> known;
+  return known;
 }
 
 nb::object read_only(WeightView weights, std::shared_ptr<const void> owner) {
@@ -21,19 +21,19 @@ nb::object read_only(WeightView weights, std::shared_ptr<const void> owner) {
 
 }  // namespace
 
-LentWeights::LentWeights(WeightView weights, std::shared_ptr<const void> owner)
+WeightsForPython::WeightsForPython(WeightView weights, std::shared_ptr<const void> owner)
     : weights_(weights), owner_(std::move(owner)) {
-  all_lent().push_back(this);
+  all_known().push_back(this);
 }
 
-LentWeights::~LentWeights() {
-  std::erase(all_lent(), this);
+WeightsForPython::~WeightsForPython() {
+  std::erase(all_known(), this);
 }
 
-nb::object LentWeights::array(WeightView weights) {
-  for (const LentWeights* lent : all_lent()) {
-    if (lent->weights_.data() == weights.data() && lent->weights_.size() == weights.size()) {
-      return read_only(weights, lent->owner_);
+nb::object WeightsForPython::array(WeightView weights) {
+  for (const WeightsForPython* known : all_known()) {
+    if (known->weights_.data() == weights.data() && known->weights_.size() == weights.size()) {
+      return read_only(weights, known->owner_);
     }
   }
   auto copy = std::make_shared<const std::vector<double>>(weights.begin(), weights.end());

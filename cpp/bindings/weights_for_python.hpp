@@ -10,15 +10,15 @@ namespace marginloom::python {
 
 // For the time that it lives, Python code may be given these weights without a copy. An array that is kept for longer
 // keeps the owner, so it stays safe to read. Made, used and destroyed with the GIL held, which guards the list of them.
-class LentWeights {
+class WeightsForPython {
  public:
-  LentWeights(WeightView weights, std::shared_ptr<const void> owner);
-  ~LentWeights();
-  LentWeights(const LentWeights&) = delete;
-  LentWeights& operator=(const LentWeights&) = delete;
+  WeightsForPython(WeightView weights, std::shared_ptr<const void> owner);
+  ~WeightsForPython();
+  WeightsForPython(const WeightsForPython&) = delete;
+  WeightsForPython& operator=(const WeightsForPython&) = delete;
 
-  // A read-only array of the weights: a view if they are lent, a copy if their owner is unknown, as it is where an
-  // engine works on private copies.
+  // A read-only array of the weights: a view if their owner is known, a copy if not, as where an engine works on
+  // private copies.
   [[nodiscard]] static nb::object array(WeightView weights);
 
  private:
