@@ -91,6 +91,9 @@ def certificate_sentence(certificate: Certificate) -> str:
 def _summary(result: Result) -> str:
     passes = f"{result.iterations} pass{'' if result.iterations == 1 else 'es'}"
     threads = f"{result.n_threads} thread{'' if result.n_threads == 1 else 's'}"
+    if result.asked is not None:
+        parts = result.asked["parts"]
+        threads += f" in each of {parts} processes" if parts != 1 else " in one other process"
     end = _ENDS.get(result.stopped, result.stopped)
     text = f"{result.algorithm.name}: {passes} in {result.seconds['train']:.2f} s on {threads}; {end}"
     if result.weights_iteration not in (None, result.iterations):
