@@ -6,8 +6,6 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-import typer
-
 from marginloom.cli.recipes import new_recipe, run_command
 from marginloom.commands.caller import Caller, called_by
 from marginloom.common.parameters import option_name
@@ -68,13 +66,10 @@ def train_files(
     files = [training] if isinstance(training, (str, os.PathLike)) else list(training)
     given = {"model": os.fspath(model), "quiet": quiet, **options}
     arguments = ["train", task, *_words(given), "--", *(os.fspath(file) for file in files)]
-    who = Caller(new_recipe(arguments), cluster)
+    who = Caller(new_recipe(arguments), cluster, in_python=True)
     with called_by(who):
-        try:
-            run_command(arguments)
-        except typer.Exit as end:
-            if end.exit_code:
-                raise KeyboardInterrupt("training was interrupted") from end
+        if run_command(arguments):
+            raise KeyboardInterrupt("training was interrupted")
     assert who.training is not None
     return estimator_of(registered).of_model(model, who.training.model)
 

@@ -34,12 +34,13 @@ def task_of(recipe: Recipe) -> tuple[Task, RunSpec]:
     return who.training.task, who.training.spec
 
 
-def run_command(arguments: Sequence[str]) -> None:
-    """Run a command in this process; what is wrong with its arguments is an `InputError`."""
+def run_command(arguments: Sequence[str]) -> int:
+    """Run a command in this process, and return its exit code; what is wrong with its arguments is an `InputError`."""
     from marginloom.cli.app import app
 
     try:
-        typer.main.get_command(app).main(list(arguments), prog_name="marginloom", standalone_mode=False)
+        command = typer.main.get_command(app)
+        return int(command.main(list(arguments), prog_name="marginloom", standalone_mode=False) or 0)
     except Exception as error:
         if hasattr(error, "format_message"):  # wrong usage, as the library that reads arguments tells it
             raise InputError(error.format_message()) from error

@@ -134,7 +134,8 @@ class Dask(Cluster):
                         threads_per_worker=cores,
                         processes=True,
                         host="127.0.0.1",
-                        dashboard_address=None,
+                        dashboard_address="127.0.0.1:0",  # any port; there is no dashboard, but what tells its health
+                        scheduler_kwargs={"dashboard": False},
                         memory_limit=0,
                         silence_logs=logging.CRITICAL + 1,
                     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Mapping, Sequence
 
@@ -42,15 +41,14 @@ def launched_rank(environment: Mapping[str, str] = os.environ) -> int:
 
 
 def another_process_tells(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> bool:
-    """Tell whether this process of MPI leaves all words to the first one.
+    """Tell whether a command leaves all words to the first of the processes that were started together.
 
     Examples
     --------
     >>> another_process_tells(["train", "tag", "--cluster", "mpi"], {"PMI_SIZE": "2", "PMI_RANK": "1"})
     True
     """
-    wanted = "--cluster=mpi" in arguments or ("--cluster", "mpi") in itertools.pairwise(arguments)
-    return wanted and launched_rank(environment) > 0
+    return arguments[:1] == ["train"] and launched_rank(environment) > 0
 
 
 def _number(environment: Mapping[str, str], name: str) -> int | None:

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -104,7 +105,9 @@ class _Ranks:
         """Return them, found out once; `InputError` if MPI is not there, or does not know of the other processes."""
         if cls._of_job is None:
             try:
-                from mpi4py import MPI as library  # noqa: N811
+                with warnings.catch_warnings():  # of mpi4py, about what is an error below
+                    warnings.simplefilter("ignore", RuntimeWarning)
+                    from mpi4py import MPI as library  # noqa: N811
             except (ImportError, RuntimeError) as error:
                 raise InputError(
                     f"MPI cannot be used ({error}); install the extra with pip install 'marginloom[mpi]', and an MPI "

@@ -24,6 +24,8 @@ class Caller:
         How other processes run the same command, as far as its arguments say.
     cluster : Cluster or None
         One that was given as an object.
+    in_python : bool
+        Whether it is a Python program, which decides itself what becomes of warnings.
     task_only : bool
         Whether only the encoded task is wanted.
     serves : bool
@@ -34,6 +36,7 @@ class Caller:
 
     recipe: Recipe | None = None
     cluster: Cluster | None = None
+    in_python: bool = False
     task_only: bool = False
     serves: bool = False
     training: Training[Any] | None = None

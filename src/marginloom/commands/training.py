@@ -354,7 +354,7 @@ def run_training(
     if caller().task_only:
         caller().training = _training_for_another_process(options, read)
         return
-    if options.quiet:
+    if options.quiet and not caller().in_python:
         warnings.simplefilter("ignore", UserWarning)
         for category in (OptionWarning, OutputWarning):  # what was asked for and is not done
             warnings.simplefilter("always", category)

@@ -127,6 +127,7 @@ def _drive(task: Task, spec: RunSpec, session: Session) -> Result:
         plan = make_plan(task, spec, Decided(None if snapshot is None else snapshot.choice), session.parts)
         part = Part(task, plan, session.files)
         with closing(session.open(part, plan.decided.stored(), interrupts.stop)) as world:
+            world.row()  # what it took to say hello belongs to no pass
             result = _train(task, spec, plan, place, snapshot, interrupts, world)
         session.share(*result.shared())
         return result
