@@ -41,7 +41,6 @@ class Columns final : public Engine {
   };
   [[nodiscard]] static Needs needs(const Task& task);
 
-  std::optional<Certificate> certify(int threads, StopRequest& stop) override;
   bool weights_are_final() const override { return average_.empty(); }
   void final_weights(std::span<double> result) const override;
   StateArrays export_state() const override;
@@ -68,6 +67,7 @@ class Columns final : public Engine {
   };
 
   PassReport do_pass(StopRequest& stop) override;
+  std::optional<Certificate> do_certify(int threads, StopRequest& stop) override;
   // Calls work(group, stop request or null) for every group, on so many threads; false if it was stopped.
   template <class Work>
   bool for_groups(int threads, StopRequest& stop, std::vector<ThreadTime>& times, Work work);

@@ -3,7 +3,8 @@
 // A pass searches all examples in parallel with the weights as they are, which adds to the working sets the candidates
 // whose violation exceeds the block's slack by delta; Equation 11 prints 1/2 sum a for that slack where 1/(2C) sum a is
 // meant. After the barrier the master improves the block of every example that was searched, and then all blocks as
-// often as the learner wants. The result does not depend on the number of threads.
+// often as the learner wants. The result does not depend on the number of threads, nor of the parts of a world, if
+// these search.
 #pragma once
 
 #include <memory>
@@ -11,6 +12,7 @@
 
 #include "core/team.hpp"
 #include "engines/dual_engine.hpp"
+#include "engines/searches.hpp"
 
 namespace marginloom {
 
@@ -20,22 +22,16 @@ class MasterWorker final : public DualEngine {
                std::vector<std::size_t> examples, OrderOptions options, int threads);
 
  private:
-  // Where the candidates of one search are.
-  struct Search {
-    int thread = 0;
-    std::size_t first = 0;
-    std::size_t count = 0;
-    double slack = 0;
-  };
-
   Team* team() override { return &team_; }
+  [[nodiscard]] bool works_in_parts() const override { return true; }
   void search_pass(PassReport& report, StopRequest& stop) override;
-  bool search_all(std::span<const std::size_t> order, PassReport& report, StopRequest& stop);
+  // Here or in the parts of a world; false if it was stopped.
+  [[nodiscard]] bool search(std::span<const std::size_t> examples, PassReport& report, StopRequest& stop);
+  void learn(std::span<const std::size_t> examples, PassReport& report, StopRequest& stop);
 
   Team team_;
-  std::vector<std::unique_ptr<Scratch>> scratch_;  // one per thread
-  std::vector<CandidateBatch> found_;              // one per thread
-  std::vector<Search> searches_;                   // in the order of the pass
+  Searching searching_;
+  Searches found_;
 };
 
 }  // namespace marginloom

@@ -202,10 +202,10 @@ def test_options_for_columns_are_refused(folder, tmp_path, option):
 def test_ready_features_and_columns_do_not_mix(folder, corpus, model, tmp_path):
     columns, ready = corpus / "dev.conll", folder / "dev.crfsuite"
     for command in ("predict", "evaluate"):
-        assert f"{columns}: the format is conll, and the model's is crfsuite" in fails(
+        assert f"{columns}: the format is conll, and the training data had crfsuite" in fails(
             command, folder / "model", columns
         )
-        assert f"{ready}: the format is crfsuite, and the model's is conll" in fails(command, model, ready)
+        assert f"{ready}: the format is crfsuite, and the training data had conll" in fails(command, model, ready)
     for training, dev in ((columns, ready), (ready, columns)):
         said = fails("train", "tag", training, "--dev", dev, "--model", tmp_path / "m")
         assert str(dev) in said

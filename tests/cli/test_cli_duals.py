@@ -130,4 +130,4 @@ def test_help_has_every_option_of_learners_with_words_of_one_and_where_to_find_t
     for name, texts in helps.items():
         assert option_name(name) in said
         assert any(text[1:].replace("-", "") in plain for text in texts), name
-    assert said.count("Algorithms differ, see") >= sum(len(texts) > 1 for texts in helps.values()) > 0
+    assert said.count("Algorithms differ; see") >= sum(len(texts) > 1 for texts in helps.values()) > 0

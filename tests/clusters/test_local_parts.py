@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.killing import KillAfter, Killed
 from support.pairs import with_effect
-from support.parts import WatchedParts, bits
+from support.watched_parts import WatchedParts, bits
 from support.small_tasks import SMALL
 
 from marginloom import ALGORITHMS, Checkpoint, EarlyStopping, InputError, PartError, SequenceTagger, make_tagging, train

@@ -209,7 +209,7 @@ def test_a_model_of_nested_features_is_the_same_after_saving(tmp_path):
     tagger = SequenceTagger(C=1.0).fit(X, [["P", "Q"]])
     tagger.save(tmp_path / "model")
     loaded = SequenceTagger.load(tmp_path / "model")
-    assert loaded.features is None
+    assert loaded.features == "auto"
     assert loaded.predict(X) == [["P", "Q"]]
     names = [loaded.model_.features.describe(i) for i in range(3)]
     assert sorted(names) == ["n:x", "w:dog", "w:dog"]

@@ -153,7 +153,10 @@ def test_format_by_ending_or_as_asked():
     assert format_of("a.txt", trained="crfsuite") == "crfsuite"
     assert format_of("a.txt", trained="conllu") == "conllu"
     for path, trained in (("a.crfsuite", "conll"), ("a.conllu", "crfsuite"), ("a.conll.gz", "crfsuite")):
-        with pytest.raises(InputError, match="ready features"):
+        with pytest.raises(
+            InputError,
+            match=f"the training data had {trained}; give a file in that format, or --format {trained} if it is one",
+        ):
             format_of(path, trained=trained)
     with pytest.raises(InputError, match="conll and crfsuite cannot be mixed"):
         common_format(["a.conll", "b.crfsuite"])

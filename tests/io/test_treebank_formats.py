@@ -79,7 +79,9 @@ def test_conllx_is_read_with_ten_columns_and_no_comments(tmp_path):
     assert corpus.sentences.tolist() == [0, 2, 3]
     assert corpus.labels(1).values().tolist() == ["#", "go", "no"]
     path.write_text("# a comment\n" + CONLLX)
-    with pytest.raises(InputError, match=r"x.conll, line 1: found 1 column, expected 10 .* as CoNLL-X"):
+    with pytest.raises(
+        InputError, match=r"x.conll, line 1: found 1 column, expected 10 separated by tabs, as in CoNLL-X"
+    ):
         read_corpus([path], known=TREEBANKS)
 
 

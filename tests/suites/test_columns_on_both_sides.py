@@ -157,7 +157,7 @@ def test_a_parser_from_python_predicts_the_same_on_the_command_line(
     for ending in ("conllu", "conllx", "conllup"):
         assert predicted_trees(tmp_path / "model", folder / f"test.{ending}") == trees
     loaded = DependencyParser.load(tmp_path / "model")
-    assert (loaded.columns, loaded.pos_column) == (columns, parser.model_.features.pos_column)
+    assert (loaded.columns, loaded.pos_column) == (columns, parser.pos_column)
     assert loaded.predict(words_of(TEST, columns)) == trees
     trained = placed(on_the_command_line, folder)
     run("train", "parse", folder / "train.conllu", "--model", tmp_path / "same", "--labelled", *trained, *QUICK)

@@ -1,75 +1,23 @@
-"""Worlds of parts in this process whose answers can be watched, spoiled and interrupted."""
+"""A world whose parts are in this process: what they are asked and answer travels as bytes."""
 
-from __future__ import annotations
-
-import hashlib
-from contextlib import contextmanager
-
-from marginloom.clusters.local import LocalParts, LocalWorld
-from marginloom.training.part import check_hellos
-from marginloom.training.world import Session
+import numpy as np
 
 
-def bits(result):
-    """Return what must be the same in all worlds: a hash of the weights and of the certificate."""
-    digest = hashlib.sha256(result.weights.tobytes())
-    digest.update(repr(result.certificate).encode())
-    digest.update(repr(result.primal).encode())
-    return digest.hexdigest()
+def sent(arrays):
+    """Return the arrays as they arrive somewhere else: read-only, in memory of their own."""
+    return {name: np.frombuffer(array.tobytes(), dtype=array.dtype) for name, array in arrays.items()}
 
 
-class WatchedParts(LocalParts):
-    """Parts of which `before` is told every question before it is answered, and may raise.
+class Parts:
+    """The parts of an engine for jobs of the same task, which each have a learner of their own."""
 
-    `change` may return another answer than that of a part.
-    """
-
-    def __init__(self, parts, before=None, change=None):
-        super().__init__(parts)
+    def __init__(self, engine, jobs):
+        self._parts = [engine.build_part(job) for job in jobs]
+        self.parts = len(self._parts)
         self.questions = []
-        self._before = before or (lambda question, place: None)
-        self._change = change or (lambda question, part, answer: answer)
 
-    @contextmanager
-    def session(self, recipe=None):
-        yield _WatchedSession(self, recipe)
-
-    def open(self, part, stop):
-        return _WatchedWorld(self, [part] * self._parts, stop)
-
-    def told(self, question):
+    def ask(self, question, common, own):
         self.questions.append(question)
-        self._before(question, len(self.questions))
-
-    def changed(self, question, part, answer):
-        return self._change(question, part, answer)
-
-    @property
-    def count(self):
-        return self._parts
-
-
-class _WatchedSession(Session):
-    def __init__(self, cluster, recipe):
-        self._cluster = cluster
-        self.recipe = recipe
-
-    @property
-    def parts(self):
-        return self._cluster.count
-
-    def open(self, part, decided, stop):
-        world = self._cluster.open(part, stop)
-        check_hellos(world, part.identity, "this process")
-        return world
-
-
-class _WatchedWorld(LocalWorld):
-    def __init__(self, cluster, parts, stop):
-        super().__init__(parts, stop)
-        self._cluster = cluster
-
-    def _ask(self, question, common, own):
-        self._cluster.told(question)
-        answers = super()._ask(question, common, own)
-        return [self._cluster.changed(question, part, dict(answer)) for part, answer in enumerate(answers)]
+        common = sent(common)
+        pairs = zip(self._parts, own, strict=True)
+        return [sent(part.answer(question, common, sent(arrays))) for part, arrays in pairs]

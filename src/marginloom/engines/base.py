@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection
-from typing import ClassVar, Self
+from collections.abc import Callable, Collection
+from typing import ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from marginloom.common.parameters import Configured, Parameter, listed
 from marginloom.common.registry import check_parameters, declared_types
 from marginloom.errors import InputError
 from marginloom.learners.base import Learner
+
+Made = TypeVar("Made", _core.Engine, _core.Part)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,6 +55,7 @@ class Engine(Configured):
     honours: ClassVar[frozenset[str]]  # of the parameters by which learners ask for something, see Parameter.neutral
     ignores: ClassVar[frozenset[str]] = frozenset()  # other parameters, and common options, that have no effect with it
     minimum_threads: ClassVar[int]
+    in_parts: ClassVar[bool] = False  # whether its C++ class has a half that works in other processes
     paper: ClassVar[str] = ""  # that it comes from, if it has one of its own
     #: What to do where its own dual variables do not fit.
     way_to_need_less: ClassVar[str] = ""
@@ -124,7 +127,14 @@ class Engine(Configured):
 
     def build(self, job: Job) -> _core.Engine:
         """Make the native engine. The order of examples is that of the job unless it declares a parameter `shuffle`."""
-        return _core.make_engine(
+        return self._made(_core.make_engine, job)
+
+    def build_part(self, job: Job) -> _core.Part:
+        """Make the half that answers the questions of an engine of the same job, if it is `in_parts`."""
+        return self._made(_core.make_part, job)
+
+    def _made(self, make: Callable[..., Made], job: Job) -> Made:
+        return make(
             self.native_name(),
             job.task,
             job.learner,
@@ -144,7 +154,7 @@ _SHUFFLE = "shuffle"
 
 
 def check_native(engine: type[Engine]) -> None:
-    """Raise `InputError` if the parameters of an engine are not those of its C++ class, or the kinds of learners.
+    """Raise `InputError` if the parameters of an engine are not those of its C++ class, or what it can do.
 
     Examples
     --------
@@ -162,6 +172,12 @@ def check_native(engine: type[Engine]) -> None:
     declared = {name: type_ for name, type_ in declared_types(engine).items() if name != _SHUFFLE}
     for native in natives:
         check_parameters(engine, declared, native.parameters)
+        if native.in_parts != engine.in_parts:
+            raise InputError(
+                f"the engine {engine.name} ({engine.__module__}.{engine.__qualname__}) declares in_parts = "
+                f"{engine.in_parts}, and a C++ class registered as {name!r} works "
+                f"{'in parts' if native.in_parts else 'in one process only'}; see docs/adding_an_engine.md"
+            )
 
 
 def _learners(kinds: Collection[str]) -> str:

@@ -28,4 +28,5 @@ class MasterWorker(Engine):
     #: Also where the candidates of a search are, and one of them, which every example has while the weights are 0.
     example_bytes = 16 + 32 + 88
     minimum_threads = 1
+    in_parts = True
     paper = "Chang, Srikumar and Roth 2013, section 4"

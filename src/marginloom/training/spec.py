@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self, TypeAlias
 
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from marginloom.algorithms import AUTO, Algorithm
 from marginloom.engines.base import Engine
 from marginloom.io.files import StrPath
+from marginloom.io.names import shown
 from marginloom.learners.base import Learner
 from marginloom.training.callbacks import Callback
 from marginloom.training.checkpoint import Checkpoint
@@ -138,6 +140,8 @@ class _NotPlain:
 def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, (str, os.PathLike)):
+        return shown(value)  # names of files may hold what no text can
     if isinstance(value, Engine):
         return {"name": value.name, **dataclasses.asdict(value)}
     if isinstance(value, Learner):
@@ -146,7 +150,7 @@ def _plain(value: Any) -> Any:
         items = {name: _plain(inner) for name, inner in value.items()}
         is_plain = not any(isinstance(inner, _NotPlain) for inner in items.values())
         return items if is_plain and all(isinstance(name, str) for name in items) else _NotPlain()
-    return value if value is None or isinstance(value, (bool, int, float, str)) else _NotPlain()
+    return value if value is None or isinstance(value, (bool, int, float)) else _NotPlain()
 
 
 @dataclasses.dataclass(kw_only=True, eq=False)

@@ -156,6 +156,7 @@ def test_labels_that_mark_no_spans_are_scored_each(gold, predicted):
 def test_without_tokens_every_score_is_zero(empty):
     scores = sequence_scores(empty, empty)
     assert scores.pop("per_label") == {}
+    assert scores.pop("confusions") == []
     assert set(scores.values()) == {0.0}
     assert "f1" not in scores
 
