@@ -12,10 +12,19 @@ from support import dask_hooks
 from support.program import last_json, names_in, run
 
 import marginloom
-from marginloom import Checkpoint, ClusterWarning, Dask, InputError, PartError, SequenceTagger, make_tagging, train_files
+from marginloom import (
+    Checkpoint,
+    ClusterWarning,
+    Dask,
+    InputError,
+    PartError,
+    SequenceTagger,
+    make_tagging,
+    train_files,
+)
 from marginloom.clusters import dask as dask_module
 from marginloom.clusters import dask_tasks
-from marginloom.clusters.dask_tasks import Tasks
+from marginloom.clusters.dask_tasks import Tasks, workers_of
 from marginloom.clusters.dask_world import DaskWorld
 from marginloom.tasks.sequence.datasets import write_conll
 
@@ -70,6 +79,17 @@ def asked_again(tagger):
     return sum(row["world"]["asked_again"] for row in tagger.history_)
 
 
+def be_impatient(monkeypatch, seconds):
+    """Wait only so long for an answer, once all workers have read the files: that takes as long as it takes."""
+    usual = DaskWorld.greet_all
+
+    def greet_all(self):
+        usual(self)
+        self._answer_timeout = self._workers.answer_timeout = seconds
+
+    monkeypatch.setattr(DaskWorld, "greet_all", greet_all)
+
+
 @pytest.mark.parametrize("algorithm", CASES)
 def test_workers_give_the_bits_of_one_process(workers, corpus, alone, tmp_path, algorithm):
     cluster = Dask(workers)
@@ -110,13 +130,7 @@ def test_the_holder_of_the_weights_is_killed(workers, corpus, alone, tmp_path, m
 
 
 def test_a_worker_hangs(workers, corpus, alone, tmp_path, monkeypatch):
-    usual = DaskWorld.greet_all
-
-    def greet_all(self):  # reading takes as long as it takes
-        usual(self)
-        self._answer_timeout = 1
-
-    monkeypatch.setattr(DaskWorld, "greet_all", greet_all)
+    be_impatient(monkeypatch, 1)
     workers.run(dask_hooks.strike_at, "search", 2, str(tmp_path / "flag"), signal.SIGSTOP)
     try:
         with pytest.warns(ClusterWarning, match="has not answered for .* s; another is asked too"):
@@ -161,7 +175,7 @@ def test_ctrl_c_ends_a_round_and_the_run_goes_on_anywhere(workers, corpus, alone
     assert not Checkpoint(tmp_path / "run").exists()
 
 
-def test_no_worker_for_too_long(corpus, tmp_path, alone):
+def test_no_worker_for_too_long(corpus, tmp_path, alone, monkeypatch):
     """The last one goes in the middle; the checkpoint is there, and another cluster goes on."""
     from distributed import Client, LocalCluster
 
@@ -173,14 +187,16 @@ def test_no_worker_for_too_long(corpus, tmp_path, alone):
         def put(self, question, *given):
             put.times += question == "search"
             if put.times == 5:
-                client.retire_workers(close_workers=True)
+                cluster.scale(0)
+                while workers_of(client):
+                    client.retire_workers(close_workers=True)
             return usual(self, question, *given)
 
         put.times = 0
-        with pytest.MonkeyPatch.context() as patch, pytest.warns(ClusterWarning, match="was lost"):
-            patch.setattr(Tasks, "put", put)
-            with pytest.raises(PartError) as error:
-                trained(corpus, tmp_path / "m", cluster=Dask(client, answer_timeout=0.5), **run)
+        monkeypatch.setattr(Tasks, "put", put)
+        be_impatient(monkeypatch, 0.5)
+        with pytest.warns(ClusterWarning, match="was lost"), pytest.raises(PartError) as error:
+            trained(corpus, tmp_path / "m", cluster=Dask(client), **run)
         address = re.escape(client.scheduler.address)
         assert re.match(
             rf"no worker of the scheduler at {address} has answered for 0.5 s; --resume .* goes on after pass [1-9]",
@@ -191,7 +207,7 @@ def test_no_worker_for_too_long(corpus, tmp_path, alone):
 
 def test_a_scheduler_that_does_not_answer(corpus, tmp_path, monkeypatch):
     monkeypatch.setattr(dask_module, "_CONNECT_TIMEOUT", 0.2)
-    with pytest.raises(InputError, match="the scheduler at tcp://127.0.0.1:1 did not answer within 0.2 s"):
+    with pytest.raises(InputError, match=r"the scheduler at tcp://127.0.0.1:1 did not answer within 0.2 s"):
         trained(corpus, tmp_path / "m", cluster=Dask("tcp://127.0.0.1:1"))
 
 

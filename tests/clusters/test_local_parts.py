@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from support.killing import KillAfter, Killed
 from support.pairs import with_effect
-from support.watched_parts import WatchedParts, bits
 from support.small_tasks import SMALL
+from support.watched_parts import WatchedParts, bits
 
 from marginloom import ALGORITHMS, Checkpoint, EarlyStopping, InputError, PartError, SequenceTagger, make_tagging, train
 from marginloom.algorithms import engines_of
@@ -117,7 +117,7 @@ def test_a_failure_says_where_the_run_can_go_on(tasks, tmp_path):
     with pytest.raises(PartError, match=r"the rank is gone; a run with a checkpoint \(--checkpoint DIR\) can go on"):
         train(task, algorithm="ipm", max_iter=20, cluster=cluster)
     cluster = WatchedParts(2, before=fail)
-    with pytest.raises(PartError, match="the rank is gone; --resume .* goes on after pass 4"):
+    with pytest.raises(PartError, match=r"the rank is gone; --resume .* goes on after pass 4"):
         train(task, algorithm="ipm", max_iter=20, cluster=cluster, checkpoint=tmp_path / "run")
 
 
@@ -131,7 +131,7 @@ def test_ctrl_c_within_a_round_leaves_a_usable_model(tasks, tmp_path):
     task = tasks["sequence"].task
     result = train(task, **asked, cluster=cluster)
     assert result.stopped == "interrupted"
-    assert 0 < result.iterations
+    assert result.iterations > 0
     assert np.isfinite(result.weights).all()
     assert bits(train(task, **asked, cluster=LocalParts(2))) == bits(train(task, algorithm="ms-dcd", tol=1e-5))
 
@@ -155,7 +155,7 @@ def test_rows_say_what_questions_have_cost(tasks):
         assert asked["sent"] >= 3 * result.weights.nbytes
         assert asked["received"] > 0
         assert asked["asked_again"] == 0
-        assert 0 < asked["seconds"]
+        assert asked["seconds"] > 0
         assert all(0 <= seconds <= asked["seconds"] for seconds in (*asked["work"], *asked["waiting"]))
     assert result.asked["questions"] == 2 + sum(row["world"]["questions"] for row in result.trace.rows)  # hello, slacks
     assert all("world" not in row for row in trained(tasks["sequence"].task, "ms-dcd").trace.rows)
@@ -198,7 +198,9 @@ def test_what_cannot_be_an_answer_is_none(tasks, answer, message):
 
 @pytest.mark.parametrize("algorithm", [name for name, preset in ALGORITHMS.items() if not preset.engine.in_parts])
 def test_engines_that_cannot_are_rejected_in_one_sentence(tasks, algorithm):
-    with pytest.raises(InputError, match=r"does not train on a cluster, .* engines that work in many: mixing and master"):
+    with pytest.raises(
+        InputError, match=r"does not train on a cluster, .* engines that work in many: mixing and master"
+    ):
         train(tasks["sequence"].task, algorithm=algorithm, cluster=LocalParts(2))
 
 

@@ -13,9 +13,7 @@ from marginloom.errors import InputError, PartError
 
 ARRAYS = some.dictionaries(
     some.text(max_size=5),
-    some.one_of(
-        *(arrays(kind, some.integers(0, 9), elements=some.integers(0, 200)) for kind in ("f8", "u8", "u1"))
-    ),
+    some.one_of(*(arrays(kind, some.integers(0, 9), elements=some.integers(0, 200)) for kind in ("f8", "u8", "u1"))),
     max_size=4,
 )
 

@@ -85,7 +85,7 @@ def test_processes_that_do_not_know_of_each_other(corpus, tmp_path, monkeypatch)
 
 
 def test_scripts_go_on_alike_in_all_ranks(tmp_path):
-    code, out, err = run_ranks(2, sys.executable, "-m", "mpi4py", SCRIPT, tmp_path, "fits")
+    code, _, err = run_ranks(2, sys.executable, "-m", "mpi4py", SCRIPT, tmp_path, "fits")
     assert code == 0, err
     first, second = (json.loads((tmp_path / f"seen.{rank}").read_text()) for rank in range(2))
     assert [line[0] for line in first] == ["fitted", "failed", "again", "differs", "odd data", "warm"]

@@ -16,7 +16,7 @@ from support.pairs import racing, with_effect
 
 from marginloom import InputError
 from marginloom.algorithms import ALGORITHMS, engines_of
-from marginloom.common.threads import container_limit, available_cores, resolve_threads
+from marginloom.common.threads import available_cores, container_limit, resolve_threads
 from marginloom.engines import ENGINES
 from marginloom.training.train import train
 

@@ -174,7 +174,7 @@ def test_a_world_that_answers_nonsense_is_told_so(preset, options):
             engine.run_pass(world=Odd(world, after=after))
 
     question = "search" if preset == "ms-dcd" else "train"
-    refused(lambda answers: answers[:1], f"given 1 answers to '{question}', and it has 2 parts")
+    refused(lambda answers: answers[:1], f"given 1 answers to '{question}', and it was asked for 2")
     refused(lambda answers: [answers[0], {}], f"the answer of part 1 to '{question}' cannot be used: there is no array")
     refused(
         lambda answers: [answers[0], {**answers[1], "seconds": "long"}],

@@ -10,13 +10,13 @@ import signal
 import sys
 from pathlib import Path
 
-from mpi4py import MPI as library
+from mpi4py.MPI import COMM_WORLD
 
 from marginloom import MPI, Callback, Checkpoint, InputError, PartError, SequenceTagger, make_tagging
 from marginloom.training.part import Part
 
 FOLDER, WHAT = Path(sys.argv[1]), sys.argv[2]
-RANK = library.COMM_WORLD.rank
+RANK = COMM_WORLD.rank
 WORDS, TAGS = make_tagging(60, seed=0)
 
 
