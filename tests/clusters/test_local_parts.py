@@ -9,7 +9,17 @@ from support.pairs import with_effect
 from support.small_tasks import SMALL
 from support.watched_parts import WatchedParts, bits
 
-from marginloom import ALGORITHMS, Checkpoint, EarlyStopping, InputError, PartError, SequenceTagger, make_tagging, train
+from marginloom import (
+    ALGORITHMS,
+    Checkpoint,
+    EarlyStopping,
+    InputError,
+    PartError,
+    ProgressBar,
+    SequenceTagger,
+    make_tagging,
+    train,
+)
 from marginloom.algorithms import engines_of
 from marginloom.clusters.local import LocalParts
 
@@ -213,6 +223,14 @@ def test_auto_takes_what_works_in_parts(tasks):
 def test_auto_on_another_engine_is_rejected(tasks):
     with pytest.raises(InputError, match="ms-dcd on the engine shared does not train on a cluster"):
         train(tasks["sequence"].task, engine="shared", cluster=LocalParts(2))
+
+
+def test_the_progress_bar_says_how_many_answer(tasks, capsys, monkeypatch):
+    monkeypatch.setattr(ProgressBar, "seconds_between_lines", 0.0)
+    train(tasks["sequence"].task, cluster=LocalParts(3), tol=0.1, callbacks=[ProgressBar()])
+    said = capsys.readouterr().err.splitlines()
+    assert said[0] == "auto chose ms-dcd (training on a cluster)"
+    assert all("  3 processes  " in line for line in said if "pass" in line)
 
 
 def test_shards_are_as_many_as_all_threads(tasks):

@@ -6,9 +6,9 @@ import asyncio
 import dataclasses
 import itertools
 import json
-import os
 import threading
 import time
+import uuid
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future as Pending
 from contextlib import suppress
@@ -115,6 +115,7 @@ class Tasks:
         self._order = Order(recipe, json.dumps(decided))
         self._stop = stop
         self._direct: bool | None = direct or None
+        self._run = uuid.uuid4().hex  # keys are never used again, not even by another process
         self._numbers = itertools.count()
         self._something_came = threading.Event()
 
@@ -180,7 +181,7 @@ class Tasks:
             raise KeyboardInterrupt
 
     def _key(self, question: str) -> str:
-        return f"marginloom-{question}-{os.getpid()}-{id(self):x}-{next(self._numbers)}"
+        return f"marginloom-{question}-{self._run}-{next(self._numbers)}"
 
     def _begun(self, work: Coroutine[Any, Any, Any]) -> Pending[Any]:
         """Begin what the client does in its own thread."""

@@ -32,7 +32,7 @@ def launched_rank(environment: Mapping[str, str] = os.environ) -> int:
 
     Examples
     --------
-    >>> launched_rank({"PMI_RANK": "2"}), launched_rank({})
+    >>> launched_rank({"PMI_SIZE": "4", "PMI_RANK": "2"}), launched_rank({})
     (2, 0)
     """
     if launched(environment)[0] == 1:
