@@ -269,8 +269,9 @@ class Run:
                 weights = self.last_weights()
                 row["scores"] = {name: evaluate(weights) for name, evaluate in self._evaluations.items()}
         finally:  # the pass was made, whatever became of its certificate and scores
-            asked = self.world.row()
-            self.trace.append(row if asked is None else {**row, "world": asked})
+            if (asked := self.world.row()) is not None:
+                row["world"] = asked
+            self.trace.append(row)
         return row
 
     def _certify_early(self, row: Row) -> None:
