@@ -100,8 +100,9 @@ def prepared(estimator: Estimator, X: Any, y: Any, algorithm: str = "auto") -> P
     class Unfitted(type(estimator)):  # type: ignore[misc]
         """Keeps the problem instead of training on it."""
 
-        def _fit(self, problem: Any, **rest: Any) -> Any:
-            problems.append(problem)
+        def _fit(self, pose: Any, **rest: Any) -> Any:
+            posed, _ = pose()
+            problems.append(posed.problem)
             return self
 
     own = Unfitted(**{**estimator.get_params(deep=False), "algorithm": algorithm})

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from marginloom.training.plan import Decided, make_plan
 from marginloom.training.spec import RunSpec
 
 
-def part(task=None, files=(), **options):
+def part(task=None, files=MappingProxyType({}), **options):
     task = task or make_task(TinyChains(0, sentences=4), "valued")
     return Part(task, make_plan(task, RunSpec(algorithm="ms-dcd", **options)), files)
 
@@ -46,10 +47,10 @@ def test_data_that_differ_are_named():
 def test_files_that_differ_are_named(tmp_path):
     file = tmp_path / "train.conll"
     file.write_text("a X")
-    here = part(files=[file])
+    here = part(files={str(file): file})
     assert here.identity["files"]
     file.write_text("a Y")
-    assert difference(here, part(files=[file])) == (
+    assert difference(here, part(files={str(file): file})) == (
         f"the file '{file}' of rank 1 on b is not the one of rank 0 on a; every process reads the same"
     )
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 ANSWER_TIMEOUT = 300.0
 #: Seconds in which a scheduler must answer at first.
 _CONNECT_TIMEOUT = 15.0
+_SILENT = logging.CRITICAL + 1
 
 
 class Dask(Cluster):
@@ -116,6 +117,7 @@ class Dask(Cluster):
         """Return the client, and what its workers leave to this process of the host."""
         try:
             from distributed import Client, LocalCluster, Security
+            from distributed.utils import silence_logging_cmgr
         except ImportError as error:
             raise InputError(
                 f"Dask cannot be used ({error}); install the extra with pip install 'marginloom[dask]'"
@@ -124,6 +126,7 @@ class Dask(Cluster):
             if self.scheduler.asynchronous:
                 raise InputError("the client of Dask must not be asynchronous: make it with Client(asynchronous=False)")
             return HostShare(), self.scheduler
+        open_things.enter_context(silence_logging_cmgr(_SILENT))  # what a user must know is told by us
         if self.scheduler is None:
             assert self.workers is not None
             cores = max(1, available_cores() // self.workers)
@@ -137,10 +140,10 @@ class Dask(Cluster):
                         dashboard_address="127.0.0.1:0",  # any port; there is no dashboard, but what tells its health
                         scheduler_kwargs={"dashboard": False},
                         memory_limit=0,
-                        silence_logs=logging.CRITICAL + 1,
+                        silence_logs=_SILENT,
                     )
                 )
-            return HostShare(self.workers + 1, cores), open_things.enter_context(Client(cluster))
+            return HostShare(self.workers + 1, cores), open_things.enter_context(Client(cluster, set_as_default=False))
         names = {"tls_ca": "tls_ca_file", "tls_cert": "tls_client_cert", "tls_key": "tls_client_key"}
         files = {names[name]: os.fspath(path) for name, path in self._tls.items() if path is not None}
         for path in files.values():

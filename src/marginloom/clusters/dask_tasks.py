@@ -156,8 +156,6 @@ class Tasks:
         """Let go of questions, whether they were answered or not."""
         if not asked:
             return
-        for one in asked:
-            one.answer.cancel()
         with suppress(Exception):  # the scheduler may be gone
             self._begun(self._cancelled([one.task for one in asked]))
 

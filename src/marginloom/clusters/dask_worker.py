@@ -55,7 +55,7 @@ class Order:
     @property
     def digest(self) -> str:
         """Identify the part."""
-        text = json.dumps([self.recipe.arguments, self.recipe.folder, self.recipe.files, self.decided])
+        text = json.dumps([self.recipe.arguments, self.recipe.folder, self.recipe.names, self.decided])
         return hashlib.sha256(text.encode()).hexdigest()
 
 

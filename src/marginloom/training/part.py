@@ -6,8 +6,9 @@ import functools
 import hashlib
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -35,11 +36,11 @@ class Part:
         All examples.
     plan : Plan
         What the run has settled.
-    files : sequence of path
-        From which the task was read; `hello` has their digests.
+    files : mapping
+        From which the task was read, by their names; `hello` has their digests.
     """
 
-    def __init__(self, task: Task, plan: Plan, files: Sequence[str] = ()) -> None:
+    def __init__(self, task: Task, plan: Plan, files: Mapping[str, Path] = MappingProxyType({})) -> None:
         self._task = task
         self._plan = plan
         self._files = files
@@ -71,7 +72,7 @@ class Part:
             "build of marginloom": build(),
             "byte order": sys.byteorder,
             "settings": run.settings,
-            "files": {str(name): _digest(Path(name)) for name in self._files},
+            "files": {name: _digest(path) for name, path in self._files.items()},
             "data": {**run.fingerprints, "examples in training": int(plan.examples.size)},
         }
 

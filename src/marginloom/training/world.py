@@ -7,6 +7,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -248,14 +249,19 @@ class Recipe:
         The command line.
     folder : str
         Where names of files start.
-    files : tuple of str
+    names : tuple of str
         All files that are read for training.
     """
 
     build: Callable[[Recipe], tuple[Task, RunSpec]]
     arguments: tuple[str, ...]
     folder: str
-    files: tuple[str, ...]
+    names: tuple[str, ...]
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """The files by their names."""
+        return {name: Path(self.folder, name) for name in self.names}
 
 
 class Session(ABC):
@@ -273,9 +279,9 @@ class Session(ABC):
     recipe: Recipe | None = None
 
     @property
-    def files(self) -> tuple[str, ...]:
-        """The files from which the task was read."""
-        return () if self.recipe is None else self.recipe.files
+    def files(self) -> dict[str, Path]:
+        """The files from which the task was read, by their names."""
+        return {} if self.recipe is None else self.recipe.files
 
     @property
     @abstractmethod
