@@ -75,10 +75,6 @@ def bits(tagger):
     return tagger.model_.weights.tobytes(), tagger.certificate_, tagger.n_iter_
 
 
-def asked_again(tagger):
-    return sum(row["world"]["asked_again"] for row in tagger.history_)
-
-
 def be_impatient(monkeypatch, seconds):
     """Wait only so long for an answer, once all workers have read the files: that takes as long as it takes."""
     usual = DaskWorld.greet_all

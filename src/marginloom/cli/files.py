@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from marginloom.cli.recipes import new_recipe, run_command
+from marginloom.cli.train import command_of_task
 from marginloom.commands.caller import Caller, called_by
 from marginloom.common.parameters import option_name
 from marginloom.errors import InputError
@@ -65,7 +66,9 @@ def train_files(
         raise InputError(f"there is no task {task!r} on the command line")
     files = [training] if isinstance(training, (str, os.PathLike)) else list(training)
     given = {"model": os.fspath(model), "quiet": quiet, **options}
-    arguments = ["train", task, *_words(given), "--", *(os.fspath(file) for file in files)]
+    switches = (parameter for parameter in command_of_task(registered).params if not parameter.secondary_opts)
+    lone_switches = {option for parameter in switches for option in parameter.opts}
+    arguments = ["train", task, *_words(given, lone_switches), "--", *(os.fspath(file) for file in files)]
     who = Caller(new_recipe(arguments), cluster, in_python=True)
     with called_by(who):
         if run_command(arguments):
@@ -74,25 +77,22 @@ def train_files(
     return estimator_of(registered).of_model(model, who.training.model)
 
 
-def _words(options: dict[str, Any]) -> list[str]:
-    """Return options as the command line has them.
+def _words(options: dict[str, Any], lone_switches: Collection[str]) -> list[str]:
+    """Return options as the command line has them; switches that have no opposite are left out if they are false.
 
     Examples
     --------
-    >>> _words({"C": 0.5, "max_iter": 3, "shuffle": False, "quiet": True, "gazetteer": ["a=x", "b=y"], "dev": None})
-    ['--C', '0.5', '--max-iter', '3', '--no-shuffle', '--quiet', '--gazetteer', 'a=x', '--gazetteer', 'b=y']
+    >>> _words({"C": 0.5, "shuffle": False, "quiet": False, "gazetteer": ["a=x", "b=y"], "dev": None}, ["--quiet"])
+    ['--C', '0.5', '--no-shuffle', '--gazetteer', 'a=x', '--gazetteer', 'b=y']
     """
     words: list[str] = []
     for name, value in options.items():
-        if value is None or (name in _SWITCHED_ON and not value):
+        option = option_name(name)
+        if value is None or (value is False and option in lone_switches):
             continue
         if isinstance(value, bool):
-            words.append(option_name(name if value else f"no_{name}"))
+            words.append(option if value else option_name(f"no_{name}"))
             continue
         for item in value if isinstance(value, (list, tuple)) else [value]:
-            words += [option_name(name), os.fspath(item) if isinstance(item, os.PathLike) else str(item)]
+            words += [option, os.fspath(item) if isinstance(item, os.PathLike) else str(item)]
     return words
-
-
-#: Switches that have no opposite: they are left out.
-_SWITCHED_ON = {"quiet", "reproducible", "save_state", "resume", "json", "start_end", "labelled", "non_projective"}

@@ -26,7 +26,7 @@ class _Commands(Mapping[str, Any]):
         task = find_command(name)
         if task is None:
             raise KeyError(name)
-        return _command(task)
+        return command_of_task(task)
 
 
 class _Tasks(TyperGroup):
@@ -38,7 +38,8 @@ class _Tasks(TyperGroup):
         return list(self.commands)
 
 
-def _command(task: Registered) -> Any:
+def command_of_task(task: Registered) -> Any:
+    """Return the command of a registered task."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     try:
         commands = task.part("commands").COMMANDS

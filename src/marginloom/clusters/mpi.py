@@ -13,7 +13,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -79,7 +79,7 @@ class MPI(Cluster):
         ranks = _Ranks.of_job()
         session = self._session = (_Driver if ranks.rank == 0 else _Follower)(ranks, recipe)
         try:
-            with sharing_host(ranks.host_share()), session:
+            with sharing_host(ranks.host_share()), _warnings_told_by(ranks.rank == 0), session:
                 yield session
         finally:
             self._session = None
@@ -409,6 +409,15 @@ class _Follower(_MPISession):
         if header["interrupted"]:
             raise KeyboardInterrupt
         raise _tell_nobody(PartError(f"{self._ranks.name(0)} has ended training: {header['reason']}"))
+
+
+@contextmanager
+def _warnings_told_by(this_rank: bool) -> Iterator[None]:
+    """Leave warnings to rank 0, which has the same data and settings."""
+    with warnings.catch_warnings() if not this_rank else nullcontext():
+        if not this_rank:
+            warnings.simplefilter("ignore")
+        yield
 
 
 def _tell_nobody(error: BaseException) -> BaseException:
