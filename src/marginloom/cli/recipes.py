@@ -7,20 +7,23 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from marginloom.commands.caller import Caller, called_by, without_words
-from marginloom.core.task import Task
 from marginloom.errors import InputError
 from marginloom.io.names import quoted
-from marginloom.training.spec import RunSpec
 from marginloom.training.world import Recipe
+
+if TYPE_CHECKING:
+    from marginloom.core.task import Task
+    from marginloom.training.spec import RunSpec
 
 
 def new_recipe(arguments: Sequence[str]) -> Recipe:
-    """Return how other processes run a command line as this process does."""
-    return Recipe(task_of, tuple(arguments), str(Path.cwd()), ())
+    """Return how other processes run a command line as this process does, as far as the arguments say."""
+    return Recipe(task_of, tuple(arguments), folder="", names=())
 
 
 def task_of(recipe: Recipe) -> tuple[Task, RunSpec]:

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from marginloom.tasks.base.model import Training
-from marginloom.training.world import Cluster, Recipe
+if TYPE_CHECKING:
+    from marginloom.tasks.base.model import Training
+    from marginloom.training.world import Cluster, Recipe
 
 
 @dataclasses.dataclass

@@ -67,4 +67,4 @@ def recipe_of(files: Sequence[StrPath]) -> Recipe | None:
             )
     recipe = caller().recipe
     names = tuple(os.fspath(file) for file in files)
-    return None if recipe is None else dataclasses.replace(recipe, names=names)
+    return None if recipe is None else dataclasses.replace(recipe, folder=str(Path.cwd()), names=names)
