@@ -11,7 +11,6 @@ time of an undisturbed run.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
 import shutil
@@ -27,7 +26,7 @@ from typing import Any
 from harness.command import add_data
 from harness.files import data_folder, required
 from harness.tables import machine, print_table
-from harness.worlds import Case, World, bits_of, kill, ranks_of
+from harness.worlds import Case, World, bits_of, kill, ranks_of, rows_of
 
 from marginloom import Dask, train_files
 from marginloom.clusters.dask_tasks import Tasks
@@ -93,7 +92,7 @@ class Cluster:
         cluster = Dask(self.client, answer_timeout=PATIENCE)
         trace = self.folder / "trace"
         tagger = train_files(task, file, model=model, cluster=cluster, trace=trace, **options)
-        rows = [json.loads(line) for line in trace.read_text().splitlines()[1:]]
+        _, rows = rows_of(trace)
         assert tagger.model_.weights.size
         return bits_of(model), sum(row["world"]["asked_again"] for row in rows)
 

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import marginloom
 
@@ -77,6 +78,12 @@ def bits_of(model: Path) -> str:
     digest = hashlib.sha256(found.weights.tobytes())
     digest.update(json.dumps(None if found.certificate is None else dataclasses.asdict(found.certificate)).encode())
     return digest.hexdigest()
+
+
+def rows_of(trace: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return the settings and the rows of a trace."""
+    settings, *rows = (json.loads(line) for line in trace.read_text().splitlines())
+    return settings, rows
 
 
 def lines_of(trace: Path) -> int:
