@@ -7,14 +7,17 @@ from marginloom.errors import InputError
 
 
 @pytest.mark.parametrize("variable", ["PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"])
-def test_several_processes_without_a_cluster(monkeypatch, variable):
-    monkeypatch.setenv(variable, "4")
+def test_several_processes_without_a_cluster(variable):
     with pytest.raises(InputError, match=rf"4 processes were started \({variable}\), .*; give --cluster mpi"):
-        check_started_once(None)
-    with pytest.raises(InputError, match="start one process"):
-        check_started_once("dask")
-    monkeypatch.setenv(variable, "1")
-    check_started_once(None)
+        check_started_once(None, {variable: "4"})
+    check_started_once(None, {variable: "1"})
+
+
+def test_a_driver_of_dask_is_started_once():
+    for variable in ("PMI_SIZE", "SLURM_STEP_NUM_TASKS"):
+        with pytest.raises(InputError, match="the same model; start one process"):
+            check_started_once("dask", {variable: "4", "SLURM_NTASKS": "4"})
+    check_started_once("dask", {"SLURM_NTASKS": "4"})  # in a job with workers beside it
 
 
 @pytest.mark.parametrize("value", ["", "four", "²", "-1"])

@@ -56,6 +56,36 @@ def _number(environment: Mapping[str, str], name: str) -> int | None:
     return int(value) if value.isascii() and value.isdigit() else None
 
 
+def check_started_once(cluster: str | None, environment: Mapping[str, str] = os.environ) -> None:
+    """Raise `InputError` if several processes were started, of which each would train and write the same model.
+
+    `cluster` is the value of ``--cluster``, which is not "mpi". The driver of another cluster may well run in a job of
+    Slurm that has several tasks, as long as it is not one of several in a step.
+    """
+    size, name = launched(environment)
+    if size == 1 or (cluster is not None and name == "SLURM_NTASKS"):
+        return
+    one = "start one process, with Slurm by srun --ntasks=1"
+    advice = one if cluster else f"give --cluster mpi to train one model together, or {one}"
+    raise InputError(f"{size} processes were started ({name}), and each would train and write the same model; {advice}")
+
+
+def another_process_tells(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> bool:
+    """Tell whether a command leaves all words to the first of the processes that were started together.
+
+    Examples
+    --------
+    >>> another_process_tells(["train", "tag", "--cluster", "mpi"], {"PMI_SIZE": "2", "PMI_RANK": "1"})
+    True
+    """
+    return arguments[:1] == ["train"] and launched_rank(environment) > 0
+
+
+def _number(environment: Mapping[str, str], name: str) -> int | None:
+    value = environment.get(name, "")
+    return int(value) if value.isascii() and value.isdigit() else None
+
+
 def check_started_once(cluster: str | None) -> None:
     """Raise `InputError` if several processes were started, of which each would train and write the same model.
 

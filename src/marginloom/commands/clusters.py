@@ -61,10 +61,10 @@ def recipe_of(files: Sequence[StrPath]) -> Recipe | None:
     """
     for file in files:
         path = Path(file)
-        if path.exists() and not path.is_file():
+        if path.exists() and not (path.is_file() or path.is_dir()):
             raise InputError(
                 f"{quoted(path)} can be read only once, and every process of a cluster reads it: name a file"
             )
     recipe = caller().recipe
-    names = tuple(os.fspath(file) for file in files)
+    names = tuple(os.fspath(file) for file in files if not Path(file).is_dir())
     return None if recipe is None else dataclasses.replace(recipe, folder=str(Path.cwd()), names=names)
