@@ -51,11 +51,6 @@ def another_process_tells(arguments: Sequence[str], environment: Mapping[str, st
     return arguments[:1] == ["train"] and launched_rank(environment) > 0
 
 
-def _number(environment: Mapping[str, str], name: str) -> int | None:
-    value = environment.get(name, "")
-    return int(value) if value.isascii() and value.isdigit() else None
-
-
 def check_started_once(cluster: str | None, environment: Mapping[str, str] = os.environ) -> None:
     """Raise `InputError` if several processes were started, of which each would train and write the same model.
 
@@ -70,29 +65,6 @@ def check_started_once(cluster: str | None, environment: Mapping[str, str] = os.
     raise InputError(f"{size} processes were started ({name}), and each would train and write the same model; {advice}")
 
 
-def another_process_tells(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> bool:
-    """Tell whether a command leaves all words to the first of the processes that were started together.
-
-    Examples
-    --------
-    >>> another_process_tells(["train", "tag", "--cluster", "mpi"], {"PMI_SIZE": "2", "PMI_RANK": "1"})
-    True
-    """
-    return arguments[:1] == ["train"] and launched_rank(environment) > 0
-
-
 def _number(environment: Mapping[str, str], name: str) -> int | None:
     value = environment.get(name, "")
     return int(value) if value.isascii() and value.isdigit() else None
-
-
-def check_started_once(cluster: str | None) -> None:
-    """Raise `InputError` if several processes were started, of which each would train and write the same model.
-
-    `cluster` is the value of ``--cluster``, which is not "mpi".
-    """
-    size, name = launched()
-    if size == 1:
-        return
-    advice = "start one process" if cluster else "give --cluster mpi to train one model together, or start one process"
-    raise InputError(f"{size} processes were started ({name}), and each would train and write the same model; {advice}")
