@@ -52,9 +52,12 @@ StateArrays copied_arrays(nb::handle arrays, const std::string& whose) {
   return result;
 }
 
-PythonWorld::PythonWorld(nb::object world)
-    : world_(std::move(world)), parts_(nb::cast<std::size_t>(world_.attr("parts"))) {
-  if (parts_ == 0) throw std::invalid_argument("a world has at least one part");
+PythonWorld::PythonWorld(nb::object world) : world_(std::move(world)), parts_(count_parts()) {}
+
+std::size_t PythonWorld::count_parts() const {
+  const auto parts = nb::cast<std::size_t>(world_.attr("parts"));
+  if (parts == 0) throw std::invalid_argument("a world has at least one part");
+  return parts;
 }
 
 std::vector<StateArrays> PythonWorld::ask(const std::string& question, const ArrayViews& common,
@@ -73,15 +76,16 @@ std::vector<StateArrays> PythonWorld::ask(const std::string& question, const Arr
     if (error.matches(PyExc_KeyboardInterrupt)) throw Interrupted();
     throw;
   }
-  if (nb::len(answers) != parts_) {
+  if (nb::len(answers) != nb::len(each)) {
     throw std::invalid_argument("the world has given " + std::to_string(nb::len(answers)) + " answers to '" + question +
-                                "', and it has " + std::to_string(parts_) + " parts");
+                                "', and it was asked for " + std::to_string(nb::len(each)));
   }
   std::vector<StateArrays> result;
   for (const nb::handle answer : answers) {
     result.push_back(
         copied_arrays(answer, "the answer of part " + std::to_string(result.size()) + " to '" + question + "'"));
   }
+  parts_ = count_parts();
   return result;
 }
 

@@ -37,8 +37,10 @@ class PythonWorld final : public World {
                                std::vector<StateArrays> own) override;
 
  private:
+  [[nodiscard]] std::size_t count_parts() const;
+
   nb::object world_;
-  std::size_t parts_;
+  std::size_t parts_;  // for the next question: processes may come and go between two
 };
 
 // The world of an argument; none if it is None.

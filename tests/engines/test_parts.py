@@ -14,7 +14,7 @@ from support.small_tasks import SMALL
 from marginloom import InputError, Perceptron, _core, find_algorithm
 from marginloom.engines import ENGINES, Mixing, Serial
 from marginloom.engines.base import Job, check_native
-from marginloom.learners.base import Objective
+from marginloom.learners.base import CommonOptions
 
 #: Every learner on every engine that works in parts.
 IN_PARTS = sorted(
@@ -38,7 +38,7 @@ class Training:
     def job(self, n_threads):
         count = self.task.example_count
         loss = self.loss if self.algorithm.learner.losses else ""
-        learner = self.algorithm.learner.build(self.task.core, Objective(0.3, loss, np.ones(count), memory=2**40))
+        learner = self.algorithm.learner.build(self.task.core, CommonOptions(0.3, loss, np.ones(count), memory=2**40))
         return Job(self.task.core, learner, np.arange(count, dtype=np.uint64), n_threads, seed=5)
 
     def engine(self, n_threads=1):
@@ -174,7 +174,7 @@ def test_a_world_that_answers_nonsense_is_told_so(preset, options):
             engine.run_pass(world=Odd(world, after=after))
 
     question = "search" if preset == "ms-dcd" else "train"
-    refused(lambda answers: answers[:1], f"given 1 answers to '{question}', and it has 2 parts")
+    refused(lambda answers: answers[:1], f"given 1 answers to '{question}', and it was asked for 2")
     refused(lambda answers: [answers[0], {}], f"the answer of part 1 to '{question}' cannot be used: there is no array")
     refused(
         lambda answers: [answers[0], {**answers[1], "seconds": "long"}],

@@ -72,7 +72,7 @@ class Identity:
     def check(self, path: Path, stored: Identity) -> None:
         """Raise `InputError`, naming the first difference, unless a stored identity is this one."""
         advice = f"resume with the same settings, or remove {shown(path)} to start from the beginning"
-        here, there = dict(_flat(self.settings)), dict(_flat(stored.settings))
+        here, there = dict(flat(self.settings)), dict(flat(stored.settings))
         for name in dict.fromkeys([*here, *there]):
             if here.get(name) != there.get(name):
                 raise InputError(
@@ -84,10 +84,17 @@ class Identity:
                 raise InputError(f"{shown(path)}: this checkpoint is of a run with other {name}; {advice}")
 
 
-def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the values of nested mappings, under all names that lead to them.
+
+    Examples
+    --------
+    >>> list(flat({"learner": {"name": "dcd"}}))
+    [('learner name', 'dcd')]
+    """
     for name, value in settings.items():
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name} ")
+            yield from flat(value, f"{prefix}{name} ")
         else:
             yield prefix + name, value
 
@@ -179,10 +186,10 @@ class Snapshot:
         if not isinstance(identity.settings, dict) or not isinstance(identity.fingerprints, dict):
             raise ValueError("the settings have no names")
         state = State.from_parts(header["state"], tensors, "state.")
-        return cls(identity, state, progress, rows, callbacks, _choice_of(header.get("choice")))
+        return cls(identity, state, progress, rows, callbacks, choice_of(header.get("choice")))
 
 
-def _choice_of(stored: dict[str, Any] | None) -> Choice | None:
+def choice_of(stored: dict[str, Any] | None) -> Choice | None:
     """Return what ``auto`` had chosen; None if it was not asked, or not stored, as in earlier versions."""
     if stored is None:
         return None
