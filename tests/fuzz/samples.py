@@ -110,6 +110,8 @@ SAMPLES = [
     Sample("multilabel tree", _multilabel(interactions="tree"), ROWS, SETS),
     Sample("multilabel full", _multilabel("averaged-perceptron", interactions="full"), ROWS, (ROWS[:, :4] > 0.2) * 1),
     Sample("multilabel bcfw", _multilabel("bcfw", label_costs={"a": 2.0}), sparse.csr_matrix(ROWS), SETS),
+    Sample("multilabel binary", _multilabel("label-dcd"), ROWS, SETS),
+    Sample("multilabel hinge", _multilabel("label-dcd", loss="hinge"), sparse.csr_matrix(ROWS), SETS),
     Sample("detect", _detector(), IMAGES, OBJECTS),
     Sample("detect perceptron", _detector("averaged-perceptron", fit_intercept=True), IMAGES, OBJECTS),
     Sample("parse", _parser(), TREE_WORDS, HEADS),
