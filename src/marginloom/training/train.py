@@ -117,6 +117,8 @@ def train_as(task: Task, spec: RunSpec) -> Result:
     with watch_ctrl_c() as interrupts, folder_in_use:
         snapshot = None if place is None else place.unfinished(spec.resume)
         plan = make_plan(task, spec, None if snapshot is None else snapshot.choice)
+        if snapshot is not None:
+            plan = snapshot.continued(plan, spec.engine)
         return _train(task, spec, plan, place, snapshot, interrupts)
 
 
