@@ -13,14 +13,14 @@ namespace {
 
 // How the bytes of a batch begin. Its candidates follow, then the values of all entries, their indices, and the
 // outputs.
-struct Header {
+struct BatchHeader {
   std::uint64_t candidates = 0;
   std::uint64_t entries = 0;
   std::uint64_t outputs = 0;      // bytes
   std::uint64_t value_bytes = 0;  // 1, 4 or 8: whole numbers, single or double precision
 };
 
-struct Written {
+struct WrittenCandidate {
   std::uint64_t example = 0;
   double loss = 0;
   double squared_norm = 0;
@@ -29,7 +29,7 @@ struct Written {
   std::uint64_t implicit = 0;
 };
 
-void require(bool holds) {
+void require_fit(bool holds) {
   if (!holds) throw std::invalid_argument("these bytes are not those of candidates");
 }
 
@@ -59,7 +59,7 @@ class Reader {
   explicit Reader(ByteView bytes) : bytes_(bytes) {}
 
   [[nodiscard]] ByteView take(std::uint64_t size) {
-    require(size <= bytes_.size());
+    require_fit(size <= bytes_.size());
     const ByteView result = bytes_.first(size);
     bytes_ = bytes_.subspan(size);
     return result;
@@ -86,9 +86,9 @@ template <class T>
 }  // namespace
 
 std::vector<std::uint8_t> CandidateBatch::to_bytes() const {
-  Header header{candidates_.size(), entries_.size(), outputs_.size(), sizeof(double)};
+  BatchHeader header{candidates_.size(), entries_.size(), outputs_.size(), sizeof(double)};
   if (holds_all<float>(entries_)) header.value_bytes = holds_all<std::int8_t>(entries_) ? 1 : sizeof(float);
-  std::vector<std::uint8_t> bytes(sizeof header + candidates_.size() * sizeof(Written) +
+  std::vector<std::uint8_t> bytes(sizeof header + candidates_.size() * sizeof(WrittenCandidate) +
                                   entries_.size() * (header.value_bytes + sizeof(WeightIndex)) + outputs_.size());
   std::uint8_t* to = bytes.data();
   const auto put = [&to](const auto& value) {
@@ -98,12 +98,12 @@ std::vector<std::uint8_t> CandidateBatch::to_bytes() const {
   put(header);
   for (const Stored& stored : candidates_) {
     const Candidate& candidate = stored.candidate;
-    put(Written{.example = candidate.example,
-                .loss = candidate.loss,
-                .squared_norm = candidate.squared_norm,
-                .entries = static_cast<std::uint32_t>(candidate.difference.size()),
-                .output = static_cast<std::uint32_t>(candidate.output.size()),
-                .implicit = candidate.implicit ? 1U : 0U});
+    put(WrittenCandidate{.example = candidate.example,
+                         .loss = candidate.loss,
+                         .squared_norm = candidate.squared_norm,
+                         .entries = static_cast<std::uint32_t>(candidate.difference.size()),
+                         .output = static_cast<std::uint32_t>(candidate.output.size()),
+                         .implicit = candidate.implicit ? 1U : 0U});
   }
   with_values(header.value_bytes, [&](auto narrow) {
     for (const Entry& entry : entries_) put(static_cast<decltype(narrow)>(entry.value));
@@ -115,15 +115,15 @@ std::vector<std::uint8_t> CandidateBatch::to_bytes() const {
 
 CandidateBatch CandidateBatch::from_bytes(ByteView bytes, std::size_t examples, std::size_t dimension) {
   Reader reader(bytes);
-  const auto header = reader.take<Header>();
-  require(header.value_bytes == 1 || header.value_bytes == 4 || header.value_bytes == 8);
-  require(header.candidates <= reader.left() / sizeof(Written));
-  const ByteView written = reader.take(header.candidates * sizeof(Written));
-  require(header.entries <= reader.left() / (header.value_bytes + sizeof(WeightIndex)));
+  const auto header = reader.take<BatchHeader>();
+  require_fit(header.value_bytes == 1 || header.value_bytes == 4 || header.value_bytes == 8);
+  require_fit(header.candidates <= reader.left() / sizeof(WrittenCandidate));
+  const ByteView written = reader.take(header.candidates * sizeof(WrittenCandidate));
+  require_fit(header.entries <= reader.left() / (header.value_bytes + sizeof(WeightIndex)));
   const ByteView values = reader.take(header.entries * header.value_bytes);
   const ByteView indices = reader.take(header.entries * sizeof(WeightIndex));
   const ByteView outputs = reader.take(header.outputs);
-  require(reader.left() == 0);
+  require_fit(reader.left() == 0);
   CandidateBatch result;
   result.entries_.resize(header.entries);
   result.outputs_.assign(outputs.begin(), outputs.end());
@@ -133,20 +133,20 @@ CandidateBatch CandidateBatch::from_bytes(ByteView bytes, std::size_t examples, 
                             static_cast<double>(element<decltype(narrow)>(values, k))};
     }
   });
-  require(std::ranges::all_of(
+  require_fit(std::ranges::all_of(
       result.entries_, [&](const Entry& entry) { return entry.index < dimension && std::isfinite(entry.value); }));
   std::size_t entry = 0;
   std::size_t byte = 0;
   result.candidates_.reserve(header.candidates);
   for (std::size_t k = 0; k < header.candidates; ++k) {
-    const auto one = element<Written>(written, k);
-    require(one.example < examples && std::isfinite(one.loss));
-    require(one.squared_norm >= 0 && std::isfinite(one.squared_norm));
-    require(one.implicit == 0 || (one.implicit == 1 && one.entries == 0));
-    require(one.entries <= header.entries - entry && one.output <= header.outputs - byte);
+    const auto one = element<WrittenCandidate>(written, k);
+    require_fit(one.example < examples && std::isfinite(one.loss));
+    require_fit(one.squared_norm >= 0 && std::isfinite(one.squared_norm));
+    require_fit(one.implicit == 0 || (one.implicit == 1 && one.entries == 0));
+    require_fit(one.entries <= header.entries - entry && one.output <= header.outputs - byte);
     const auto difference = std::span<const Entry>(result.entries_).subspan(entry, one.entries);
     const auto output = ByteView(result.outputs_).subspan(byte, one.output);
-    require(std::ranges::adjacent_find(difference, std::greater_equal<>(), &Entry::index) == difference.end());
+    require_fit(std::ranges::adjacent_find(difference, std::greater_equal<>(), &Entry::index) == difference.end());
     result.candidates_.push_back({{.example = one.example,
                                    .loss = one.loss,
                                    .squared_norm = one.squared_norm,
@@ -159,7 +159,7 @@ CandidateBatch CandidateBatch::from_bytes(ByteView bytes, std::size_t examples, 
     entry += one.entries;
     byte += one.output;
   }
-  require(entry == header.entries && byte == header.outputs);
+  require_fit(entry == header.entries && byte == header.outputs);
   return result;
 }
 

@@ -123,7 +123,9 @@ def test_several_learners_need_a_thread_that_searches():
 
 
 #: With half of the threads as learners, where an engine has another kind of threads too.
-RACING = [(name, {"learners": 8} if hasattr(ALGORITHMS[name].engine, "learners") else {}) for name in racing(16)]
+RACING = [
+    (name, {"learners": 8} if hasattr(ALGORITHMS[name].engine, "learners") else {}) for name in [*racing(16), "ms-dcd"]
+]
 
 
 @pytest.mark.parametrize(

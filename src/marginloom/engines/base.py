@@ -86,6 +86,18 @@ class Engine(Configured):
         """
         return learner.kind in cls.kinds and cls.requires <= learner.offers
 
+    def lacks(self, learner: Learner) -> frozenset[str]:
+        """Return what it requires of a learner, with its parameters, and the learner does not offer.
+
+        Examples
+        --------
+        >>> from marginloom.engines import MasterWorker
+        >>> from marginloom.learners import CPD
+        >>> MasterWorker(learners=2).lacks(CPD()), MasterWorker().lacks(CPD())
+        (frozenset({'own blocks'}), frozenset())
+        """
+        return self.requires - learner.offers
+
     @classmethod
     def loses(cls, learner: Configured | type[Configured]) -> list[Parameter]:
         """Return the parameters of a learner that it does not honour.

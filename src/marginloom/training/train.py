@@ -125,6 +125,8 @@ def _drive(task: Task, spec: RunSpec, session: Session) -> Result:
     with watch_ctrl_c() as interrupts, folder_in_use:
         snapshot = None if place is None else place.unfinished(spec.resume)
         plan = make_plan(task, spec, Decided(None if snapshot is None else snapshot.choice), session.parts)
+        if snapshot is not None:
+            plan = snapshot.continued(plan, spec.engine)
         part = Part(task, plan, session.files)
         with closing(session.open(part, plan.decided.stored(), interrupts.stop)) as world:
             world.row()  # what it took to say hello belongs to no pass

@@ -118,8 +118,10 @@ TEST("parts: every learner on master-worker gives what one process gives, certif
     const auto task = problem.task();
     for (const Make& make : learners()) {
       for (const std::size_t parts : part_counts) {
-        MasterWorker alone(task, make(task), problem.examples(), {.seed = 1}, 2);
-        MasterWorker driver(task, make(task), problem.examples(), {.seed = 1}, 1 + static_cast<int>(parts % 2));
+        const std::size_t rounds = parts == 2 ? 1 : 7;
+        MasterWorker alone(task, make(task), problem.examples(), {.seed = 1}, {.threads = 2, .rounds = rounds});
+        MasterWorker driver(task, make(task), problem.examples(), {.seed = 1},
+                            {.threads = 1 + static_cast<int>(parts % 2), .rounds = rounds});
         PartsHere world = search_parts(parts, task);
         StopRequest never;
         for (int pass = 0; pass < 3; ++pass) {
@@ -150,7 +152,7 @@ TEST("parts: a question that is interrupted ends the pass or certificate, and no
   StopRequest never;
   const auto interrupt = [](const std::string&) { throw Interrupted(); };
   for (const Make& make : learners()) {
-    MasterWorker driver(task, make(task), problem.examples(), {.seed = 1}, 2);
+    MasterWorker driver(task, make(task), problem.examples(), {.seed = 1}, {.threads = 2});
     PartsHere world = search_parts(2, task);
     CHECK(!driver.run_pass(never, &world).stopped);
     const auto w = driver.weights()->values();
@@ -160,7 +162,7 @@ TEST("parts: a question that is interrupted ends the pass or certificate, and no
     CHECK(problems::same_bits(w, before));
     CHECK(!driver.certify(1, never, &world)->complete);
     world.before = nullptr;
-    MasterWorker other(task, make(task), problem.examples(), {.seed = 1}, 2);
+    MasterWorker other(task, make(task), problem.examples(), {.seed = 1}, {.threads = 2});
     other.import_state(driver.export_state());
     CHECK(driver.run_pass(never, &world).dual == other.run_pass(never).dual);
   }
@@ -197,7 +199,7 @@ TEST("parts: answers that cannot be are refused, and nothing of them is learnt")
     world.after = nullptr;
   };
 
-  MasterWorker driver(task, learners().front()(task), problem.examples(), {.seed = 1}, 1);
+  MasterWorker driver(task, learners().front()(task), problem.examples(), {.seed = 1}, {});
   PartsHere searching = search_parts(3, task);
   const auto weights = [&] {
     return std::vector<double>(driver.weights()->values().begin(), driver.weights()->values().end());
@@ -243,7 +245,7 @@ TEST("parts: answers that cannot be are refused, and nothing of them is learnt")
 TEST("parts: implicit differences of outputs that do not exist are refused") {
   const auto problem = online_engines::training_problem(Kind::dense);
   const auto task = problem.task();
-  MasterWorker driver(task, learners().front()(task), problem.examples(), {.seed = 1}, 1);
+  MasterWorker driver(task, learners().front()(task), problem.examples(), {.seed = 1}, {});
   PartsHere world = search_parts(2, task);
   world.after = [](const std::string&, std::size_t, StateArrays& answer) {
     std::get<std::vector<std::uint8_t>>(answer.at("candidates")).back() = 200;  // a label of the last output

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from marginloom.algorithms import ALGORITHMS
+from marginloom.algorithms import ALGORITHMS, earlier_values
 from marginloom.common.documentation import with_shared_texts
 from marginloom.common.parameters import checked
 from marginloom.errors import InputError
@@ -297,7 +297,7 @@ def _resolved_parameters(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "random_state": settings.get("seed", 0),
         "learner": {name: value for name, value in settings.get("learner", {}).items() if name != "name"} or None,
-        "engine": _known_parameters(settings.get("engine", {})) or None,
+        "engine": {**_known_parameters(settings.get("engine", {})), **earlier_values(settings)} or None,
         **{name: settings[name] for name in named if name in settings},
     }
 
