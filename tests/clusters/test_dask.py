@@ -31,7 +31,7 @@ from marginloom.tasks.sequence.datasets import write_conll
 pytestmark = pytest.mark.xdist_group("dask")  # one cluster for all
 
 SENTENCES = 60
-CASES = {"ms-dcd": {"tol": 0.02}, "ipm": {"shards": 6}}
+CASES = {"ms-dcd": {"tol": 0.02, "rounds": 1}, "ipm": {"shards": 6}}
 
 
 @pytest.fixture(scope="module")
@@ -214,8 +214,8 @@ def test_examples_in_memory_are_rejected():
 
 def test_the_program_with_workers_of_its_own(corpus, alone, tmp_path):
     done = run(
-        "train", "tag", corpus, "--model", "m", "--algorithm", "ms-dcd", "--tol", "0.02", "--features", "words",
-        "--cluster", "dask", "--workers", "1", "--quiet", "--json", cwd=tmp_path,
+        "train", "tag", corpus, "--model", "m", "--algorithm", "ms-dcd", "--rounds", "1", "--tol", "0.02",
+        "--features", "words", "--cluster", "dask", "--workers", "1", "--quiet", "--json", cwd=tmp_path,
     )  # fmt: skip
     assert done.stderr == ""
     assert last_json(done)["world"]["parts"] == 1

@@ -137,13 +137,14 @@ def test_ctrl_c_within_a_round_leaves_a_usable_model(tasks, tmp_path):
             signal.raise_signal(signal.SIGINT)
 
     cluster = WatchedParts(3, before=interrupt)
-    asked = {"algorithm": "ms-dcd", "tol": 1e-5, "checkpoint": Checkpoint(tmp_path / "run"), "resume": True}
+    whole = {"algorithm": "ms-dcd", "engine": {"rounds": 1}, "tol": 1e-5}
+    asked = {**whole, "checkpoint": Checkpoint(tmp_path / "run"), "resume": True}
     task = tasks["sequence"].task
     result = train(task, **asked, cluster=cluster)
     assert result.stopped == "interrupted"
     assert result.iterations > 0
     assert np.isfinite(result.weights).all()
-    assert bits(train(task, **asked, cluster=LocalParts(2))) == bits(train(task, algorithm="ms-dcd", tol=1e-5))
+    assert bits(train(task, **asked, cluster=LocalParts(2))) == bits(train(task, **whole))
 
 
 def test_ctrl_c_within_a_certificate_leaves_none(tasks):

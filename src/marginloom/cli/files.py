@@ -9,7 +9,7 @@ from typing import Any
 from marginloom.cli.recipes import new_recipe, run_command
 from marginloom.cli.train import command_of_task
 from marginloom.commands.caller import Caller, called_by
-from marginloom.common.parameters import option_name
+from marginloom.common.parameters import checked, option_name
 from marginloom.errors import InputError
 from marginloom.io.files import StrPath
 from marginloom.tasks.loading import estimator_of
@@ -65,7 +65,7 @@ def train_files(
     if registered is None:
         raise InputError(f"there is no task {task!r} on the command line")
     files = [training] if isinstance(training, (str, os.PathLike)) else list(training)
-    given = {"model": os.fspath(model), "quiet": quiet, **options}
+    given = {"model": os.fspath(model), "quiet": checked("quiet", quiet, "switch"), **options}
     switches = (parameter for parameter in command_of_task(registered).params if not parameter.secondary_opts)
     lone_switches = {option for parameter in switches for option in parameter.opts}
     arguments = ["train", task, *_words(given, lone_switches), "--", *(os.fspath(file) for file in files)]

@@ -94,7 +94,8 @@ def unpacked(message: NDArray[np.uint8]) -> tuple[dict[str, Any], Answer]:
         length = size * np.dtype(kind).itemsize
         if start + length > message.size:
             raise PartError(f"a message is damaged: it ends within {name!r}")
-        arrays[name] = np.require(message[start : start + length].view(kind), requirements="A")
+        given = message[start : start + length].view(kind)
+        arrays[name] = np.require(given, requirements="A") if size else np.empty(0, kind)  # which may lie anywhere
         start += length + -length % 8
     if start != message.size:
         raise PartError("a message is damaged: something follows its arrays")

@@ -251,6 +251,7 @@ class TrainingOptions:
             "--answer-timeout",
             metavar="SECONDS",
             help=f"Time after which another worker of Dask is asked too. [default: {ANSWER_TIMEOUT:g}]",
+            hidden=True,
             rich_help_panel=CLUSTERS,
         ),
     ] = None
@@ -260,16 +261,21 @@ class TrainingOptions:
             "--tls-ca",
             metavar="FILE",
             help="Certificate authority, for a scheduler at tls://...",
+            hidden=True,
             rich_help_panel=CLUSTERS,
         ),
     ] = None
     tls_cert: Annotated[
         str | None,
-        typer.Option("--tls-cert", metavar="FILE", help="Certificate of this process.", rich_help_panel=CLUSTERS),
+        typer.Option(
+            "--tls-cert", metavar="FILE", help="Certificate of this process.", hidden=True, rich_help_panel=CLUSTERS
+        ),
     ] = None
     tls_key: Annotated[
         str | None,
-        typer.Option("--tls-key", metavar="FILE", help="Key of this certificate.", rich_help_panel=CLUSTERS),
+        typer.Option(
+            "--tls-key", metavar="FILE", help="Key of this certificate.", hidden=True, rich_help_panel=CLUSTERS
+        ),
     ] = None
     quiet: Annotated[
         bool,
