@@ -223,7 +223,7 @@ class TrainingOptions:
         typer.Option(
             "--cluster",
             metavar="mpi|dask",
-            help="Train in many processes: those that mpiexec has started, or workers of Dask.",
+            help="Train in many processes: those that mpiexec has started, or Dask workers (see --help-all).",
             rich_help_panel=CLUSTERS,
         ),
     ] = None
@@ -233,6 +233,7 @@ class TrainingOptions:
             "--scheduler",
             metavar="ADDRESS",
             help="Scheduler of a Dask cluster, such as tcp://10.0.0.1:8786.",
+            hidden=True,
             rich_help_panel=CLUSTERS,
         ),
     ] = None
@@ -242,6 +243,7 @@ class TrainingOptions:
             "--workers",
             metavar="N",
             help="Start N workers of Dask on this machine, for this run.",
+            hidden=True,
             rich_help_panel=CLUSTERS,
         ),
     ] = None
