@@ -27,11 +27,11 @@ build: $(VENV)/.installed-lint build/tests-plain/core_tests $(SANITIZE:sanitize-
 
 test: $(VENV)/.installed-test build/tests-plain/core_tests
 	build/tests-plain/core_tests
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 test-all: $(VENV)/.installed-test build/tests-plain/core_tests sanitize
 	build/tests-plain/core_tests
-	$(BIN)/python -m pytest -n auto -m ''
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m ''
 
 # Minutes, and not a part of the tests, which run a few hundred cases. The same again goes on where it was stopped.
 fuzz: $(VENV)/.installed-test

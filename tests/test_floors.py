@@ -20,6 +20,7 @@ commands*
 tasks.loading metrics testing
 tasks.sequence* tasks.parse* tasks.multiclass* tasks.multilabel* tasks.detection* tasks.custom* tasks
 tasks.base*
+clusters*
 training*
 algorithms
 engines*

@@ -102,7 +102,8 @@ def prepared(estimator: Estimator, X: Any, y: Any, algorithm: str = "auto") -> P
     class Unfitted(type(estimator)):  # type: ignore[misc]
         """Keeps the problem instead of training on it."""
 
-        def _fit(self, posed: Any, **rest: Any) -> Any:
+        def _fit(self, pose: Any, **rest: Any) -> Any:
+            posed, _ = pose()
             problems.append(posed.problem)
             return self
 

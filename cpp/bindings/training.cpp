@@ -9,26 +9,32 @@
 #include "bindings/bindings.hpp"
 #include "bindings/structs.hpp"
 #include "bindings/weights_for_python.hpp"
+#include "bindings/worlds.hpp"
 #include "core/example_numbers.hpp"
 #include "core/objective.hpp"
 #include "engines/engine.hpp"
+#include "engines/part.hpp"
 #include "learners/hildreth.hpp"
 
 namespace marginloom::python {
 namespace {
 
-// Holds an engine for one call; a second one at the same time is an error, since nothing in an engine is locked.
+// Holds an engine, or a part of one, for one call; a second one at the same time is an error, since nothing in it is
+// locked.
 class Hold {
  public:
-  explicit Hold(const Engine& engine) : engine_(engine) {
-    if (engine.busy.exchange(true)) throw std::runtime_error("this engine is at work in another thread");
-  }
-  ~Hold() { engine_.busy = false; }
+  explicit Hold(const Engine& engine) : Hold(engine.busy, "this engine is at work in another thread") {}
+  explicit Hold(const Part& part) : Hold(part.busy, "this part is at work in another thread") {}
+  ~Hold() { busy_ = false; }
   Hold(const Hold&) = delete;
   Hold& operator=(const Hold&) = delete;
 
  private:
-  const Engine& engine_;
+  Hold(std::atomic<bool>& busy, const char* refusal) : busy_(busy) {
+    if (busy.exchange(true)) throw std::runtime_error(refusal);
+  }
+
+  std::atomic<bool>& busy_;
 };
 
 // Does work(stop) without the GIL until it is done or told to stop, which what it returns says. `progress` is None or
@@ -45,21 +51,28 @@ auto stoppable(const StopFlag* flag, nb::handle progress, Work work) {
   return result;
 }
 
-PassReport run_pass(Engine& engine, const StopFlag* flag) {
-  const Hold hold(engine);
-  const WeightsForPython weights_for_python(engine.weights()->values(), engine.weights());
-  return stoppable(flag, nb::none(), [&](StopRequest& stop) { return engine.run_pass(stop); });
+World* address(std::optional<PythonWorld>& world) {
+  return world ? &*world : nullptr;
 }
 
-std::optional<Certificate> certify(Engine& engine, int threads, const StopFlag* flag, nb::handle progress) {
+PassReport run_pass(Engine& engine, const StopFlag* flag, nb::handle given) {
   const Hold hold(engine);
+  auto world = world_of(given);
   const WeightsForPython weights_for_python(engine.weights()->values(), engine.weights());
-  return stoppable(flag, progress, [&](StopRequest& stop) { return engine.certify(threads, stop); });
+  return stoppable(flag, nb::none(), [&](StopRequest& stop) { return engine.run_pass(stop, address(world)); });
+}
+
+std::optional<Certificate> certify(Engine& engine, int threads, const StopFlag* flag, nb::handle progress,
+                                   nb::handle given) {
+  const Hold hold(engine);
+  auto world = world_of(given);
+  const WeightsForPython weights_for_python(engine.weights()->values(), engine.weights());
+  return stoppable(flag, progress, [&](StopRequest& stop) { return engine.certify(threads, stop, address(world)); });
 }
 
 // The objective of any weights.
 Primal primal(const Task& task, const InputArray<double>& weights, const InputArray<double>& costs, Loss loss,
-              int threads, const StopFlag* flag, nb::handle progress) {
+              int threads, const StopFlag* flag, nb::handle progress, nb::handle given) {
   if (weights.size() != task.dimension()) throw std::invalid_argument("one weight per dimension of the task is needed");
   const auto numbers = checked_numbers(costs);
   const ExampleNumbers of_examples(numbers, task.examples_per_row());
@@ -71,8 +84,9 @@ Primal primal(const Task& task, const InputArray<double>& weights, const InputAr
     if (of_examples[i] > 0) examples.push_back(i);
   }
   const auto cost = [&](std::size_t i) { return of_examples[i]; };
+  auto world = world_of(given);
   return stoppable(flag, progress, [&](StopRequest& stop) {
-    return primal_value(task, view(weights), examples, cost, loss, threads, stop);
+    return primal_value(task, view(weights), examples, cost, loss, threads, stop, address(world));
   });
 }
 
@@ -115,38 +129,75 @@ void finish(Engine& engine) {
   if (!engine.weights_are_final()) engine.final_weights(engine.weights()->values());
 }
 
-using SavedArray = std::variant<OutputArray<double>, OutputArray<std::uint64_t>, OutputArray<std::uint8_t>>;
-
-std::map<std::string, SavedArray> export_state(const Engine& engine) {
+OwnedArrays export_state(const Engine& engine) {
   const Hold hold(engine);
-  std::map<std::string, SavedArray> result;
-  for (auto& [name, array] : engine.export_state()) {
-    result.emplace(name, std::visit([](auto& values) { return SavedArray(to_numpy(std::move(values))); }, array));
-  }
-  return result;
+  return to_numpy(engine.export_state());
 }
 
-template <class T>
-bool take_array(StateArrays& state, const std::string& name, nb::handle value) {
-  InputArray<T> array;
-  if (!nb::try_cast<InputArray<T>>(value, array, false)) return false;
-  state[name] = std::vector<T>(view(array).begin(), view(array).end());
-  return true;
+void import_state(Engine& engine, const GivenArrays& arrays) {
+  const Hold hold(engine);
+  engine.import_state(copied_arrays(arrays, "the state"));
 }
 
-void import_state(Engine& engine, const nb::typed<nb::mapping, nb::str, nb::object>& arrays) {
-  const Hold hold(engine);
-  StateArrays state;
-  for (const nb::handle item : arrays.items()) {
-    const nb::object value = item[1];
-    const nb::object key = item[0];
-    const std::string name(text_of(key));
-    if (!take_array<double>(state, name, value) && !take_array<std::uint64_t>(state, name, value) &&
-        !take_array<std::uint8_t>(state, name, value)) {
-      throw std::invalid_argument("'" + name + "' of the state is not an array of the right type");
+// The arrays of a question, where they are.
+class QuestionArrays {
+ public:
+  explicit QuestionArrays(const GivenArrays& arrays) {
+    for (const nb::handle item : arrays.items()) {
+      const nb::object key = item[0];
+      const nb::object value = item[1];
+      const std::string name(text_of(key));
+      if (!take<double>(name, value) && !take<std::uint64_t>(name, value) && !take<std::uint8_t>(name, value)) {
+        throw std::invalid_argument("'" + name + "' of the question is not an array of the right type");
+      }
     }
   }
-  engine.import_state(state);
+
+  [[nodiscard]] const ArrayViews& views() const { return views_; }
+  // Lets Python code that the work calls have the weights without a copy.
+  [[nodiscard]] std::unique_ptr<WeightsForPython> lend() const {
+    const auto owner = owners_.find("weights");
+    const auto* weights =
+        owner == owners_.end() ? nullptr : std::get_if<std::span<const double>>(&views_.at("weights"));
+    return weights ? std::make_unique<WeightsForPython>(*weights, owner->second) : nullptr;
+  }
+
+ private:
+  template <class T>
+  bool take(const std::string& name, nb::handle value) {
+    auto array = std::make_shared<InputArray<T>>();
+    if (!nb::try_cast<InputArray<T>>(value, *array, false)) return false;
+    if (reinterpret_cast<std::uintptr_t>(array->data()) % alignof(T) != 0) {
+      throw std::invalid_argument("'" + name + "' of the question is not aligned in memory");
+    }
+    views_[name] = view(*array);
+    owners_[name] = std::move(array);
+    return true;
+  }
+
+  ArrayViews views_;
+  std::map<std::string, std::shared_ptr<const void>> owners_;
+};
+
+OwnedArrays answer(Part& part, const std::string& question, const GivenArrays& common, const GivenArrays& own,
+                   const StopFlag* flag) {
+  const Hold hold(part);
+  const QuestionArrays shared(common);
+  const QuestionArrays given(own);
+  const auto lent = shared.lend();
+  PythonSignals signals(flag);
+  StopRequest stop = signals.request();
+  try {
+    StateArrays result;
+    {
+      const nb::gil_scoped_release release;
+      result = part.answer(question, shared.views(), given.views(), stop);
+    }
+    signals.finish();
+    return to_numpy(std::move(result));
+  } catch (const Interrupted&) {
+    signals.raise();
+  }
 }
 
 void bind_reports(nb::module_& module) {
@@ -192,11 +243,13 @@ void bind_training(nb::module_& module) {
   module.def("hildreth", &hildreth, nb::arg("gram"), nb::arg("missing"), nb::arg("costs"), nb::arg("examples"),
              nb::arg("tolerance"), nb::arg("max_sweeps"));
   module.def("primal_value", &primal, nb::arg("task"), nb::arg("weights"), nb::arg("costs"), nb::arg("loss"),
-             nb::arg("threads"), nb::arg("stop") = nb::none(), nb::arg("progress") = nb::none());
+             nb::arg("threads"), nb::arg("stop") = nb::none(), nb::arg("progress") = nb::none(),
+             nb::arg("world") = nb::none());
 
   nb::class_<Engine>(module, "Engine")
-      .def("run_pass", &run_pass, nb::arg("stop") = nb::none())
-      .def("certify", &certify, nb::arg("threads"), nb::arg("stop") = nb::none(), nb::arg("progress") = nb::none())
+      .def("run_pass", &run_pass, nb::arg("stop") = nb::none(), nb::arg("world") = nb::none())
+      .def("certify", &certify, nb::arg("threads"), nb::arg("stop") = nb::none(), nb::arg("progress") = nb::none(),
+           nb::arg("world") = nb::none())
       .def("final_weights", &final_weights)
       .def("finish", &finish)
       .def("export_state", &export_state)
@@ -208,6 +261,8 @@ void bind_training(nb::module_& module) {
            })
       .def_prop_ro("weights_are_final", &Engine::weights_are_final)
       .def_prop_ro("weights", &weights, nb::rv_policy::automatic);
+  nb::class_<Part>(module, "Part")
+      .def("answer", &answer, nb::arg("question"), nb::arg("common"), nb::arg("own"), nb::arg("stop") = nb::none());
   bind_engines(module);
 }
 

@@ -80,6 +80,12 @@ class CandidateBatch final : public CandidateSink {
     return result;
   }
 
+  // The candidates as bytes, for this machine's kind of machine, and back. from_bytes() throws std::invalid_argument if
+  // they are not those of candidates of so many examples over so many weights. What an output means only its task
+  // knows.
+  [[nodiscard]] std::vector<std::uint8_t> to_bytes() const;
+  [[nodiscard]] static CandidateBatch from_bytes(ByteView bytes, std::size_t examples, std::size_t dimension);
+
  private:
   struct Stored {
     Candidate candidate;

@@ -35,6 +35,12 @@ class StopRequest {
   // True once the owner has said so. Asks at most once in the least time. Call from one thread.
   bool stopped() { return stopped_ || asks_again(); }
 
+  // The same, but asks at once unless the owner has said so already: after a long wait.
+  bool stopped_now() {
+    last_ = {};
+    return stopped();
+  }
+
   // The same for work that ends by an exception.
   void check() {
     if (stopped()) throw Interrupted();

@@ -6,9 +6,9 @@
 namespace marginloom {
 
 Certificate certify(const Task& task, BlockLearner& learner, WeightView w, std::span<const std::size_t> examples,
-                    int threads, StopRequest& stop) {
+                    int threads, StopRequest& stop, World* world) {
   const auto cost = [&](std::size_t i) { return learner.cost(i); };
-  const Primal primal = primal_value(task, w, examples, cost, learner.loss(), threads, stop);
+  const Primal primal = primal_value(task, w, examples, cost, learner.loss(), threads, stop, world);
   Certificate result;
   result.complete = primal.complete;
   result.primal = primal.value;

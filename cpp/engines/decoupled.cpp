@@ -44,9 +44,9 @@ Decoupled::Decoupled(std::shared_ptr<const Task> task, std::shared_ptr<BlockLear
   if (!alone()) safeguard_ = std::make_unique<Safeguard>(*learner_, threads, learners);
 }
 
-std::optional<Certificate> Decoupled::certify(int threads, StopRequest& stop) {
+std::optional<Certificate> Decoupled::do_certify(int threads, StopRequest& stop) {
   outdated_ = true;
-  return DualEngine::certify(threads, stop);
+  return DualEngine::do_certify(threads, stop);
 }
 
 void Decoupled::import_state(const StateArrays& state) {

@@ -57,7 +57,6 @@ class Decoupled final : public DualEngine {
   Decoupled(std::shared_ptr<const Task> task, std::shared_ptr<BlockLearner> learner, std::vector<std::size_t> examples,
             OrderOptions order, DecoupledOptions options);
 
-  std::optional<Certificate> certify(int threads, StopRequest& stop) override;
   void import_state(const StateArrays& state) override;
 
  private:
@@ -79,6 +78,7 @@ class Decoupled final : public DualEngine {
   };
 
   Team* team() override { return &team_; }
+  std::optional<Certificate> do_certify(int threads, StopRequest& stop) override;
   void search_pass(PassReport& report, StopRequest& stop) override;
   void inner_passes(PassReport&, StopRequest&) override {}  // they are part of the search pass
 

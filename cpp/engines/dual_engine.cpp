@@ -109,13 +109,13 @@ void DualEngine::note_inner_pass(std::size_t updates) {
   if (learner_->schedule().averaged) average_.note(weights_.values(), updates);
 }
 
-std::optional<Certificate> DualEngine::certify(int threads, StopRequest& stop) {
+std::optional<Certificate> DualEngine::do_certify(int threads, StopRequest& stop) {
   skipped_.forget();
   learner_->write_weights(weights_.values(), threads);
   std::vector<double> average(weights_are_final() ? 0 : weights_.size());
   if (!average.empty()) final_weights(average);
   const WeightView w = average.empty() ? WeightView(weights_.values()) : WeightView(average);
-  Certificate certificate = marginloom::certify(*task_, *learner_, w, examples_, threads, stop);
+  Certificate certificate = marginloom::certify(*task_, *learner_, w, examples_, threads, stop, world());
   if (!average_.empty()) {  // the duals were not averaged; the bound that they give holds for any weights
     certificate.dual = learner_->dual(kernels().squared_norm(weights_.values().data(), weights_.size()));
   }

@@ -22,7 +22,6 @@ class DualEngine : public Engine {
   DualEngine(std::shared_ptr<const Task> task, std::shared_ptr<BlockLearner> learner, std::vector<std::size_t> examples,
              OrderOptions options);
 
-  std::optional<Certificate> certify(int threads, StopRequest& stop) override;
   bool weights_are_final() const override { return !learner_->average() && average_.empty(); }
   void final_weights(std::span<double> result) const override;
   StateArrays export_state() const override;
@@ -42,6 +41,8 @@ class DualEngine : public Engine {
 
   // Looks at the end of a pass, whole or cut short, given |w|^2; may move the duals and the weights. Returns |w|^2.
   virtual double check(double squared_norm, bool /*whole_pass*/) { return squared_norm; }
+
+  std::optional<Certificate> do_certify(int threads, StopRequest& stop) override;
 
   // The threads of the engine, null if it has but one.
   virtual Team* team() { return nullptr; }

@@ -14,6 +14,7 @@
 #include "core/state.hpp"
 #include "core/task.hpp"
 #include "core/weight_buffer.hpp"
+#include "core/world.hpp"
 
 namespace marginloom {
 
@@ -29,12 +30,13 @@ class Engine {
   // The weights being trained. They may outlive the engine.
   [[nodiscard]] const std::shared_ptr<WeightBuffer>& weights() const { return buffer_; }
 
-  // One pass, with every second of every thread accounted for.
-  PassReport run_pass(StopRequest& stop);
+  // One pass, with every second of every thread accounted for. With a world its parts do their half of it, to the same
+  // bits; std::invalid_argument if the engine does not work in parts.
+  PassReport run_pass(StopRequest& stop, World* world = nullptr);
 
-  // Recomputes the weights from the duals and bounds the distance to the optimum; nothing for online
-  // learners.
-  virtual std::optional<Certificate> certify(int threads, StopRequest& stop) = 0;
+  // Recomputes the weights from the duals and bounds the distance to the optimum; nothing for online learners. With a
+  // world its parts search the examples.
+  std::optional<Certificate> certify(int threads, StopRequest& stop, World* world = nullptr);
 
   // True if those are what a model should have; otherwise final_weights() computes that from them.
   [[nodiscard]] virtual bool weights_are_final() const = 0;
@@ -51,11 +53,18 @@ class Engine {
  protected:
   // Engines time what a thread does; the rest of a thread's time is filled in by run_pass().
   virtual PassReport do_pass(StopRequest& stop) = 0;
+  virtual std::optional<Certificate> do_certify(int threads, StopRequest& stop) = 0;
+
+  // Whether passes may have a world.
+  [[nodiscard]] virtual bool works_in_parts() const { return false; }
+  // That of this pass or certificate; null: this process does all of it.
+  [[nodiscard]] World* world() const { return world_; }
 
   std::shared_ptr<const Task> task_;
 
  private:
   std::shared_ptr<WeightBuffer> buffer_;
+  World* world_ = nullptr;
 
  protected:
   WeightBuffer& weights_;

@@ -1,7 +1,7 @@
 #include "engines/master_worker.hpp"
 
 #include <algorithm>
-#include <atomic>
+#include <stdexcept>
 #include <utility>
 
 #include "core/stopwatch.hpp"
@@ -10,77 +10,155 @@
 namespace marginloom {
 
 MasterWorker::MasterWorker(std::shared_ptr<const Task> task, std::shared_ptr<BlockLearner> learner,
-                           std::vector<std::size_t> examples, OrderOptions options, int threads)
-    : DualEngine(std::move(task), std::move(learner), std::move(examples), options),
-      team_(threads),
-      scratch_(static_cast<std::size_t>(team_.size())),
-      found_(scratch_.size()) {
-  for (auto& scratch : scratch_) scratch = task_->make_scratch();
+                           std::vector<std::size_t> examples, OrderOptions order, MasterWorkerOptions options)
+    : DualEngine(std::move(task), std::move(learner), std::move(examples), order),
+      parallel_(options),
+      team_(std::max(options.threads, options.learners)),
+      searching_(*task_, team_) {
+  if (parallel_.learners <= 1) return;
+  if (!learner_->schedule().solves_copies) {
+    throw std::invalid_argument("steps of this learner cannot be made by several threads side by side");
+  }
+  const auto learners = static_cast<std::size_t>(parallel_.learners);
+  for (std::size_t k = 0; k < learners; ++k) learning_.emplace_back(*learner_, skipped_);
+  safeguard_ = std::make_unique<Safeguard>(*learner_, learners, learners);
 }
 
 void MasterWorker::search_pass(PassReport& report, StopRequest& stop) {
-  report.threads.resize(scratch_.size());
+  report.threads.resize(static_cast<std::size_t>(team_.size()));
   Stopwatch watch;
   const auto order = order_of_pass();
+  const auto all = std::span<const std::size_t>(order);
+  if (!alone()) begin_learning();
   report.threads.front().update += watch.lap();
-  if (!search_all(order, report, stop)) {
-    report.stopped = true;
-    return;
+  const std::size_t rounds = std::clamp<std::size_t>(parallel_.rounds, 1, std::max<std::size_t>(all.size(), 1));
+  for (std::size_t round = 0; round < rounds && !report.stopped; ++round) {
+    const std::size_t begin = round * all.size() / rounds;
+    const auto examples = all.subspan(begin, (round + 1) * all.size() / rounds - begin);
+    report.stopped = !search(examples, report, stop) || !learn(examples, report, stop);
   }
-  watch.lap();  // search_all() has counted it
-  const Access access = plain_access(stop);
-  for (std::size_t j = 0; j < order.size() && !report.stopped; ++j) {
-    const Search& search = searches_[j];
-    const CandidateBatch& batch = found_[static_cast<std::size_t>(search.thread)];
-    const Found found = worker_.find(order[j], [&](auto& sink) {
-      for (std::size_t k = 0; k < search.count; ++k) sink.accept(batch[search.first + k]);
-      return search.slack;
-    });
-    worker_.note(found);
-    worker_.improve(found, access);
-    report.stopped = j % 64 == 0 && stop.stopped();
-  }
-  report.threads.front().update += watch.lap();
+  if (!alone()) end_learning(report, stop);
 }
 
-// Searches the examples on all threads; false if it was stopped.
-bool MasterWorker::search_all(std::span<const std::size_t> order, PassReport& report, StopRequest& stop) {
-  constexpr std::size_t chunk = 4;
-  searches_.resize(order.size());
-  std::atomic<std::size_t> next{0};
-  std::atomic<bool> stopped{false};
-  team_.run([&](int thread) {
-    const auto t = static_cast<std::size_t>(thread);
-    CandidateBatch& found = found_[t];
-    found.clear();
+bool MasterWorker::search(std::span<const std::size_t> examples, PassReport& report, StopRequest& stop) {
+  const auto options = [&](std::size_t j) { return learner_->search(examples[j]); };
+  try {
+    if (!world()) return searching_.search(examples, weights_.values(), options, found_, report.threads, stop);
     Stopwatch watch;
-    while (!stopped.load(std::memory_order_relaxed) && !told_to_stop()) {
-      const std::size_t begin = next.fetch_add(chunk, std::memory_order_relaxed);
-      if (begin >= order.size()) break;
-      if (thread == 0 && stop.stopped()) stopped = true;
-      for (std::size_t j = begin; j < std::min(begin + chunk, order.size()); ++j) {
-        Search& search = searches_[j];
-        search.thread = thread;
-        search.first = found.size();
-        try {
-          search.slack = task_->find(order[j], weights_.values(), learner_->search(order[j]), *scratch_[t], found);
-        } catch (...) {
-          stopped = true;  // nothing that others find is used
-          throw;
-        }
-        search.count = found.size() - search.first;
-      }
+    searching_.ask(*world(), examples, weights_.values(), options, found_);
+    report.threads.front().waiting += watch.lap();
+  } catch (const Interrupted&) {
+    return false;
+  }
+  return !stop.stopped_now();
+}
+
+bool MasterWorker::learn(std::span<const std::size_t> examples, PassReport& report, StopRequest& stop) {
+  if (alone()) {
+    Stopwatch watch;
+    const bool whole = take_in(examples, {}, worker_, plain_access(stop));
+    report.threads.front().update += watch.lap();
+    return whole;
+  }
+  const auto take_share = [&](std::size_t number, const Access& access) {
+    LearningThread& learning = learning_[number];
+    const std::size_t begin = learning.examples.size();
+    for (std::size_t j = number; j < examples.size(); j += learning_.size()) learning.examples.push_back(examples[j]);
+    learning.worker.examples = learning.examples;
+    (void)take_in(learning.worker.examples.subspan(begin), {number, learning_.size()}, learning.worker, access);
+  };
+  return on_learners(take_share, report, stop);
+}
+
+bool MasterWorker::take_in(std::span<const std::size_t> examples, Share share, Worker& worker, const Access& access) {
+  for (std::size_t j = 0; j < examples.size(); ++j) {
+    learner_->prefetch(examples.subspan(j + 1), access.weights);
+    if (safeguard_) safeguard_->note(examples[j], share.number);
+    const auto give = [&](auto& sink) { return found_.give(share.number + j * share.of, sink); };
+    const Found found = worker.find(examples[j], give);
+    worker.note(found);
+    worker.improve(found, access);
+    if (j % 64 == 0 && access.stop.stopped()) return false;
+  }
+  return true;
+}
+
+void MasterWorker::inner_passes(PassReport& report, StopRequest& stop) {
+  if (alone()) DualEngine::inner_passes(report, stop);  // those of several learners were part of the search pass
+}
+
+void MasterWorker::begin_learning() {
+  safeguard_->begin(weights_.values(), examples_, worker_.random);
+  for (LearningThread& learning : learning_) {
+    learning.examples.clear();
+    learning.worker.examples = {};
+    learning.worker.begin(worker_.random);
+    learning.worker.visit.asked.damping = safeguard_->damping();
+  }
+  ending_ = false;
+}
+
+bool MasterWorker::on_learners(const std::function<void(std::size_t, const Access&)>& work, PassReport& report,
+                               StopRequest& stop) {
+  team_.run([&](int thread) {
+    const auto number = static_cast<std::size_t>(thread);
+    if (number >= learning_.size()) return;
+    // Only the calling thread may ask the owner; the others ask whether it was told to end.
+    StopRequest ending([this] { return ending_.load(std::memory_order_relaxed) || told_to_stop(); });
+    StopRequest& own = number == 0 ? stop : ending;
+    Stopwatch watch;
+    try {
+      work(number, {weights_.values(), {weights_.values().data(), true}, parallel_.learners, own});
+    } catch (...) {
+      ending_ = true;
+      throw;
     }
-    report.threads[t].inference = watch.lap();
+    if (own.stopped()) ending_ = true;
+    report.threads[number].update += watch.lap();
   });
-  return !stopped && !told_to_stop();
+  return !ending_;
+}
+
+// The inner passes of every thread over its own examples, and the counts of the pass.
+void MasterWorker::end_learning(PassReport& report, StopRequest& stop) {
+  const bool averages = learner_->schedule().averaged;
+  const auto pass_over_own = [&](std::size_t number, const Access& access) {
+    Worker& worker = learning_[number].worker;
+    const auto after_pass = [&](std::size_t updates) {  // the others change as many, more or less
+      if (averages && number == 0) average_.note(weights_.values(), updates * learning_.size());
+    };
+    worker.inner_passes(options_.shuffle, access, after_pass);
+    if (!access.stop.stopped()) worker.end_part(access);
+  };
+  if (!report.stopped) report.stopped = !on_learners(pass_over_own, report, stop);
+  for (LearningThread& learning : learning_) collect(learning.worker, report);
+}
+
+double MasterWorker::check(double squared_norm, bool whole_pass) {
+  if (!safeguard_) return squared_norm;
+  double expected = 0;
+  for (const LearningThread& learning : learning_) expected += learning.worker.gain;
+  return safeguard_->check(squared_norm, expected, whole_pass, weights_.values());
+}
+
+void MasterWorker::import_state(const StateArrays& state) {
+  DualEngine::import_state(state);
+  if (safeguard_) safeguard_->forget();
 }
 
 namespace {
 
-const EngineRegistration<BlockLearner> registered_master_worker("master-worker", [](const BlockJob& job, NoOptions) {
-  return std::make_shared<MasterWorker>(job.task, job.learner, job.examples(), job.order, job.threads);
-});
+const EngineRegistration<BlockLearner, MasterWorkerOptions> registered_master_worker(
+    "master-worker",
+    {parameter("rounds", &MasterWorkerOptions::rounds), parameter("learners", &MasterWorkerOptions::learners)},
+    [](const BlockJob& job, MasterWorkerOptions options) {
+      options.threads = job.threads;
+      return std::make_shared<MasterWorker>(job.task, job.learner, job.examples(), job.order, options);
+    },
+    nullptr,
+    [](const BlockJob& job, const MasterWorkerOptions&) {
+      return std::make_shared<SearchPart>(job.task, job.threads);
+    });
 
 }  // namespace
 

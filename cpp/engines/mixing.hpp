@@ -13,9 +13,8 @@
 // round ended there. A shard without a wrong example in a pass would not change in the rest of the round either: it is
 // not searched again, and its clock goes on.
 //
-// Mixing costs what has changed: what a shard has learnt are two deltas, delta_s and u_s, and whoever goes on with it
-// starts from w + delta_s, before and after a restart alike. Threads take the next shard that is left, and all sums are
-// made in the order of the shards, so any number of threads gives the same bits.
+// What a shard has learnt are two deltas, delta_s and u_s (shard_training.hpp), so mixing costs what has changed. All
+// sums are made in the order of the shards, so any number of threads, or of parts of a world, gives the same bits.
 #pragma once
 
 #include <functional>
@@ -26,9 +25,9 @@
 #include "core/zeroed_array.hpp"
 #include "engines/online_engine.hpp"
 #include "engines/pass_order.hpp"
+#include "engines/shard_training.hpp"
 #include "engines/shards.hpp"
 #include "engines/touched_weights.hpp"
-#include "learners/averaging.hpp"
 
 namespace marginloom {
 
@@ -46,38 +45,18 @@ struct MixingOptions {
 class Mixing final : public OnlineEngine {
  public:
   // Throws std::invalid_argument if the learner cannot be mixed. Threads beyond the number of shards are not started.
-  Mixing(std::shared_ptr<const Task> task, std::shared_ptr<OnlineLearner> learner,
-         std::vector<std::vector<std::size_t>> shards, MixingOptions options);
+  Mixing(std::shared_ptr<const Task> task, std::shared_ptr<OnlineLearner> learner, Shards shards,
+         MixingOptions options);
 
   void final_weights(std::span<double> result) const override;
   StateArrays export_state() const override;
   void import_state(const StateArrays& state) override;
 
  private:
-  struct Shard {
-    std::vector<std::size_t> examples;
-    Random random{0};   // of this pass
-    PassReport report;  // of this pass
-  };
-  // A thread's own learner; its weights are those of the round's start, its average is empty, between two shards.
-  struct Worker {
-    Worker(const Task& task, OnlineLearner& learner);
-
-    ZeroedArray weights;
-    std::unique_ptr<OnlineLearner> learner;
-    std::unique_ptr<Scratch> scratch;
-    CandidateBatch found;
-    TouchedWeights touched;  // since then
-  };
-  struct Pass;
-
+  [[nodiscard]] bool works_in_parts() const override { return true; }
   void search_pass(PassReport& report, StopRequest& stop) override;
-  void work(int thread, Pass& pass, ThreadTime& time);
-  void train(Worker& worker, Shard& shard, ShardProgress& progress, Pass& pass, StopRequest* stop,
-             ThreadTime& time) const;
-  void load(Worker& worker, const ShardProgress& progress) const;
-  void store(Worker& worker, ShardProgress& progress) const;
-  void restore(Worker& worker) const;
+  // Here or in the parts of a world; false if it was stopped.
+  [[nodiscard]] bool train(std::span<ShardTurn> turns, std::span<ThreadTime> threads, StopRequest& stop);
 
   void on_all_threads(const std::function<void(std::size_t)>& work, PassReport& report);
   void in_parts(const std::function<void(std::size_t, std::size_t)>& work, PassReport& report);
@@ -89,14 +68,14 @@ class Mixing final : public OnlineEngine {
   void mix_averages(std::span<double> result) const;
   void average_so_far(double total, std::span<double> result) const;
 
-  std::vector<Shard> shards_;
+  Shards shards_;
   std::vector<ShardProgress> progress_;  // of each, in this round
   MixingOptions options_;
   std::size_t epoch_ = 0;   // passes done in this round
   ZeroedArray base_;        // the weights at the start of the round
   TouchedWeights changed_;  // in this round, by any shard
-  std::vector<Worker> workers_;
   Team team_;
+  ShardTraining training_;
 };
 
 }  // namespace marginloom

@@ -19,8 +19,7 @@ PassReport OnlineEngine::do_pass(StopRequest& stop) {
   return report;
 }
 
-void OnlineEngine::count_search(const FindOptions& asked, double violation, const CandidateBatch& found,
-                                PassReport& report) {
+void count_search(const FindOptions& asked, double violation, const CandidateBatch& found, PassReport& report) {
   ++report.inferences;
   report.wrong += found.empty() ? 0 : 1;
   if (asked.loss_scale != 0) {

@@ -13,6 +13,7 @@
 #include "core/parameters.hpp"
 #include "core/task.hpp"
 #include "engines/engine.hpp"
+#include "engines/part.hpp"
 #include "engines/pass_order.hpp"
 #include "learners/learner_kinds.hpp"
 
@@ -40,6 +41,8 @@ struct RegisteredEngine {
   std::vector<ParameterType> parameters;  // of its options
   std::function<std::shared_ptr<Engine>(const Job<Learner>&, const ParameterValues&)> make;
   std::function<NamedBytes(const Task&, int threads, const ParameterValues&)> needs;
+  // The half that answers the questions of the other one (engines/part.hpp); empty if the engine has no such halves.
+  std::function<std::shared_ptr<Part>(const Job<Learner>&, const ParameterValues&)> make_part;
 };
 
 // Defined for every kind of learner. Looking up a name throws std::invalid_argument if no engine has it, or
@@ -57,19 +60,28 @@ template <class Learner, class Options = NoOptions>
 class EngineRegistration {
   using Make = std::function<std::shared_ptr<Engine>(const Job<Learner>&, Options)>;
   using Needs = std::function<NamedBytes(const Task&, int threads, const Options&)>;
+  using MakePart = std::function<std::shared_ptr<Part>(const Job<Learner>&, Options)>;
 
  public:
   EngineRegistration(const char* name, Make make) : EngineRegistration(name, {}, std::move(make)) {}
-  EngineRegistration(const char* name, ParameterList<Options> parameters, Make make, Needs needs = nullptr) {
-    auto types = parameters.types();
-    register_engine<Learner>(
-        {name, std::move(types),
-         [parameters, make = std::move(make)](const Job<Learner>& job, const ParameterValues& values) {
-           return make(job, parameters.filled(values));
-         },
-         [parameters, needs = std::move(needs)](const Task& task, int threads, const ParameterValues& values) {
-           return needs ? needs(task, threads, parameters.filled(values)) : NamedBytes{};
-         }});
+  EngineRegistration(const char* name, ParameterList<Options> parameters, Make make, Needs needs = nullptr,
+                     MakePart make_part = nullptr) {
+    RegisteredEngine<Learner> engine{
+        name, parameters.types(),
+        [parameters, make = std::move(make)](const Job<Learner>& job, const ParameterValues& values) {
+          return make(job, parameters.filled(values));
+        },
+        [parameters, needs = std::move(needs)](const Task& task, int threads, const ParameterValues& values) {
+          return needs ? needs(task, threads, parameters.filled(values)) : NamedBytes{};
+        },
+        nullptr};
+    if (make_part) {
+      engine.make_part = [parameters, make = std::move(make_part)](const Job<Learner>& job,
+                                                                   const ParameterValues& values) {
+        return make(job, parameters.filled(values));
+      };
+    }
+    register_engine<Learner>(std::move(engine));
   }
 };
 

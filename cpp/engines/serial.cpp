@@ -86,7 +86,7 @@ PassReport SerialPasses::do_pass(StopRequest& stop) {
   return report;
 }
 
-std::optional<Certificate> SerialPasses::certify(int threads, StopRequest& stop) {
+std::optional<Certificate> SerialPasses::do_certify(int threads, StopRequest& stop) {
   const WeightView mean = average_.empty() ? WeightView() : average_.single();
   const Certificate certificate = learner_->certify(work(threads, stop), mean);
   if (certificate.complete) learner_->note_gap(certificate.primal, certificate.dual);

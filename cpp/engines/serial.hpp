@@ -45,7 +45,6 @@ class SerialPasses final : public Engine {
   SerialPasses(std::shared_ptr<const Task> task, std::shared_ptr<PassLearner> learner, std::vector<std::size_t> rows,
                OrderOptions options, int threads);
 
-  std::optional<Certificate> certify(int threads, StopRequest& stop) override;
   bool weights_are_final() const override { return average_.empty(); }
   void final_weights(std::span<double> result) const override;
   StateArrays export_state() const override;
@@ -54,6 +53,7 @@ class SerialPasses final : public Engine {
 
  private:
   PassReport do_pass(StopRequest& stop) override;
+  std::optional<Certificate> do_certify(int threads, StopRequest& stop) override;
   [[nodiscard]] PassLearner::Work work(int threads, StopRequest& stop) {
     return {rows_, weights_.values(), threads, stop};
   }

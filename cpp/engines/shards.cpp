@@ -13,13 +13,13 @@ namespace {
 
 // Takes a delta of so many bytes from the front of those of all.
 WeightDelta take_delta(ByteView& all, std::uint64_t size, std::size_t dimension) {
-  if (size > all.size()) throw std::invalid_argument("'shard_deltas' of the state are too short");
+  if (size > all.size()) throw std::invalid_argument("'shard_deltas' are too short");
   const ByteView own = all.first(size);
   all = all.subspan(size);
   try {
     return WeightDelta::from_bytes(own, dimension);
   } catch (const std::invalid_argument& error) {
-    throw std::invalid_argument(std::string("'shard_deltas' of the state do not fit: ") + error.what());
+    throw std::invalid_argument(std::string("'shard_deltas' do not fit: ") + error.what());
   }
 }
 
@@ -48,25 +48,47 @@ void ShardProgress::forget() {
   separated = false;
 }
 
-void save_progress(std::span<const ShardProgress> shards, StateArrays& state) {
+void save_progress(std::span<const ShardProgress* const> shards, StateArrays& arrays) {
   std::vector<std::uint64_t> numbers;
   std::vector<std::uint8_t> deltas;
-  for (const ShardProgress& shard : shards) {
-    const auto weights = shard.weights.to_bytes();
-    const auto late = shard.late.to_bytes();
-    numbers.insert(numbers.end(), {weights.size(), late.size(), shard.ticks, shard.wrong, shard.separated ? 1U : 0U});
+  for (const ShardProgress* shard : shards) {
+    const auto weights = shard->weights.to_bytes();
+    const auto late = shard->late.to_bytes();
+    numbers.insert(numbers.end(),
+                   {weights.size(), late.size(), shard->ticks, shard->wrong, shard->separated ? 1U : 0U});
     deltas.insert(deltas.end(), weights.begin(), weights.end());
     deltas.insert(deltas.end(), late.begin(), late.end());
   }
-  state["shard_progress"] = std::move(numbers);
-  state["shard_deltas"] = std::move(deltas);
+  arrays["shard_progress"] = std::move(numbers);
+  arrays["shard_deltas"] = std::move(deltas);
+}
+
+void save_progress(std::span<const ShardProgress> shards, StateArrays& arrays) {
+  std::vector<const ShardProgress*> all;
+  for (const ShardProgress& shard : shards) all.push_back(&shard);
+  save_progress(all, arrays);
+}
+
+std::vector<ShardProgress> read_progress(std::span<const std::uint64_t> numbers, ByteView deltas, std::size_t dimension,
+                                         bool averaged) {
+  std::vector<ShardProgress> result(numbers.size() / ShardProgress::numbers);
+  for (std::size_t s = 0; s < result.size(); ++s) {
+    const auto own = numbers.subspan(ShardProgress::numbers * s, ShardProgress::numbers);
+    result[s] = {.weights = take_delta(deltas, own[0], dimension),
+                 .late = take_delta(deltas, own[1], averaged ? dimension : 0),
+                 .ticks = own[2],
+                 .wrong = own[3],
+                 .separated = own[4] != 0};
+  }
+  if (!deltas.empty()) throw std::invalid_argument("'shard_deltas' are too long");
+  return result;
 }
 
 // Earlier versions kept blocks of weights within a round, and none at its start.
 std::vector<ShardProgress> saved_progress(const StateArrays& state, const ProgressShape& expected) {
   const bool earlier = state.contains("shard_blocks");
   const auto& numbers = state_array<std::uint64_t>(state, earlier ? "shard_numbers" : "shard_progress");
-  const std::size_t each = earlier ? 4 : 5;
+  const std::size_t each = earlier ? 4 : ShardProgress::numbers;
   if (numbers.size() != each * expected.shards) {
     throw std::invalid_argument("the state has " + std::to_string(numbers.size() / each) +
                                 " shards, and now there are " + std::to_string(expected.shards) +
@@ -78,19 +100,9 @@ std::vector<ShardProgress> saved_progress(const StateArrays& state, const Progre
         "on "
         "from a state of the end of a round");
   }
-  std::vector<ShardProgress> result(expected.shards);
-  if (earlier) return result;
-  ByteView deltas = state_array<std::uint8_t>(state, "shard_deltas");
-  for (std::size_t s = 0; s < result.size(); ++s) {
-    const auto own = std::span(numbers).subspan(each * s, each);
-    result[s] = {.weights = take_delta(deltas, own[0], expected.dimension),
-                 .late = take_delta(deltas, own[1], expected.averaged ? expected.dimension : 0),
-                 .ticks = own[2],
-                 .wrong = own[3],
-                 .separated = own[4] != 0};
-  }
-  if (!deltas.empty()) throw std::invalid_argument("'shard_deltas' of the state are too long");
-  return result;
+  if (earlier) return std::vector<ShardProgress>(expected.shards);
+  return read_progress(numbers, state_array<std::uint8_t>(state, "shard_deltas"), expected.dimension,
+                       expected.averaged);
 }
 
 }  // namespace marginloom

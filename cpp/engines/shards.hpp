@@ -25,6 +25,8 @@ inline constexpr std::array<std::pair<const char*, Sharding>, 2> sharding_words{
 
 // What was learnt from a shard since the start of a round; the symbols are those of mixing.hpp.
 struct ShardProgress {
+  static constexpr std::size_t numbers = 5;  // of each as arrays have it
+
   WeightDelta weights;      // delta_s, expanded
   WeightDelta late;         // u_s, expanded; empty if nothing is averaged
   std::uint64_t ticks = 0;  // T_s
@@ -42,8 +44,13 @@ struct ProgressShape {
   bool within_round = false;
 };
 
-void save_progress(std::span<const ShardProgress> shards, StateArrays& state);
-// Throws std::invalid_argument if the state has none that fits.
+// As arrays: `shard_progress` and `shard_deltas`.
+void save_progress(std::span<const ShardProgress* const> shards, StateArrays& arrays);
+void save_progress(std::span<const ShardProgress> shards, StateArrays& arrays);
+// And back. Throws std::invalid_argument if they do not fit each other, so many weights, or whether they are averaged.
+[[nodiscard]] std::vector<ShardProgress> read_progress(std::span<const std::uint64_t> numbers, ByteView deltas,
+                                                       std::size_t dimension, bool averaged);
+// The same from a state. Throws std::invalid_argument if it has none that fits.
 [[nodiscard]] std::vector<ShardProgress> saved_progress(const StateArrays& state, const ProgressShape& expected);
 
 }  // namespace marginloom

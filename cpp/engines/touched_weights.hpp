@@ -48,6 +48,13 @@ class TouchedWeights {
     }
   }
 
+  // to[k] = from[k] for the weights between two cuts, as far as they are marked.
+  void copy(std::size_t begin, std::size_t end, std::span<const double> from, std::span<double> to) const {
+    for_each_run(begin, end, [&](std::size_t first, std::size_t last) {
+      std::ranges::copy(from.subspan(first, last - first), to.subspan(first).begin());
+    });
+  }
+
  private:
   static constexpr std::size_t each = 16;
 

@@ -12,13 +12,18 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from marginloom.algorithms import ALGORITHMS as ALGORITHMS
     from marginloom.algorithms import find_algorithm as find_algorithm
+    from marginloom.cli.files import train_files as train_files
+    from marginloom.clusters.dask import Dask as Dask
+    from marginloom.clusters.mpi import MPI as MPI
     from marginloom.engines import *  # noqa: F403
+    from marginloom.errors import ClusterWarning as ClusterWarning
     from marginloom.errors import InputError as InputError
     from marginloom.errors import InputWarning as InputWarning
     from marginloom.errors import MarginloomError as MarginloomError
     from marginloom.errors import MemoryWarning as MemoryWarning
     from marginloom.errors import ModelFileError as ModelFileError
     from marginloom.errors import OptionWarning as OptionWarning
+    from marginloom.errors import PartError as PartError
     from marginloom.errors import ScoreWarning as ScoreWarning
     from marginloom.io.crfsuite import read_crfsuite as read_crfsuite
     from marginloom.io.crfsuite import write_crfsuite as write_crfsuite
@@ -42,13 +47,17 @@ _HOMES = {
     "Callback": "marginloom.training.callbacks",
     "Certificate": "marginloom.training.certificate",
     "Checkpoint": "marginloom.training.checkpoint",
+    "ClusterWarning": "marginloom.errors",
+    "Dask": "marginloom.clusters.dask",
     "EarlyStopping": "marginloom.training.callbacks",
     "InputError": "marginloom.errors",
     "InputWarning": "marginloom.errors",
+    "MPI": "marginloom.clusters.mpi",
     "MarginloomError": "marginloom.errors",
     "MemoryWarning": "marginloom.errors",
     "ModelFileError": "marginloom.errors",
     "OptionWarning": "marginloom.errors",
+    "PartError": "marginloom.errors",
     "ProgressBar": "marginloom.training.callbacks",
     "Result": "marginloom.training.result",
     "ScoreWarning": "marginloom.errors",
@@ -59,6 +68,7 @@ _HOMES = {
     "read_libsvm": "marginloom.io.libsvm",
     "read_libsvm_sequences": "marginloom.io.libsvm_sequences",
     "train": "marginloom.training.train",
+    "train_files": "marginloom.cli.files",
     "write_crfsuite": "marginloom.io.crfsuite",
     "write_libsvm": "marginloom.io.libsvm",
     **public_homes(),

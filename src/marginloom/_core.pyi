@@ -682,12 +682,13 @@ def primal_value(
     threads: int,
     stop: StopFlag | None = None,
     progress: object | None = None,
+    world: object | None = None,
 ) -> Primal: ...
 
 class Engine:
-    def run_pass(self, stop: StopFlag | None = None) -> PassReport: ...
+    def run_pass(self, stop: StopFlag | None = None, world: object | None = None) -> PassReport: ...
     def certify(
-        self, threads: int, stop: StopFlag | None = None, progress: object | None = None
+        self, threads: int, stop: StopFlag | None = None, progress: object | None = None, world: object | None = None
     ) -> Certificate | None: ...
     def final_weights(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
     def finish(self) -> None: ...
@@ -706,11 +707,23 @@ class Engine:
     @property
     def weights(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
 
+class Part:
+    def answer(
+        self, question: str, common: Mapping[str, object], own: Mapping[str, object], stop: StopFlag | None = None
+    ) -> dict[
+        str,
+        Annotated[NDArray[numpy.float64], dict(shape=(None,))]
+        | Annotated[NDArray[numpy.uint64], dict(shape=(None,))]
+        | Annotated[NDArray[numpy.uint8], dict(shape=(None,))],
+    ]: ...
+
 class RegisteredEngine:
     @property
     def name(self) -> str: ...
     @property
     def kind(self) -> str: ...
+    @property
+    def in_parts(self) -> bool: ...
     @property
     def parameters(self) -> list[ParameterType]: ...
 
@@ -751,6 +764,42 @@ def make_engine(
     threads: int,
     options: Mapping[str, bool | int | float | str],
 ) -> Engine: ...
+@overload
+def make_part(
+    name: str,
+    task: Task,
+    learner: OnlineLearner,
+    examples: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    *,
+    seed: int,
+    shuffle: bool,
+    threads: int,
+    options: Mapping[str, bool | int | float | str],
+) -> Part: ...
+@overload
+def make_part(
+    name: str,
+    task: Task,
+    learner: BlockLearner,
+    examples: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    *,
+    seed: int,
+    shuffle: bool,
+    threads: int,
+    options: Mapping[str, bool | int | float | str],
+) -> Part: ...
+@overload
+def make_part(
+    name: str,
+    task: Task,
+    learner: PassLearner,
+    examples: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    *,
+    seed: int,
+    shuffle: bool,
+    threads: int,
+    options: Mapping[str, bool | int | float | str],
+) -> Part: ...
 def engine_needs(
     name: str, task: Task, threads: int, options: Mapping[str, bool | int | float | str]
 ) -> dict[str, int]: ...

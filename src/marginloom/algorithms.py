@@ -237,7 +237,7 @@ def find_algorithm(
     >>> find_algorithm("dcd-ssvm", learner={"inner_passes": 2}).learner
     DCD(delta=0.01, k_best=0, inner_passes=2, sweeps=3, shrinking=0.0, rest=0, averaged=False)
     >>> find_algorithm("bcfw", engine="master-worker").engine
-    MasterWorker(shuffle=True)
+    MasterWorker(shuffle=True, rounds=64, learners=1)
     """
     algorithm = _put_together(name, learner, engine)
     _check_options(algorithm)
@@ -297,6 +297,21 @@ def engines_of(learner: Learner | type[Learner]) -> tuple[str, ...]:
     return tuple(name for name, engine in ENGINES.items() if engine.drives(learner))
 
 
+def earlier_values(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the parameters of an engine stand for that the version did not have which wrote these settings.
+
+    Examples
+    --------
+    >>> earlier_values({"engine": {"name": "master-worker", "shuffle": True}})
+    {'rounds': 1, 'learners': 1}
+    """
+    given = settings.get("engine")
+    if not isinstance(given, Mapping) or not isinstance(given.get("name"), str) or given["name"] not in ENGINES:
+        return {}
+    parameters = ENGINES[given["name"]].parameters()
+    return {p.name: p.earlier for p in parameters if p.earlier is not None and p.name not in given}
+
+
 def _put_together(
     name: str, learner: Mapping[str, Any] | Learner | None, engine: str | Mapping[str, Any] | Engine | None
 ) -> Algorithm:
@@ -320,6 +335,9 @@ def _put_together(
             f"the learner {learner.name} has no engine {engine.name}; its engines are: "
             f"{', '.join(engines_of(learner))} ({_why_not(engine, learner)})"
         )
+    if lacks := engine.lacks(learner):
+        lacking = listed([OFFERS[offer] for offer in sorted(lacks)])
+        raise InputError(f"{engine} needs {lacking}, which the learner {learner.name} does not offer")
     return dataclasses.replace(preset, learner=learner, engine=engine)
 
 

@@ -39,3 +39,11 @@ class MemoryWarning(UserWarning):
 
 class ScoreWarning(UserWarning):
     """A score says nothing about the predictions, such as the recall of spans where there is none."""
+
+
+class PartError(MarginloomError, RuntimeError):
+    """Another process of a run has failed, or gives answers that cannot be used."""
+
+
+class ClusterWarning(UserWarning):
+    """Something of a cluster is not as it should be, and training goes on: a worker was lost, or nobody encrypts."""

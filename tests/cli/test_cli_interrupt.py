@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from support.full_disk import FULL, needs_full_device
 from support.pairs import tolerance
-from support.program import PROGRAM, TIMEOUT, environment, json_lines, last_json, names_in, run, start
+from support.program import PROGRAM, TIMEOUT, environment, json_lines, last_json, names_in, run, start, wait_for_lines
 
 from marginloom.cli import _exit_code
 from marginloom.tasks.parse.datasets import write_conllu
@@ -35,13 +35,6 @@ def large(tmp_path_factory):
 FOREVER = ["--max-iter", "1000000000", "--tol", "1e-300"]
 #: What ends the program, with its exit code.
 SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
-
-
-def wait_for_lines(process, trace, count):
-    deadline = time.monotonic() + TIMEOUT
-    while not trace.exists() or trace.read_text().count("\n") < count:
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
 
 
 def interrupted(*arguments, trace, lines, by=(signal.SIGINT, 130), cwd=None):

@@ -16,7 +16,7 @@ from support.pairs import GENERAL, racing, with_effect
 
 from marginloom import InputError
 from marginloom.algorithms import ALGORITHMS, engines_of
-from marginloom.common.threads import _container_limit, available_cores, resolve_threads
+from marginloom.common.threads import available_cores, container_limit, resolve_threads
 from marginloom.engines import ENGINES
 from marginloom.training.train import train
 
@@ -123,7 +123,9 @@ def test_several_learners_need_a_thread_that_searches():
 
 
 #: With half of the threads as learners, where an engine has another kind of threads too.
-RACING = [(name, {"learners": 8} if hasattr(ALGORITHMS[name].engine, "learners") else {}) for name in racing(16)]
+RACING = [
+    (name, {"learners": 8} if hasattr(ALGORITHMS[name].engine, "learners") else {}) for name in [*racing(16), "ms-dcd"]
+]
 
 
 @pytest.mark.parametrize(
@@ -201,18 +203,18 @@ def test_all_cores_are_those_that_affinity_leaves():
         ("0::/\n", {"cpu.max": "nonsense\n"}, math.inf),
     ],
 )
-def test_container_limits_are_found(tmp_path, membership, files, limit):
+def testcontainer_limits_are_found(tmp_path, membership, files, limit):
     if membership is not None:
         (tmp_path / "membership").write_text(membership)
     for name, text in files.items():
         path = tmp_path / "groups" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    assert _container_limit(tmp_path / "groups", tmp_path / "membership") == limit
+    assert container_limit(tmp_path / "groups", tmp_path / "membership") == limit
 
 
 @pytest.mark.parametrize(("limit", "cores"), [(0.5, 1), (1.5, 2), (math.inf, 4), (64, 4)])
 def test_all_cores_are_those_that_the_container_leaves(monkeypatch, limit, cores):
     monkeypatch.setattr("os.sched_getaffinity", lambda process: range(4), raising=False)
-    monkeypatch.setattr("marginloom.common.threads._container_limit", lambda: limit)
+    monkeypatch.setattr("marginloom.common.threads.container_limit", lambda: limit)
     assert available_cores() == resolve_threads(-1) == cores

@@ -109,6 +109,36 @@ def test_engine_is_chosen_by_name_with_its_usual_parameters():
     assert find_algorithm("dcd-ssvm", engine=Decoupled(rho_updates=7)).engine.rho_updates == 7
 
 
+def test_learners_on_master_worker_need_blocks_of_their_own_and_threads():
+    task = make_task(TinyChains(2, sentences=30), "valued")
+    found = find_algorithm("ms-dcd", engine={"learners": 2}).engine
+    assert not found.gives_same_bits(2)
+    assert MasterWorker().gives_same_bits(16)
+    message = r"MasterWorker\(.*learners=2\) needs steps that concern one block .* which the learner cpd does not offer"
+    with pytest.raises(InputError, match=message):
+        find_algorithm("cpd", engine={"name": "master-worker", "learners": 2})
+    with pytest.raises(InputError, match="ms-dcd needs at least 2 threads for its engine master-worker"):
+        train(task, algorithm="ms-dcd", engine={"learners": 2})
+    with pytest.raises(InputError, match="reproducible"):
+        train(task, algorithm="ms-dcd", engine={"learners": 2}, n_threads=2, reproducible=True)
+    for loss in ("hinge", "squared_hinge"):
+        result = train(task, algorithm="ms-dcd", loss=loss, engine={"learners": 2, "rounds": 3}, n_threads=3, tol=1e-3)
+        assert result.stopped == "tolerance"
+
+
+@pytest.mark.parametrize("preset", ["ms-dcd", "bcfw", "n-slack"])
+def test_rounds_change_training_and_not_its_end(preset):
+    task = make_task(TinyChains(2, sentences=30), "valued")
+    options = {"algorithm": preset, "loss": "hinge", "tol": 1e-3, "max_iter": 3000}
+    results = [train(task, **options, engine={"name": "master-worker", "rounds": rounds}) for rounds in (1, 4, 30)]
+    assert len({result.weights.tobytes() for result in results}) == 3
+    for result in results:
+        assert result.stopped == "tolerance"
+        assert result.primal == pytest.approx(results[0].primal, rel=2e-3)
+    serial = train(task, **options, engine="serial")
+    assert serial.weights.tobytes() == results[-1].weights.tobytes()
+
+
 def test_name_of_the_presets_own_engine_keeps_its_parameters():
     own = find_algorithm("parameter-mixing").engine
     assert own.inner_epochs == 0

@@ -120,7 +120,7 @@ def test_a_class_of_the_users_own_that_is_exact_by_a_word_is_refused_by_its_name
 FUNCTIONS = [
     (name, parameter.name)
     for name in marginloom.__all__
-    if inspect.isfunction(getattr(marginloom, name)) and name != "train"
+    if inspect.isfunction(getattr(marginloom, name)) and name not in ("train", "train_files")
     for parameter in inspect.signature(getattr(marginloom, name)).parameters.values()
     if isinstance(parameter.default, bool)
 ]
@@ -135,3 +135,9 @@ def test_functions(function, name, tmp_path):
     for value in OTHERS:
         with refused(name):
             getattr(marginloom, function)(tmp_path / "none", **{name: value})
+
+
+def test_training_from_files(tmp_path):
+    for value in OTHERS:
+        with refused("quiet"):
+            marginloom.train_files("tag", tmp_path / "none", model=tmp_path / "m", quiet=value)

@@ -29,6 +29,7 @@ LEARNERS_OF = {
 ENGINES_OF = {
     "Minibatch": {"minibatch"},
     "Mixing": {"mixing", "subsample"},
+    "Master-worker": {"master-worker"},
     "Decoupled": {"decoupled"},
     "Shared": {"shared"},
     "Pipelined": {"pipelined"},

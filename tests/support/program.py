@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from support.launcher import Launcher
@@ -91,6 +92,14 @@ def start(*arguments, **options):
         env=environment(),
         **options,
     )
+
+
+def wait_for_lines(process, trace, count):
+    """Wait until a process has written so many lines into a file."""
+    deadline = time.monotonic() + TIMEOUT
+    while not trace.exists() or trace.read_text().count("\n") < count:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
 
 
 def last_json(done):

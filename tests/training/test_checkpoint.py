@@ -275,6 +275,21 @@ def test_callback_state_that_no_file_can_hold_is_an_error(tmp_path):
         fit(tagger(), callbacks=[Odd()], checkpoint=Checkpoint(tmp_path / "run", interval=0))
 
 
+def test_a_checkpoint_of_a_version_without_a_parameter_goes_on_with_what_it_stood_for(tmp_path):
+    folder = tmp_path / "run"
+    one_round = tagger("ms-dcd", engine={"rounds": 1})
+    killed(folder, 4, one_round)
+    header, tensors = load_model(folder / NAME, CHECKPOINT)
+    for name in ("rounds", "learners"):
+        del header["identity"]["settings"]["engine"][name]
+    save_model(folder / NAME, CHECKPOINT, header, tensors)
+    with pytest.raises(InputError, match="of a run with engine rounds = 1, and now it is 5"):
+        fit(tagger("ms-dcd", engine={"rounds": 5}), checkpoint=folder, resume=True)
+    resumed = fit(tagger("ms-dcd"), checkpoint=folder, resume=True)
+    assert resumed.tagger_.settings["engine"] == {"name": "master-worker", "shuffle": True, "rounds": 1, "learners": 1}
+    assert resumed.tagger_.weights.tobytes() == fit(one_round).tagger_.weights.tobytes()
+
+
 def test_damaged_checkpoint_is_an_error(tmp_path):
     killed(tmp_path / "run", 3)
     path = tmp_path / "run" / NAME

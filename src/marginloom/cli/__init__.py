@@ -17,10 +17,13 @@ _SIGNS_OF_LITTLE_MEMORY = ("failed to map segment", "annot allocate memory", "an
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""
-    from marginloom.commands.streams import leave_standard_output, take_standard_streams
+    from marginloom.clusters.launcher import another_process_tells
+    from marginloom.commands.streams import fall_silent, leave_standard_output, take_standard_streams
     from marginloom.training.interrupts import acting_as_ctrl_c, ignore_more_signals
 
     take_standard_streams()
+    if another_process_tells(sys.argv[1:]):
+        fall_silent()
     _ask_for_little_memory()
     with acting_as_ctrl_c(signal.SIGTERM, signal.SIGHUP):  # of batch systems and containers, and of terminals that go
         try:
@@ -48,9 +51,11 @@ def run(arguments: Sequence[str]) -> int:
     def command() -> None:
         with signals_held_back(signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             from marginloom.cli.app import app
+            from marginloom.cli.recipes import new_recipe
+            from marginloom.commands.caller import Caller, called_by
             from marginloom.commands.common import warnings_as_notes
 
-        with warnings_as_notes():
+        with warnings_as_notes(), called_by(Caller(new_recipe(arguments))):
             app(list(arguments), prog_name="marginloom")
 
     try:

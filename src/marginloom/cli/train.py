@@ -29,7 +29,7 @@ class _Commands(Mapping[str, Any]):
         task = find_command(name)
         if task is None:
             raise KeyError(name)
-        return _command(task)
+        return command_of_task(task)
 
 
 #: What users may call a task.
@@ -74,7 +74,8 @@ class _Tasks(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-def _command(task: Registered) -> Any:
+def command_of_task(task: Registered) -> Any:
+    """Return the command of a registered task."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     try:
         commands = task.part("commands").COMMANDS

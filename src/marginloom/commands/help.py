@@ -10,9 +10,10 @@ from typer.core import TyperCommand
 
 from marginloom.common.parameters import listed
 
-INPUT, FEATURES, STRUCTURE, TRAINING, OUTPUT = "Input", "Features", "Structure", "Training", "Output"
+INPUT, FEATURES, STRUCTURE, TRAINING = "Input", "Features", "Structure", "Training"
+CLUSTERS, OUTPUT = "Clusters", "Output"
 #: The groups of options, in the order in which help shows them; an option without a group is among the last.
-GROUPS = (INPUT, FEATURES, STRUCTURE, TRAINING, OUTPUT, "Options")
+GROUPS = (INPUT, FEATURES, STRUCTURE, TRAINING, CLUSTERS, OUTPUT, "Options")
 ADVANCED = "Learners and engines"
 
 WIDTH = 98

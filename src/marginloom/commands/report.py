@@ -92,6 +92,9 @@ def _summary(result: Result) -> str:
     passes = f"{result.iterations} pass{'' if result.iterations == 1 else 'es'}"
     training = result.algorithm.training_threads(result.n_threads)
     threads = f"{training} thread{'' if training == 1 else 's'}"
+    if result.asked is not None:
+        parts = result.asked["parts"]
+        threads += f" in each of {parts} processes" if parts != 1 else " in one other process"
     end = _ENDS.get(result.stopped, result.stopped)
     text = f"{result.algorithm.name}: {passes} in {result.seconds['train']:.2f} s on {threads}; {end}"
     if result.weights_iteration not in (None, result.iterations):

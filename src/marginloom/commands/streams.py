@@ -5,8 +5,10 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import signal
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from marginloom.errors import InputError
@@ -68,6 +70,13 @@ def take_standard_streams() -> None:
     closed = sys.stdout is None
     sys.stdout = _text(_Output(closed), sys.stdout, sys.stdout is not None and sys.stdout.isatty())
     sys.stderr = _text(_Messages(), sys.stderr, True)
+
+
+def fall_silent() -> None:
+    """Say nothing any more and end at no signal: another process of the job does that for all."""
+    sys.stdout = sys.stderr = Path(os.devnull).open("w")
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def leave_standard_output() -> None:

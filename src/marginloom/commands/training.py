@@ -13,6 +13,9 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from marginloom.clusters.dask import ANSWER_TIMEOUT
+from marginloom.commands.caller import caller, without_words
+from marginloom.commands.clusters import DASK_OPTIONS, chosen_cluster, recipe_of
 from marginloom.commands.common import (
     JsonOption,
     note,
@@ -22,7 +25,7 @@ from marginloom.commands.common import (
     usage_errors,
 )
 from marginloom.commands.ending import interrupted_exit_code
-from marginloom.commands.help import FEATURES, INPUT, OUTPUT, TRAINING
+from marginloom.commands.help import CLUSTERS, FEATURES, INPUT, OUTPUT, TRAINING
 from marginloom.commands.learner_options import by_owner, with_options
 from marginloom.commands.outputs import Outputs, Saved
 from marginloom.commands.report import print_report
@@ -43,6 +46,7 @@ from marginloom.training.result import Result
 from marginloom.training.run import Run
 from marginloom.training.spec import CheckedSpec, RunParameters, RunSpec, training_threads
 from marginloom.training.state import State
+from marginloom.training.world import Cluster, session_on
 
 MinCountOption = Annotated[
     int,
@@ -214,6 +218,67 @@ class TrainingOptions:
             rich_help_panel=TRAINING,
         ),
     ] = False
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster",
+            metavar="mpi|dask",
+            help="Train in many processes: those that mpiexec has started, or Dask workers (see --help-all).",
+            rich_help_panel=CLUSTERS,
+        ),
+    ] = None
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            "--scheduler",
+            metavar="ADDRESS",
+            help="Scheduler of a Dask cluster, such as tcp://10.0.0.1:8786.",
+            hidden=True,
+            rich_help_panel=CLUSTERS,
+        ),
+    ] = None
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            "--workers",
+            metavar="N",
+            help="Start N workers of Dask on this machine, for this run.",
+            hidden=True,
+            rich_help_panel=CLUSTERS,
+        ),
+    ] = None
+    answer_timeout: Annotated[
+        float | None,
+        typer.Option(
+            "--answer-timeout",
+            metavar="SECONDS",
+            help=f"Time after which another worker of Dask is asked too. [default: {ANSWER_TIMEOUT:g}]",
+            hidden=True,
+            rich_help_panel=CLUSTERS,
+        ),
+    ] = None
+    tls_ca: Annotated[
+        str | None,
+        typer.Option(
+            "--tls-ca",
+            metavar="FILE",
+            help="Certificate authority, for a scheduler at tls://...",
+            hidden=True,
+            rich_help_panel=CLUSTERS,
+        ),
+    ] = None
+    tls_cert: Annotated[
+        str | None,
+        typer.Option(
+            "--tls-cert", metavar="FILE", help="Certificate of this process.", hidden=True, rich_help_panel=CLUSTERS
+        ),
+    ] = None
+    tls_key: Annotated[
+        str | None,
+        typer.Option(
+            "--tls-key", metavar="FILE", help="Key of this certificate.", hidden=True, rich_help_panel=CLUSTERS
+        ),
+    ] = None
     quiet: Annotated[
         bool,
         typer.Option(
@@ -233,14 +298,17 @@ class TrainingOptions:
 
     @property
     def evaluation_files(self) -> dict[str, str]:
-        """The files to score on, by the name of the set."""
+        """The files to score on, by the name of the set; none where another process scores."""
+        if caller().serves or caller().task_only:
+            return {}
         return {name: path for name, path in (("dev", self.dev), ("test", self.test)) if path is not None}
 
     @property
     def files_to_read(self) -> list[tuple[str, StrPath]]:
         """The files that every task reads, with the words that name them."""
         others = {"--dev": self.dev, "--test": self.test, "--warm-start": self.warm_start}
-        return [*(("the training file", path) for path in self.training), *named_files(others)]
+        tls = {"--tls-ca": self.tls_ca, "--tls-cert": self.tls_cert, "--tls-key": self.tls_key}
+        return [*(("the training file", path) for path in self.training), *named_files(others | tls)]
 
 
 def training_command(command: Callable[..., None]) -> Callable[..., None]:
@@ -291,11 +359,31 @@ def run_training(
     reads : sequence of tuple
         Options of the task that name files which are read, each with its file.
     """
-    if options.quiet:
+    if caller().task_only:
+        caller().training = _training_for_another_process(options, read)
+        return
+    if options.quiet and not caller().in_python:
         warnings.simplefilter("ignore", UserWarning)
         for category in (OptionWarning, OutputWarning):  # what was asked for and is not done
             warnings.simplefilter("always", category)
     request = _checked(options)
+    cluster = request.spec.cluster
+    recipe = None if cluster is None else recipe_of([*options.training, *(path for _, path in reads)])
+    with session_on(cluster, recipe) as session:
+        if session.drives:
+            _drive(options, request, model_type, read, reads)
+        else:
+            _serve(request, read)
+
+
+def _drive(
+    options: TrainingOptions,
+    request: _Request,
+    model_type: type[Model],
+    read: Callable[[], TrainingData],
+    reads: Sequence[tuple[str, str]],
+) -> None:
+    """Train in the process that decides, writes and tells."""
     request.outputs.check([*options.files_to_read, *reads])
     checkpoint = request.outputs.checkpoint
     with nullcontext() if checkpoint is None else checkpoint.in_use():
@@ -308,7 +396,28 @@ def run_training(
         with watch_ctrl_c() as interrupts:
             training, sets_to_score = _encoded(data, dataclasses.replace(request.spec, warm_start=state))
             del data  # nobody needs the text of the files any more
+            caller().training = training
             _train(options, request.outputs, training, sets_to_score, reading_seconds, interrupts)
+
+
+def _serve(request: _Request, read: Callable[[], TrainingData]) -> None:
+    """Answer for a part until the run ends; nothing is said, and nothing written."""
+    caller().serves = True
+    spec = dataclasses.replace(request.spec, callbacks=(), checkpoint=None, trace_path=None, resume=False)
+    with without_words(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            training, _ = _encoded(read(), spec)
+            caller().training = training
+            training.train()
+        except KeyboardInterrupt as error:  # the process that drives ends with the exit code
+            raise typer.Exit(0) from error
+
+
+def _training_for_another_process(options: TrainingOptions, read: Callable[[], TrainingData]) -> Training[Any]:
+    """Return the task, encoded, and a run that says nothing of files or of a cluster."""
+    spec = checked_spec(_spec(dataclasses.replace(options, quiet=True, patience=None, trace=None), None, None))
+    return _encoded(read(), dataclasses.replace(spec, resume=False))[0]
 
 
 def _encoded(data: TrainingData, spec: RunSpec) -> tuple[Training[Any], dict[str, Any]]:
@@ -372,14 +481,22 @@ def _checked(options: TrainingOptions) -> _Request:
         checkpoint = _checkpoint(options.checkpoint, options.checkpoint_interval, options.resume)
         outputs = Outputs(options.model, options.trace, checkpoint)
         outputs.check_distinct()
-        spec = checked_spec(_spec(options, checkpoint))
-    check_standard_input([path for _, path in options.files_to_read], options.resume)
+        spec = checked_spec(_spec(options, checkpoint, _cluster(options)))
+    files = [path for _, path in options.files_to_read]
+    check_standard_input(files, options.resume)
+    if spec.cluster is not None and "-" in files:
+        raise usage_error("- stands for standard input, which only one process of a cluster could read: name a file")
     if options.patience is not None and options.dev is None:
         raise usage_error("--patience needs --dev: it stops training when the score on that file no longer improves")
     return _Request(spec, outputs)
 
 
-def _spec(options: TrainingOptions, checkpoint: Checkpoint | None) -> RunSpec:
+def _cluster(options: TrainingOptions) -> Cluster | None:
+    given = {name: getattr(options, name) for name in DASK_OPTIONS}
+    return chosen_cluster(options.cluster, {name: value for name, value in given.items() if value is not None})
+
+
+def _spec(options: TrainingOptions, checkpoint: Checkpoint | None, cluster: Cluster | None) -> RunSpec:
     learner, engine = by_owner(options.specific)
     return RunSpec(
         algorithm=options.algorithm,
@@ -398,6 +515,7 @@ def _spec(options: TrainingOptions, checkpoint: Checkpoint | None) -> RunSpec:
         trace_path=options.trace,
         checkpoint=checkpoint,
         resume=options.resume,
+        cluster=cluster,
     )
 
 
@@ -461,5 +579,6 @@ def _summary(model: Model, result: Result, seconds: dict[str, float], scores: di
         "inferences": result.inferences,
         "updates": result.updates,
         "peak_memory_mb": peak_memory_mb(),
+        **({} if result.asked is None else {"world": result.asked}),
         "scores": scores,
     }

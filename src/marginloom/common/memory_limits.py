@@ -9,6 +9,8 @@ import resource
 from collections.abc import Iterator
 from pathlib import Path
 
+from marginloom.common.host_share import HostShare, host_share
+
 _MOST = 2**63 - 1
 
 
@@ -31,17 +33,22 @@ class Room:
 def memory_room() -> Room:
     """Return what the system, the control groups and the limits of the process still leave to it.
 
+    Processes of one job on a host have equal shares of what they have in common.
+
     Examples
     --------
     >>> memory_room().size > 0
     True
     """
+    share = host_share()
+    shared = f", shared by {share.processes} processes" if share.processes > 1 else ""
     rooms = [
-        (_free_memory(), "free on this machine"),
+        (_free_memory() / share.processes, f"free on this machine{shared}"),
         *(
-            (size, "left by the limit of its control group")
+            (size / share.processes, f"left by the limit of its control group{shared}")
             for size in control_group_rooms(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup"))
         ),
+        (_own_room(share), "left by the memory limit of its worker"),
         (_limit_room(resource.RLIMIT_AS, 0), "left by the limit of its address space, see ulimit -v"),
         (_limit_room(resource.RLIMIT_DATA, 5), "left by the limit of its data, see ulimit -d"),
     ]
@@ -62,16 +69,24 @@ def _free_memory() -> float:
         return math.inf
 
 
+def _own_room(share: HostShare) -> float:
+    return math.inf if share.memory is None else max(share.memory - _in_use(1), 0)
+
+
 def _limit_room(limit: int, field: int) -> float:
     """Return what a limit of the process leaves of itself; the field of statm says how much is in use."""
     most = resource.getrlimit(limit)[0]
     if most == resource.RLIM_INFINITY:
         return math.inf
+    return max(most - _in_use(field), 0)
+
+
+def _in_use(field: int) -> int:
+    """Return the bytes that a field of statm says."""
     try:
-        used = int(Path("/proc/self/statm").read_text().split()[field]) * resource.getpagesize()
+        return int(Path("/proc/self/statm").read_text().split()[field]) * resource.getpagesize()
     except (OSError, ValueError, IndexError):
-        used = 0  # not told on this system
-    return max(most - used, 0)
+        return 0  # not told on this system
 
 
 def control_group_rooms(membership: Path, mount: Path) -> Iterator[float]:

@@ -42,6 +42,8 @@ class Parameter:
         those that they honour. None for all others, which their owner sees to by itself.
     native : bool
         Whether the C++ class has it too, under the same name. What has an effect in Python alone is not native.
+    earlier : object, optional
+        The value that stands for it in files of versions that did not have it. None: those versions had it.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Parameter:
     kind: Kind
     neutral: Any = None
     native: bool = True
+    earlier: Any = None
 
     @property
     def wanted(self) -> str:
@@ -96,12 +99,14 @@ KINDS = {
 }
 
 
-def parameter(default: Any, kind: str | Kind, help: str, neutral: Any = None, *, native: bool = True) -> Any:
+def parameter(
+    default: Any, kind: str | Kind, help: str, neutral: Any = None, *, native: bool = True, earlier: Any = None
+) -> Any:
     """Declare a field of a `Configured` dataclass; the arguments are those of `Parameter`.
 
     `kind` is a key of `KINDS`, or what `one_of` returns.
     """
-    metadata = {"kind": _kind(kind), "help": help, "neutral": neutral, "native": native}
+    metadata = {"kind": _kind(kind), "help": help, "neutral": neutral, "native": native, "earlier": earlier}
     return dataclasses.field(default=default, metadata=metadata)
 
 

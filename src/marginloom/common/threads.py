@@ -7,13 +7,14 @@ import math
 import os
 from pathlib import Path
 
+from marginloom.common.host_share import host_share
 from marginloom.errors import InputError
 
 _MOST_THREADS = 1024
 
 
 def available_cores() -> int:
-    """Return the number of cores that affinity and container limits leave to this process.
+    """Return the number of cores that affinity, container limits and other processes of a job leave to this process.
 
     Affinity is asked for every time. Container limits are looked up once: they are in files, and prediction of one
     example takes less time than reading those.
@@ -23,12 +24,14 @@ def available_cores() -> int:
     >>> available_cores() >= 1
     True
     """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, math.ceil(min(cores, _container_limit())))
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = max(1, math.ceil(min(usable, container_limit())))
+    share = host_share().cores
+    return cores if share is None else max(1, min(cores, share))
 
 
 @functools.cache
-def _container_limit(groups: Path = Path("/sys/fs/cgroup"), membership: Path = Path("/proc/self/cgroup")) -> float:
+def container_limit(groups: Path = Path("/sys/fs/cgroup"), membership: Path = Path("/proc/self/cgroup")) -> float:
     """Return the cores that control groups, of version 2 or 1, leave to this process: the least of all it is in."""
     versions = {"": ("cpu.max",), "cpu": ("cpu.cfs_quota_us", "cpu.cfs_period_us")}
     folders = {(controller, groups / controller) for controller in versions}  # of a container, its own

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection
-from typing import ClassVar, Self
+from collections.abc import Callable, Collection
+from typing import ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from marginloom.common.parameters import Configured, Parameter, listed
 from marginloom.common.registry import check_parameters, declared_types
 from marginloom.errors import InputError
 from marginloom.learners.base import Learner, NativeLearner
+
+Made = TypeVar("Made", _core.Engine, _core.Part)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,6 +40,7 @@ class Engine(Configured):
     #: Whether it takes all parts of a row together, where the objective does not depend on how rows are cut.
     whole_rows: ClassVar[bool] = False
     minimum_threads: ClassVar[int]
+    in_parts: ClassVar[bool] = False  # whether its C++ class has a half that works in other processes
     paper: ClassVar[str] = ""  # that it comes from, if it has one of its own
     #: Bytes that it keeps of every example of a native task, at least: its number, and its place in a pass.
     example_bytes: ClassVar[int] = 16
@@ -83,6 +86,18 @@ class Engine(Configured):
         """
         return learner.kind in cls.kinds and cls.requires <= learner.offers
 
+    def lacks(self, learner: Learner) -> frozenset[str]:
+        """Return what it requires of a learner, with its parameters, and the learner does not offer.
+
+        Examples
+        --------
+        >>> from marginloom.engines import MasterWorker
+        >>> from marginloom.learners import CPD
+        >>> MasterWorker(learners=2).lacks(CPD()), MasterWorker().lacks(CPD())
+        (frozenset({'own blocks'}), frozenset())
+        """
+        return self.requires - learner.offers
+
     @classmethod
     def loses(cls, learner: Configured | type[Configured]) -> list[Parameter]:
         """Return the parameters of a learner that it does not honour.
@@ -99,7 +114,14 @@ class Engine(Configured):
 
     def build(self, job: Job) -> _core.Engine:
         """Make the native engine. The order of examples is that of the job unless it declares a parameter `shuffle`."""
-        return _core.make_engine(
+        return self._made(_core.make_engine, job)
+
+    def build_part(self, job: Job) -> _core.Part:
+        """Make the half that answers the questions of an engine of the same job, if it is `in_parts`."""
+        return self._made(_core.make_part, job)
+
+    def _made(self, make: Callable[..., Made], job: Job) -> Made:
+        return make(
             self.native_name(),
             job.task,
             job.learner,
@@ -119,7 +141,7 @@ _SHUFFLE = "shuffle"
 
 
 def check_native(engine: type[Engine]) -> None:
-    """Raise `InputError` if the parameters of an engine are not those of its C++ class, or the kinds of learners.
+    """Raise `InputError` if the parameters of an engine are not those of its C++ class, or what it can do.
 
     Examples
     --------
@@ -137,6 +159,12 @@ def check_native(engine: type[Engine]) -> None:
     declared = {name: type_ for name, type_ in declared_types(engine).items() if name != _SHUFFLE}
     for native in natives:
         check_parameters(engine, declared, native.parameters)
+        if native.in_parts != engine.in_parts:
+            raise InputError(
+                f"the engine {engine.name} ({engine.__module__}.{engine.__qualname__}) declares in_parts = "
+                f"{engine.in_parts}, and a C++ class registered as {name!r} works "
+                f"{'in parts' if native.in_parts else 'in one process only'}; see docs/adding_an_engine.md"
+            )
 
 
 def _learners(kinds: Collection[str]) -> str:

@@ -44,6 +44,7 @@ class Mixing(Engine):
     needs = frozenset[str]()
     honours = frozenset[str]()
     minimum_threads = 1
+    in_parts = True
     paper = "McDonald, Hall and Mann 2010, section 4, Figures 2 and 3"
 
     def weight_copies(self, n_threads: int) -> int:

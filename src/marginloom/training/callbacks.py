@@ -280,6 +280,8 @@ class ProgressBar(Callback):
         for name, scores in row["scores"].items():
             metric = main_metric(scores)
             text += f"  {name} {metric} {scores[metric]:.4f}" if metric in scores else ""
+        if "world" in row:
+            text += f"  {row['world']['parts']} processes"
         fraction = self._fraction(run, row)
         assert self._bar is not None
         bar, task = self._bar

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marginloom.algorithms import ALGORITHMS, engines_of
+from marginloom.algorithms import ALGORITHMS, earlier_values, engines_of
 from marginloom.common.parameters import checked
 from marginloom.core.choice import Choice
 from marginloom.core.row import Row
+from marginloom.engines.base import Engine
 from marginloom.errors import InputError, OutputError, OutputWarning
 from marginloom.io.files import StrPath, cannot_write, check_writable_target, temporary_prefix
 from marginloom.io.lock import FolderLock
@@ -30,6 +31,7 @@ from marginloom.training.state import State
 if TYPE_CHECKING:
     from marginloom.core.task import Task
     from marginloom.training.callbacks import Callback
+    from marginloom.training.plan import Plan
     from marginloom.training.run import Run
     from marginloom.training.spec import Evaluation
 
@@ -72,7 +74,7 @@ class Identity:
     def check(self, path: Path, stored: Identity) -> None:
         """Raise `InputError`, naming the first difference, unless a stored identity is this one."""
         advice = f"resume with the same settings, or remove {shown(path)} to start from the beginning"
-        here, there = dict(_flat(self.settings)), dict(_flat(stored.settings))
+        here, there = dict(flat(self.settings)), dict(flat(stored.settings))
         for name in dict.fromkeys([*here, *there]):
             if here.get(name) != there.get(name):
                 raise InputError(
@@ -84,10 +86,17 @@ class Identity:
                 raise InputError(f"{shown(path)}: this checkpoint is of a run with other {name}; {advice}")
 
 
-def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the values of nested mappings, under all names that lead to them.
+
+    Examples
+    --------
+    >>> list(flat({"learner": {"name": "dcd"}}))
+    [('learner name', 'dcd')]
+    """
     for name, value in settings.items():
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name} ")
+            yield from flat(value, f"{prefix}{name} ")
         else:
             yield prefix + name, value
 
@@ -110,6 +119,8 @@ class Snapshot:
         Class name and state of every callback that has one.
     choice : Choice or None
         What ``auto`` has chosen, if it was asked, so that the rest of the run does not depend on its threads.
+    earlier : dict
+        What the engine's parameters stand for that the version of the checkpoint did not have.
     """
 
     identity: Identity
@@ -118,6 +129,17 @@ class Snapshot:
     rows: list[Row]
     callbacks: list[tuple[str, dict[str, Any]]]
     choice: Choice | None = None
+    earlier: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    def continued(self, plan: Plan, given: str | Mapping[str, Any] | Engine | None) -> Plan:
+        """Return the plan with what parameters of the engine stood for when there were none, unless they are given."""
+        engine = plan.algorithm.engine
+        if not self.earlier or engine.name != self.identity.settings["engine"]["name"] or isinstance(given, Engine):
+            return plan  # what does not fit another check says
+        named = given.keys() if isinstance(given, Mapping) else ()
+        values = {name: value for name, value in self.earlier.items() if name not in named}
+        algorithm = dataclasses.replace(plan.algorithm, engine=dataclasses.replace(engine, **values))
+        return dataclasses.replace(plan, algorithm=algorithm)
 
     def save(self, path: Path) -> None:
         """Write the snapshot to a file, complete or not at all."""
@@ -179,10 +201,13 @@ class Snapshot:
         if not isinstance(identity.settings, dict) or not isinstance(identity.fingerprints, dict):
             raise ValueError("the settings have no names")
         state = State.from_parts(header["state"], tensors, "state.")
-        return cls(identity, state, progress, rows, callbacks, _choice_of(header.get("choice")))
+        earlier = earlier_values(identity.settings)
+        if earlier:
+            identity.settings["engine"] = {**identity.settings["engine"], **earlier}
+        return cls(identity, state, progress, rows, callbacks, choice_of(header.get("choice")), earlier)
 
 
-def _choice_of(stored: dict[str, Any] | None) -> Choice | None:
+def choice_of(stored: dict[str, Any] | None) -> Choice | None:
     """Return what ``auto`` had chosen; None if it was not asked, or not stored, as in earlier versions."""
     if stored is None:
         return None

@@ -6,8 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marginloom.algorithms import ALGORITHMS, Algorithm
+from marginloom.common.parameters import listed
 from marginloom.common.threads import resolve_threads
 from marginloom.core.task import Task
+from marginloom.engines import ENGINES
 from marginloom.engines.base import Engine
 from marginloom.errors import InputError
 from marginloom.learners.base import NEEDS, Learner
@@ -63,6 +65,24 @@ def check_reproducible(algorithm: Algorithm, n_threads: int, *, named: bool = Tr
             f"{f'{algorithm.name} on ' if named else ''}{engine} does not give the same bits with {n_threads} threads; "
             "train without --reproducible (reproducible=False in Python), or leave the "
             f"{'algorithm' if named else 'engine'} to auto"
+        )
+
+
+def check_in_parts(algorithm: Algorithm) -> None:
+    """Raise `InputError` if the engine of an algorithm cannot be divided among processes.
+
+    Examples
+    --------
+    >>> from marginloom.algorithms import find_algorithm
+    >>> check_in_parts(find_algorithm("sgd"))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    marginloom.errors.InputError: sgd does not train on a cluster, because its engine serial works in one process; ...
+    """
+    if not algorithm.engine.in_parts:
+        engines = [name for name, engine in ENGINES.items() if engine.in_parts]
+        raise InputError(
+            f"{algorithm.whole_name} does not train on a cluster, because its engine {algorithm.engine.name} works in "
+            f"one process; engines that work in many: {listed(engines)}"
         )
 
 

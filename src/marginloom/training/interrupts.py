@@ -145,6 +145,27 @@ def signals_held_back(*numbers: int) -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+@contextmanager
+def signals_ignored(*numbers: int) -> Iterator[None]:
+    """Ignore signals for the time of a ``with`` block, in the main thread; elsewhere they do not come anyway.
+
+    Examples
+    --------
+    >>> with signals_ignored(signal.SIGTERM):
+    ...     signal.raise_signal(signal.SIGTERM)
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            if handler is not None:  # one that Python did not install
+                signal.signal(number, handler)
+
+
 def ignore_more_signals() -> None:
     """Make sure that a program which was interrupted ends with its own exit code: another signal would end it sooner.
 

@@ -14,6 +14,7 @@ from marginloom.common.threads import resolve_threads
 from marginloom.core.task import Task
 from marginloom.errors import InputError
 from marginloom.training.checks import checked_sample_weight
+from marginloom.training.world import World
 
 
 def primal(
@@ -26,6 +27,7 @@ def primal(
     n_threads: int = 1,
     stop: _core.StopFlag | None = None,
     progress: Callable[[int, int], None] | None = None,
+    world: World | None = None,
 ) -> float:
     """Return 1/2 |w|^2 + sum_i C_i loss(slack_i) of any weights, by loss-augmented inference on every example.
 
@@ -47,6 +49,8 @@ def primal(
         Once it is set, `KeyboardInterrupt` is raised.
     progress : callable, optional
         Called several times a second, with how many examples are done and how many there are.
+    world : World, optional
+        Who searches; by default this process.
 
     Returns
     -------
@@ -72,7 +76,8 @@ def primal(
     if numbers.shape != (task.core.dimension,):
         raise InputError(f"weights must have the shape ({task.core.dimension},), not {numbers.shape}")
     threads = resolve_threads(n_threads)
-    found = _core.primal_value(task.core, numbers, costs, _core.Loss[loss], threads, stop, progress)
+    native = None if world is None else world.native
+    found = _core.primal_value(task.core, numbers, costs, _core.Loss[loss], threads, stop, progress, native)
     if not found.complete:
         raise KeyboardInterrupt
     return found.value

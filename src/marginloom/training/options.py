@@ -24,12 +24,14 @@ from marginloom.learners import DCD, LEARNERS
 from marginloom.learners.base import Learner
 from marginloom.training.checks import (
     check_engine_needs,
+    check_in_parts,
     check_loss,
     check_loss_name,
     check_reproducible,
     check_threads,
 )
 from marginloom.training.spec import CheckedSpec, Cut, RunSpec
+from marginloom.training.world import check_cluster
 
 #: Options that some learners and engines do not have.
 COMMON = ("C", "tol", "loss", "memory")
@@ -67,6 +69,7 @@ def check_spec(spec: RunSpec) -> Algorithm | None:
     check_loss_name(spec.loss)
     if spec.memory is not None:
         parse_size("memory", spec.memory)
+    check_cluster(spec.cluster)
     if not is_auto(spec.algorithm):
         return _named(spec)
     resolve_threads(spec.n_threads)
@@ -112,6 +115,8 @@ def _named(spec: RunSpec) -> Algorithm:
         has = listed([f"no {name}" for name in unused])
         raise InputError(f"{algorithm.whole_name} has {has} ({options}): leave {them} out")
     check_loss(algorithm.learner, spec.loss)
+    if spec.cluster is not None:
+        check_in_parts(algorithm)
     n_threads = check_threads(algorithm, spec.n_threads)
     if spec.reproducible:
         check_reproducible(algorithm, n_threads)

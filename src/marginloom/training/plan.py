@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,9 @@ from marginloom.core.choice import SMALL_PASS, Choice, Circumstances, usual_choi
 from marginloom.core.task import Task
 from marginloom.errors import InputError, OptionWarning
 from marginloom.learners.base import CommonOptions
+from marginloom.training.checkpoint import choice_of
 from marginloom.training.checks import (
+    check_in_parts,
     check_loss,
     check_needs,
     check_reproducible,
@@ -31,11 +34,51 @@ from marginloom.training.turn import Turn, planned_turn
 _DRAWN_BELOW = 2**31 - 1
 
 
+#: What `auto` takes on a cluster, and why.
+_ON_CLUSTER = "training on a cluster"
+
+
+@dataclasses.dataclass(frozen=True)
+class Decided:
+    """What was settled before a plan is made, and cannot be found out again.
+
+    Attributes
+    ----------
+    choice : Choice or None
+        What ``auto`` has chosen, for a run that goes on with it.
+    seed : int or None
+        The seed, which may have been drawn.
+    threads : int or None
+        Threads of all parts together, on which the default of some parameters depends; None for those of this process.
+    """
+
+    choice: Choice | None = None
+    seed: int | None = None
+    threads: int | None = None
+
+    def stored(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        choice = None if self.choice is None else self.choice.stored()
+        return {"choice": choice, "seed": self.seed, "threads": self.threads}
+
+    @classmethod
+    def from_stored(cls, stored: Mapping[str, Any]) -> Decided:
+        """Return what `stored` has made JSON of.
+
+        Examples
+        --------
+        >>> Decided.from_stored(Decided(seed=3).stored()).seed
+        3
+        """
+        return cls(choice_of(stored["choice"]), stored["seed"], stored["threads"])
+
+
 @dataclasses.dataclass(frozen=True)
 class Plan:
     """A run of an algorithm on the examples of a task that have a weight.
 
-    `choice` is why, if it was ``auto``'s, and `turn` says when the run goes on with Newton's method.
+    `choice` is why, if it was ``auto``'s, and `turn` says when the run goes on with Newton's method. `n_threads` are
+    those of this process, `all_threads` those of all parts.
     """
 
     algorithm: Algorithm
@@ -47,8 +90,14 @@ class Plan:
     least_inferences: int
     max_iter: int
     n_threads: int
+    all_threads: int
     seed: int
     memory: MemoryPlan
+
+    @property
+    def decided(self) -> Decided:
+        """What other processes must know to make the same plan."""
+        return Decided(self.choice, self.seed, self.all_threads)
 
     @property
     def loss(self) -> str | None:
@@ -87,10 +136,19 @@ def algorithm_settings(algorithm: Algorithm) -> dict[str, Any]:
     }
 
 
-def make_plan(task: Task, spec: RunSpec, choice: Choice | None = None) -> Plan:
+def make_plan(task: Task, spec: RunSpec, decided: Decided | None = None, parts: int = 1) -> Plan:
     """Return what a run will do; `InputError` in one sentence if a value, a need or the memory forbids it.
 
-    `choice` is what ``auto`` has chosen before, for a run that goes on with it.
+    Parameters
+    ----------
+    task : Task
+        What to learn.
+    spec : RunSpec
+        How.
+    decided : Decided, optional
+        What was settled before.
+    parts : int
+        Of the world, in which each has as many threads as this process.
 
     Examples
     --------
@@ -99,7 +157,8 @@ def make_plan(task: Task, spec: RunSpec, choice: Choice | None = None) -> Plan:
     >>> make_plan(task, RunSpec(algorithm="sgd")).max_iter
     10
     """
-    algorithm, choice = chosen_algorithm(task, spec, choice)
+    decided = decided or Decided()
+    algorithm, choice = chosen_algorithm(task, spec, decided.choice)
     learner = algorithm.learner
     loss = check_loss(learner, spec.loss)
     C = DEFAULT_C if spec.C is None else checked("C", spec.C, "positive")
@@ -107,7 +166,7 @@ def make_plan(task: Task, spec: RunSpec, choice: Choice | None = None) -> Plan:
     least_inferences = checked("least_inferences", spec.least_inferences, "count")
     passes = (choice and choice.max_iter) or learner.default_max_iter if spec.max_iter is None else spec.max_iter
     max_iter = checked("max_iter", passes, "positive count")
-    seed = _seed(spec.random_state)
+    seed = _seed(spec.random_state) if decided.seed is None else decided.seed
     n_threads = spec.n_threads if choice is None else circumstances(task, spec).n_threads
     n_threads = check_threads(algorithm, n_threads, named=choice is None)
     if choice is not None:
@@ -117,7 +176,8 @@ def make_plan(task: Task, spec: RunSpec, choice: Choice | None = None) -> Plan:
         check_reproducible(algorithm, n_threads, named=choice is None)
     weights = checked_sample_weight(spec.sample_weight, task.example_count, C)
     examples = np.flatnonzero(weights).astype(np.uint64)
-    algorithm = dataclasses.replace(algorithm, engine=algorithm.engine.settled(n_threads, examples.size))
+    all_threads = parts * n_threads if decided.threads is None else decided.threads
+    algorithm = dataclasses.replace(algorithm, engine=algorithm.engine.settled(all_threads, examples.size))
     keeps_state = spec.keep_state or spec.checkpoint is not None
     turn = planned_turn(choice, task, spec, max_iter)
     turns_to = None if turn is None else turn.algorithm
@@ -132,6 +192,7 @@ def make_plan(task: Task, spec: RunSpec, choice: Choice | None = None) -> Plan:
         least_inferences,
         max_iter,
         n_threads,
+        all_threads,
         seed,
         memory,
     )
@@ -163,16 +224,22 @@ def chosen_algorithm(task: Task, spec: RunSpec, choice: Choice | None = None) ->
     if named is not None:
         return named, None
     choice = choice or _choice(task, spec)
-    return completed(task, spec, choice), choice
+    algorithm = completed(task, spec, choice)
+    if spec.cluster is not None:
+        check_in_parts(algorithm)
+    return algorithm, choice
 
 
 def _choice(task: Task, spec: RunSpec) -> Choice:
     """Let the task choose; an engine that was given may need another learner, and so may a state to start from."""
-    given = circumstances(task, spec)
-    choice = task.choose(given)
-    if not suits_what_was_given(choice, spec):
-        usual = usual_choice(task.core.capabilities, given)
-        choice = choice_with_engine(usual, spec) if suits_what_was_given(usual, spec) else choice
+    if spec.cluster is not None:
+        choice = Choice("ms-dcd" if "loss-augmented" in task.core.capabilities else "ipm", _ON_CLUSTER)
+    else:
+        given = circumstances(task, spec)
+        choice = task.choose(given)
+        if not suits_what_was_given(choice, spec):
+            usual = usual_choice(task.core.capabilities, given)
+            choice = choice_with_engine(usual, spec) if suits_what_was_given(usual, spec) else choice
     if spec.warm_start is None or spec.warm_start.suits(ALGORITHMS[choice.algorithm].learner):
         return choice
     for name, preset in ALGORITHMS.items():

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from marginloom.algorithms import Algorithm
+from marginloom.core.row import Row
 from marginloom.training.certificate import Certificate
 from marginloom.training.memory_plan import MemoryPlan
+from marginloom.training.plan import Plan
 from marginloom.training.state import State
 from marginloom.training.trace import Trace
 
@@ -47,6 +51,8 @@ class Result:
         Parameters that the learner has chosen by itself, such as the first step of SGD.
     shortfall : str
         What to warn of if the passes were used up before the tolerance was reached; empty if not.
+    asked : dict or None
+        With several processes: what questions to parts have cost, by the names of ``world`` in a row of the trace.
     """
 
     algorithm: Algorithm
@@ -70,3 +76,49 @@ class Result:
     bounded: bool
     chosen: dict[str, float]
     shortfall: str
+    asked: Row | None = None
+
+    def shared(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return what other processes need to have the same result: JSON values, and arrays."""
+        header = {name: getattr(self, name) for name in _PLAIN}
+        header["certificate"] = None if self.certificate is None else dataclasses.asdict(self.certificate)
+        header["settings"], header["rows"] = self.trace.settings, self.trace.rows
+        header["state"] = None if self.state is None else self.state.header()
+        return header, {"weights": self.weights, **({} if self.state is None else self.state.tensors("state."))}
+
+    @classmethod
+    def from_shared(cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], plan: Plan) -> Result:
+        """Return the result of which another process has `shared` this; nobody is warned twice."""
+        certificate, state = header["certificate"], header["state"]
+        trace = Trace(header["settings"])
+        trace.rows = header["rows"]
+        return cls(
+            algorithm=plan.algorithm,
+            loss=plan.loss,
+            weights=arrays["weights"],
+            certificate=None if certificate is None else Certificate(**certificate),
+            trace=trace,
+            n_threads=plan.n_threads,
+            memory=plan.memory,
+            state=None if state is None else State.from_parts(state, arrays, "state."),
+            shortfall="",
+            **{name: header[name] for name in _PLAIN},
+        )
+
+
+#: What JSON can hold of a result, apart from the trace.
+_PLAIN = (
+    "stopped",
+    "iterations",
+    "weights_iteration",
+    "seconds",
+    "inferences",
+    "updates",
+    "active",
+    "working_set_mb",
+    "primal",
+    "exact",
+    "bounded",
+    "chosen",
+    "asked",
+)

@@ -28,6 +28,7 @@ from marginloom.training.plan import Plan, algorithm_settings
 from marginloom.training.spec import RunSpec
 from marginloom.training.state import State
 from marginloom.training.trace import Trace
+from marginloom.training.world import World
 
 #: The relative gap beyond which no run goes on for its own sake: rounding. Weights are off by its root.
 CLOSEST = 1e-12
@@ -43,8 +44,10 @@ class Run:
         spec: RunSpec,
         trace: Trace,
         interrupts: Interrupts,
+        world: World,
     ) -> None:
         self.task = task
+        self.world = world
         self.common = plan.common
         self.algorithm = plan.algorithm
         self.choice = plan.choice
@@ -237,6 +240,7 @@ class Run:
                     n_threads=self.n_threads,
                     stop=self._interrupts.stop,
                     progress=self._show_certificate,
+                    world=self.world,
                 )
 
     def _iterate(self) -> Row | None:
@@ -244,7 +248,7 @@ class Run:
         self.certificate = None
         self.weights_iteration = None
         with self._clock("train"):
-            report = self._engine.run_pass(self._interrupts.stop)
+            report = self._engine.run_pass(self._interrupts.stop, self.world.native)
         self.inferences += report.inferences // self.task.core.examples_per_row
         self.updates += report.updates
         self.active = report.active
@@ -268,6 +272,8 @@ class Run:
                 weights = self.last_weights()
                 row["scores"] = {name: evaluate(weights) for name, evaluate in self._evaluations.items()}
         finally:  # the pass was made, whatever became of its certificate and scores
+            if (asked := self.world.row()) is not None:
+                row["world"] = asked
             self.trace.append(row)
         return row
 
@@ -286,7 +292,8 @@ class Run:
     def _certify(self) -> Certificate:
         self.seconds["certify"] = 0.0
         with self._clock("certify"), self._certifying():
-            found = self._engine.certify(self.n_threads, self._interrupts.stop, self._show_certificate)
+            stop, world = self._interrupts.stop, self.world.native
+            found = self._engine.certify(self.n_threads, stop, self._show_certificate, world)
         assert found is not None  # learners with a dual have one
         if not found.complete:
             raise KeyboardInterrupt

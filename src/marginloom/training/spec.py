@@ -19,6 +19,7 @@ from marginloom.learners.base import Learner
 from marginloom.training.callbacks import Callback
 from marginloom.training.checkpoint import Checkpoint
 from marginloom.training.state import State
+from marginloom.training.world import Cluster
 
 Evaluation: TypeAlias = Callable[[NDArray[np.float64]], dict[str, Any]]
 RandomSource: TypeAlias = "int | np.random.RandomState | np.random.Generator"
@@ -55,6 +56,8 @@ reproducible : bool
 learner, engine : mapping or ready object, optional
     Parameters of the learner and of the engine; or the name of another engine that the learner has, such as
     ``"master-worker"``, alone or as ``"name"`` among the parameters.
+cluster : MPI or Dask, optional
+    Train in many processes, see docs/clusters.md; by default in this one.
 """
 
 
@@ -76,6 +79,7 @@ class RunParameters:
     reproducible: bool = False
     learner: Mapping[str, Any] | Learner | None = None
     engine: str | Mapping[str, Any] | Engine | None = None
+    cluster: Cluster | None = None
 
     @classmethod
     def of(cls, parameters: RunParameters) -> Self:

@@ -29,7 +29,9 @@ class Trace:
     ``working_set_mb`` (memory that they take), ``candidates`` (``found`` by searches, ``accepted`` by the learner, and
     ``stale`` by then), ``weights_age`` (updates that the learner was ahead of the weights of a search, on average),
     ``scores`` (per evaluation set) and ``threads`` (a list with each thread's ``inference``, ``update``, ``publishing``
-    and ``waiting`` seconds, which add up to the time of the pass).
+    and ``waiting`` seconds, which add up to the time of the pass). With several processes it also has ``world``:
+    ``parts`` (that answer), ``questions``, bytes ``sent`` and ``received``, ``seconds`` in which a question was open,
+    ``work`` and ``waiting`` (of each part's threads in that time) and parts ``asked_again``, all since the last row.
 
     Parameters
     ----------

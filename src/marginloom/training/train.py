@@ -5,25 +5,27 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
-from collections.abc import Callable, Collection, Iterable
-from contextlib import nullcontext, suppress
-from typing import Concatenate, ParamSpec
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import closing, nullcontext, suppress
+from typing import Any, Concatenate, ParamSpec
 
 from marginloom.common.documentation import with_shared_texts
 from marginloom.common.parameters import suggestion
 from marginloom.core.task import Task
-from marginloom.errors import InputError
+from marginloom.errors import InputError, PartError
 from marginloom.io.files import StrPath
 from marginloom.io.overwriting import refuse_same_outputs
 from marginloom.training.checkpoint import Checkpoint, Identity, Saver, Snapshot, as_checkpoint
 from marginloom.training.convergence import shortfall
 from marginloom.training.interrupts import Interrupts, watch_ctrl_c
 from marginloom.training.options import checked_spec
-from marginloom.training.plan import Plan, make_plan
+from marginloom.training.part import Part
+from marginloom.training.plan import Decided, Plan, make_plan
 from marginloom.training.result import Result
 from marginloom.training.run import Run
 from marginloom.training.spec import PARAMETER_TEXT, RunSpec
 from marginloom.training.trace import Trace
+from marginloom.training.world import Session, World, session_on
 
 Fields = ParamSpec("Fields")
 
@@ -112,12 +114,37 @@ def train(task: Task, spec: RunSpec) -> Result:
 def train_as(task: Task, spec: RunSpec) -> Result:
     """Train on a task as a spec says, see `train`; who holds the result warns of its `shortfall`."""
     spec = checked_spec(spec)
+    with session_on(spec.cluster) as session:
+        return _drive(task, spec, session) if session.drives else _serve(task, spec, session)
+
+
+def _drive(task: Task, spec: RunSpec, session: Session) -> Result:
+    """Run in the process that decides."""
     place = _place(spec)
     folder_in_use = nullcontext() if place is None else place.in_use()
     with watch_ctrl_c() as interrupts, folder_in_use:
         snapshot = None if place is None else place.unfinished(spec.resume)
-        plan = make_plan(task, spec, None if snapshot is None else snapshot.choice)
-        return _train(task, spec, plan, place, snapshot, interrupts)
+        plan = make_plan(task, spec, Decided(None if snapshot is None else snapshot.choice), session.parts)
+        if snapshot is not None:
+            plan = snapshot.continued(plan, spec.engine)
+        part = Part(task, plan, session.files)
+        with closing(session.open(part, plan.decided.stored(), interrupts.stop)) as world:
+            world.row()  # what it took to say hello belongs to no pass
+            result = _train(task, spec, plan, place, snapshot, interrupts, world)
+        session.share(*result.shared())
+        return result
+
+
+def _serve(task: Task, spec: RunSpec, session: Session) -> Result:
+    """Answer for a part until the run ends, and return what has come out of it, as the process that decides does."""
+    plans = []
+
+    def make_part(decided: Mapping[str, Any]) -> Part:
+        plans.append(make_plan(task, spec, Decided.from_stored(decided), session.parts))
+        return Part(task, plans[-1], session.files)
+
+    header, arrays = session.serve(make_part)
+    return Result.from_shared(header, arrays, plans[-1])
 
 
 def _train(
@@ -127,19 +154,23 @@ def _train(
     place: Checkpoint | None,
     snapshot: Snapshot | None,
     interrupts: Interrupts,
+    world: World,
 ) -> Result:
     """Run a plan, from the beginning or from where a snapshot was made."""
     with Trace(plan.settings(task)) as trace:
         saver = None if place is None else _saver(task, spec, plan, place, snapshot)
-        run = Run(task, plan, spec, trace, interrupts)
+        run = Run(task, plan, spec, trace, interrupts, world)
         if snapshot is not None:
             run.resume(snapshot)
         elif spec.warm_start is not None:
             run.restore(spec.warm_start)
         interrupts.defer()
-        stopped = _run_with_callbacks(run, spec.trace_path, saver, snapshot)
-        if stopped != "interrupted":
-            stopped = _certified_end(run, stopped)
+        try:
+            stopped = _run_with_callbacks(run, spec.trace_path, saver, snapshot)
+            if stopped != "interrupted":
+                stopped = _certified_end(run, stopped)
+        except PartError as error:
+            raise _with_way_out(error, saver, place) from error
         if stopped == "interrupted" and saver is not None:
             with suppress(KeyboardInterrupt):  # a second one: the last checkpoint must do
                 saver.flush()
@@ -169,8 +200,19 @@ def _train(
             exact=run.exact,
             bounded=run.bounded,
             chosen=run.chosen_parameters,
+            asked=world.summary(),
             shortfall=shortfall(stopped, run.certificate, plan.max_iter, plan.tol, lambda: task.scaled),
         )
+
+
+def _with_way_out(error: PartError, saver: Saver | None, place: Checkpoint | None) -> PartError:
+    """Save what a run had reached when its cluster failed, and return the error with what can be done."""
+    if saver is None or place is None:
+        return PartError(f"{error}; a run with a checkpoint (--checkpoint DIR) can go on after that")
+    saver.flush()
+    if not place.exists():
+        return error
+    return PartError(f"{error}; --resume (resume=True in Python) goes on after pass {place.iteration}")
 
 
 def _place(spec: RunSpec) -> Checkpoint | None:

@@ -105,7 +105,8 @@ TEST("serial: nothing of a pass that was cut short is left over in the next one"
 TEST("master_worker: nothing of a pass that was cut short is left over in the next one") {
   check_goes_on(
       [](auto task, auto learner, auto examples) {
-        return std::make_unique<MasterWorker>(task, learner, examples, marginloom::OrderOptions{.seed = 1}, 3);
+        return std::make_unique<MasterWorker>(task, learner, examples, marginloom::OrderOptions{.seed = 1},
+                                              marginloom::MasterWorkerOptions{.threads = 3, .rounds = 4});
       },
       {cut_by_exception});
 }

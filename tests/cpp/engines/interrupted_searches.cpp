@@ -41,7 +41,12 @@ const std::vector<MakeEngine>& dual_engines() {
         return std::make_unique<SerialDual>(task, dcd(task), std::move(examples), OrderOptions{.seed = 1});
       },
       [](SharedTask task, Examples examples) {
-        return std::make_unique<MasterWorker>(task, dcd(task), std::move(examples), OrderOptions{.seed = 1}, 3);
+        return std::make_unique<MasterWorker>(task, dcd(task), std::move(examples), OrderOptions{.seed = 1},
+                                              MasterWorkerOptions{.threads = 3});
+      },
+      [](SharedTask task, Examples examples) {
+        return std::make_unique<MasterWorker>(task, dcd(task), std::move(examples), OrderOptions{.seed = 1},
+                                              MasterWorkerOptions{.threads = 3, .rounds = 6, .learners = 2});
       },
       [](SharedTask task, Examples examples) {
         return std::make_unique<Decoupled>(task, dcd(task), std::move(examples), OrderOptions{.seed = 1},

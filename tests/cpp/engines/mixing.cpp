@@ -152,14 +152,14 @@ TEST("mixing: a broken state is refused and changes nothing") {
   StateArrays state = good;
   auto& deltas = std::get<std::vector<std::uint8_t>>(state["shard_deltas"]);
   deltas.pop_back();
-  refuses(state, "'shard_deltas' of the state are too short");
+  refuses(state, "'shard_deltas' are too short");
   deltas.insert(deltas.end(), 2, 0);
-  refuses(state, "'shard_deltas' of the state are too long");
+  refuses(state, "'shard_deltas' are too long");
   state = good;
   std::get<std::vector<std::uint64_t>>(state["shard_progress"])[0] += 1;
-  refuses(state, "'shard_deltas' of the state do not fit: these bytes are not those");
+  refuses(state, "'shard_deltas' do not fit: these bytes are not those");
   std::get<std::vector<std::uint64_t>>(state["shard_progress"])[0] = ~std::uint64_t{0};
-  refuses(state, "'shard_deltas' of the state are too short");
+  refuses(state, "'shard_deltas' are too short");
   std::get<std::vector<std::uint64_t>>(state["shard_progress"]).pop_back();
   refuses(state, "give that number of shards");
   refuses(with_first_delta(good, {{5, 1}, {2, 1}}), "not in the order of the weights");

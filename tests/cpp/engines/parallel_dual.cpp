@@ -1,4 +1,5 @@
 // Dual learners on several threads: master-worker and decoupled engines, and what the latter hands over with.
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <memory>
@@ -27,6 +28,7 @@ using marginloom::DecoupledOptions;
 using marginloom::DualEngine;
 using marginloom::Loss;
 using marginloom::MasterWorker;
+using marginloom::OrderOptions;
 using marginloom::Random;
 using marginloom::Snapshots;
 using marginloom::StopRequest;
@@ -68,33 +70,119 @@ void add_one(std::vector<double>& w, Snapshots& snapshots, marginloom::WeightInd
 
 TEST("master_worker: the same bits whatever the number of threads") {
   for (const Loss loss : {Loss::squared_hinge, Loss::hinge}) {
-    const Problem problem = training_problem(1);
-    const auto task = problem.task();
-    std::vector<double> expected;
-    for (const int threads : {1, 2, 5}) {
-      MasterWorker engine(task, make_learner(task, loss), problem.examples(), {.seed = 3}, threads);
-      StopRequest never;
-      for (int pass = 0; pass < 6; ++pass) {
-        const auto report = engine.run_pass(never);
-        CHECK(report.threads.size() == static_cast<std::size_t>(threads));
-        CHECK(report.inferences == problem.size());
+    for (const std::size_t rounds : {1U, 4U, 1000U}) {
+      const Problem problem = training_problem(1);
+      const auto task = problem.task();
+      std::vector<double> expected;
+      for (const int threads : {1, 2, 5}) {
+        MasterWorker engine(task, make_learner(task, loss), problem.examples(), {.seed = 3},
+                            {.threads = threads, .rounds = rounds});
+        StopRequest never;
+        for (int pass = 0; pass < 6; ++pass) {
+          const auto report = engine.run_pass(never);
+          CHECK(report.threads.size() == static_cast<std::size_t>(threads));
+          CHECK(report.inferences == problem.size());
+        }
+        const auto w = engine.weights()->values();
+        if (expected.empty()) expected.assign(w.begin(), w.end());
+        CHECK(problems::same_bits(expected, w));
       }
-      const auto w = engine.weights()->values();
-      if (expected.empty()) expected.assign(w.begin(), w.end());
-      CHECK(problems::same_bits(expected, w));
     }
+  }
+}
+
+TEST("master_worker: as many rounds as examples are the serial engine, to the bit") {
+  const Problem problem = training_problem(1);
+  const auto task = problem.task();
+  const OrderOptions order{.seed = 3};
+  marginloom::SerialDual serial(task, make_learner(task, Loss::hinge), problem.examples(), order);
+  MasterWorker engine(task, make_learner(task, Loss::hinge), problem.examples(), order,
+                      {.threads = 2, .rounds = problem.size()});
+  StopRequest never;
+  for (int pass = 0; pass < 5; ++pass) {
+    CHECK(engine.run_pass(never).dual == serial.run_pass(never).dual);
+    CHECK(engine.export_state() == serial.export_state());
+  }
+}
+
+TEST("master_worker: a pass without examples has nothing to do") {
+  const Problem problem = training_problem(1);
+  const auto task = problem.task();
+  for (const int learners : {1, 2}) {
+    MasterWorker engine(task, make_learner(task, Loss::hinge), {}, {},
+                        {.threads = 2, .rounds = 5, .learners = learners});
+    StopRequest never;
+    const auto report = engine.run_pass(never);
+    CHECK(!report.stopped && report.inferences == 0);
   }
 }
 
 TEST("master_worker: reaches the certified optimum, also with Frank-Wolfe") {
   const Problem problem = training_problem(2);
   const auto task = problem.task();
-  MasterWorker dcd(task, make_learner(task, Loss::squared_hinge), problem.examples(), {.seed = 1}, 3);
+  MasterWorker dcd(task, make_learner(task, Loss::squared_hinge), problem.examples(), {.seed = 1},
+                   {.threads = 3, .rounds = 3});
   CHECK(gap_after(dcd, 400) <= 0.002);
   const auto frank_wolfe = std::make_shared<marginloom::FrankWolfe>(task, std::vector<double>(task->size(), 0.1),
                                                                     marginloom::FrankWolfe::Parameters{});
-  MasterWorker engine(task, frank_wolfe, problem.examples(), {.seed = 1}, 3);
+  MasterWorker engine(task, frank_wolfe, problem.examples(), {.seed = 1}, {.threads = 3});
   CHECK(gap_after(engine, 4000) <= 0.002);
+}
+
+TEST("master_worker: several learners reach the certified optimum, and the dual never falls") {
+  for (const Kind kind : {Kind::values, Kind::dense}) {
+    for (const int learners : {2, 3, 16}) {
+      for (const Loss loss : {Loss::squared_hinge, Loss::hinge}) {
+        const Problem problem = training_problem(3, 40, kind);
+        const auto task = problem.task();
+        const auto learner = make_learner(task, loss);
+        MasterWorker engine(task, learner, problem.examples(), {.seed = 1},
+                            {.threads = 3, .rounds = 4, .learners = learners});
+        std::vector<double> expected(task->dimension());
+        StopRequest never;
+        double dual = 0;
+        for (int pass = 0; pass < 20; ++pass) {
+          const auto report = engine.run_pass(never);
+          CHECK(report.inferences == problem.size());
+          CHECK(report.threads.size() == static_cast<std::size_t>(std::max(learners, 3)));
+          CHECK(*report.dual >= dual - 1e-9);
+          dual = *report.dual;
+          learner->write_weights(expected);
+          const auto w = engine.weights()->values();
+          for (std::size_t k = 0; k < w.size(); ++k) CHECK_NEAR(w[k], expected[k], 1e-10);
+        }
+        CHECK(gap_after(engine, 600) <= 0.002);
+      }
+    }
+  }
+}
+
+TEST("master_worker: several learners are stopped and fail together, and can go on") {
+  const Problem problem = training_problem(6, 60);
+  const auto task = std::make_shared<FailingTask>(problem.task());
+  MasterWorker engine(task, make_learner(task, Loss::squared_hinge), problem.examples(), {.seed = 1},
+                      {.threads = 3, .rounds = 4, .learners = 2});
+  StopRequest never;
+  CHECK(!engine.run_pass(never).stopped);
+  for (const int call : {0, 20, 59}) {
+    task->fail_at(call);
+    CHECK_THROWS(std::runtime_error, engine.run_pass(never), "search failed");
+    bool wanted = false;
+    StopRequest stop([&] { return wanted; }, StopRequest::Time(0));
+    task->do_at(call, [&] { wanted = true; });
+    CHECK(engine.run_pass(stop).stopped);
+    CHECK(engine.run_pass(never).inferences == problem.size());
+  }
+  CHECK(gap_after(engine, 600) <= 0.002);
+}
+
+TEST("master_worker: several learners are refused where steps concern more than one block") {
+  const Problem problem = training_problem(2);
+  const auto task = problem.task();
+  const auto frank_wolfe = std::make_shared<marginloom::FrankWolfe>(task, std::vector<double>(task->size(), 0.1),
+                                                                    marginloom::FrankWolfe::Parameters{});
+  CHECK_THROWS(std::invalid_argument, MasterWorker(task, frank_wolfe, problem.examples(), {}, {.learners = 2}),
+               "cannot be made by several threads");
 }
 
 TEST("decoupled: reaches the certified optimum with random delays where threads meet") {

@@ -105,11 +105,12 @@ void check_all_engines(const SharedTask& task) {
   for (const Loss loss : {Loss::hinge, Loss::squared_hinge}) {
     Shared with_dcd(task, dcd(loss), examples, {.seed = 1}, shared);
     CHECK(gap_after(with_dcd, 400) <= 0.005);
-    MasterWorker master_worker(task, dcd(loss), examples, {.seed = 1}, 3);
-    CHECK(gap_after(master_worker, 400) <= 0.005);
     DecoupledOptions options;
     options.threads = 3;
     for (const int learners : {1, 2}) {
+      MasterWorker master_worker(task, dcd(loss), examples, {.seed = 1},
+                                 {.threads = 3, .rounds = 4, .learners = learners});
+      CHECK(gap_after(master_worker, 400) <= 0.005);
       options.learners = learners;
       Decoupled decoupled(task, dcd(loss), examples, {.seed = 1}, options);
       CHECK(gap_after(decoupled, 800) <= 0.005);

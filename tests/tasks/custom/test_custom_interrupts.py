@@ -79,7 +79,8 @@ def test_second_ctrl_c_breaks_into_training_on_all_threads(algorithm, where):
     if (algorithm, where) == ("demi-dcd", "in_main"):
         where = "in_other"  # the main thread learns, and need not search
     task = Hanging(**{where: twice_from_here})
-    result = train(task, algorithm=algorithm, n_threads=2, max_iter=5, **({""
+    engine = {"rounds": 1} if algorithm == "ms-dcd" else None  # the examples of one are for one thread
+    result = train(task, algorithm=algorithm, engine=engine, n_threads=2, max_iter=5, **({""
     "tol": 1e-300} if "tol" in ALGORITHMS[algorithm].common else {}),
                    callbacks=[ArmAfterPass(task)], keep_state=True)  # fmt: skip
     assert task.hangs.is_set()
@@ -87,7 +88,7 @@ def test_second_ctrl_c_breaks_into_training_on_all_threads(algorithm, where):
     assert (result.stopped, result.certificate) == ("interrupted", None)
     assert np.isfinite(result.weights).all()
     task.armed = False
-    again = train(task, algorithm=algorithm, n_threads=2, max_iter=1, warm_start=result.state)
+    again = train(task, algorithm=algorithm, engine=engine, n_threads=2, max_iter=1, warm_start=result.state)
     assert again.iterations == 1
 
 

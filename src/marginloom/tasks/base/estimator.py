@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from types import FunctionType, MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Self
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from marginloom.algorithms import ALGORITHMS
+from marginloom.algorithms import ALGORITHMS, earlier_values
 from marginloom.common.documentation import with_shared_texts
 from marginloom.common.parameters import checked
 from marginloom.errors import InputError
@@ -25,7 +25,9 @@ from marginloom.training.certificate import Certificate
 from marginloom.training.checkpoint import Checkpoint, as_checkpoint
 from marginloom.training.earlier import GIVEN
 from marginloom.training.interrupts import watch_ctrl_c
+from marginloom.training.result import Result
 from marginloom.training.spec import PARAMETER_TEXT, RunParameters, RunSpec, stored_parameters
+from marginloom.training.world import session_on
 
 #: Texts that stand for their names in braces, alone on a line, in the documentation of estimators and their `fit`.
 SHARED_TEXTS = {
@@ -68,6 +70,15 @@ class Posed(NamedTuple):
 
     problem: Problem[Any]
     attributes: Mapping[str, Any] = MappingProxyType({})
+
+
+class _Extras(NamedTuple):
+    """What a fit has besides examples and parameters, in the process that drives."""
+
+    evaluation_sets: Mapping[str, Any]
+    callbacks: Sequence[Callback]
+    checkpoint: StrPath | Checkpoint | None
+    resume: bool
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
@@ -122,16 +133,18 @@ class Estimator(BaseEstimator, RunParameters):  # type: ignore[misc]
         Estimator
             The estimator itself.
         """
-        posed = self._pose(X, y)
-        evaluation_sets = {}
-        if eval_set is not None:
+
+        def pose() -> tuple[Posed, dict[str, Any]]:
+            posed = self._pose(X, y)
+            if eval_set is None:
+                return posed, {}
             if not isinstance(eval_set, (tuple, list)) or len(eval_set) != 2:
                 raise InputError("eval_set must be a tuple (X, y)")
-            evaluation_sets["dev"] = self._to_score(posed.problem, *eval_set)
+            return posed, {"dev": self._to_score(posed.problem, *eval_set)}
+
         return self._fit(
-            posed,
+            pose,
             sample_weight=sample_weight,
-            evaluation_sets=evaluation_sets,
             callbacks=callbacks,
             checkpoint=checkpoint,
             resume=resume,
@@ -148,34 +161,47 @@ class Estimator(BaseEstimator, RunParameters):  # type: ignore[misc]
     @watch_ctrl_c()
     def _fit(
         self,
-        posed: Posed,
+        pose: Callable[[], tuple[Posed, Mapping[str, Any]]],
         *,
         sample_weight: ArrayLike | None,
-        evaluation_sets: Mapping[str, Any],
         callbacks: Sequence[Callback],
         checkpoint: StrPath | Checkpoint | None,
         resume: bool,
     ) -> Self:
-        """Train on a problem, and keep what comes out.
+        """Train on the problem that `pose` returns with the evaluation sets, and keep what comes out.
 
         After an interruption the fitted attributes are all set as well, and `KeyboardInterrupt` is raised: who fits in
         a loop wants to leave the loop. What is to be warned of comes last, since it may be raised as well.
+
+        On a cluster every process comes here. Those that serve another one keep the same, and leave the rest to it.
         """
+        with session_on(self.cluster) as session:
+            posed, evaluation_sets = pose()
+            if session.drives:
+                extras = _Extras(evaluation_sets, callbacks, checkpoint, resume)
+            else:
+                extras = _Extras({}, (), None, False)
+            result = self._fit_posed(posed, sample_weight, extras, verbose=session.drives)
+        if result.shortfall:
+            warnings.warn(result.shortfall, ConvergenceWarning, stacklevel=4)  # where `fit` was called
+        return self
+
+    def _fit_posed(self, posed: Posed, sample_weight: ArrayLike | None, extras: _Extras, *, verbose: bool) -> Result:
         fitted: Model | None = getattr(self, "model_", None)
         goes_on = checked("warm_start", self.warm_start, "switch")
-        progress = [ProgressBar()] if checked("verbose", self.verbose, "switch") else []
-        place = None if checkpoint is None else as_checkpoint(checkpoint)
+        progress = [ProgressBar()] if checked("verbose", self.verbose, "switch") and verbose else []
+        place = None if extras.checkpoint is None else as_checkpoint(extras.checkpoint)
         spec = dataclasses.replace(
             RunSpec.of(self),
             sample_weight=sample_weight,
-            callbacks=[*progress, *callbacks],
+            callbacks=[*progress, *extras.callbacks],
             warm_start=fitted.state if fitted is not None and goes_on else None,
             keep_state=goes_on,
             checkpoint=place,
-            resume=resume,
+            resume=extras.resume,
         )
         with nullcontext() if place is None else place.in_use():
-            training = Training.of(posed.problem, spec, evaluation_sets)
+            training = Training.of(posed.problem, spec, extras.evaluation_sets)
             result = training.train()
             settings = training.model.settings
             settings[GIVEN] = stored_parameters(self, settings["seed"])
@@ -190,9 +216,7 @@ class Estimator(BaseEstimator, RunParameters):  # type: ignore[misc]
                 )
             if place is not None:
                 place.remove()
-        if result.shortfall:
-            warnings.warn(result.shortfall, ConvergenceWarning, stacklevel=4)  # where `fit` was called
-        return self
+        return result
 
     def _adopt(self, model: Model) -> None:
         """Set the fitted attributes that follow from a model."""
@@ -273,7 +297,7 @@ def _resolved_parameters(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "random_state": settings.get("seed", 0),
         "learner": {name: value for name, value in settings.get("learner", {}).items() if name != "name"} or None,
-        "engine": _known_parameters(settings.get("engine", {})) or None,
+        "engine": {**_known_parameters(settings.get("engine", {})), **earlier_values(settings)} or None,
         **{name: settings[name] for name in named if name in settings},
     }
 

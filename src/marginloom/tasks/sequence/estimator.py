@@ -148,23 +148,25 @@ y : list of label sequences, or a flat array if `lengths` is given
         SequenceTagger
             The estimator itself.
         """
-        columns = checked_columns(self.columns)
-        training = training_sentences(self.features, X, y, lengths)
-        to_score = _one_evaluation_set(eval_set, X_dev, y_dev)
-        evaluation_sets = {} if to_score is None else {"dev": evaluation_set(to_score).with_columns(columns)}
-        problem = SequenceProblem(
-            features=self._new_features(training.source),
-            training=training.with_columns(columns),
-            start_end=checked("start_end", self.start_end, "switch"),
-            label_costs=self.label_costs,
-            constraints=self.constraints,
-            invalid_gold=self.invalid_gold,
-            settings={} if columns is None else {"columns": list(columns)},
-        )
+
+        def pose() -> tuple[Posed, dict[str, Any]]:
+            columns = checked_columns(self.columns)
+            training = training_sentences(self.features, X, y, lengths)
+            to_score = _one_evaluation_set(eval_set, X_dev, y_dev)
+            problem = SequenceProblem(
+                features=self._new_features(training.source),
+                training=training.with_columns(columns),
+                start_end=checked("start_end", self.start_end, "switch"),
+                label_costs=self.label_costs,
+                constraints=self.constraints,
+                invalid_gold=self.invalid_gold,
+                settings={} if columns is None else {"columns": list(columns)},
+            )
+            return Posed(problem), {} if to_score is None else {"dev": evaluation_set(to_score).with_columns(columns)}
+
         return self._fit(
-            Posed(problem),
+            pose,
             sample_weight=sample_weight,
-            evaluation_sets=evaluation_sets,
             callbacks=callbacks,
             checkpoint=checkpoint,
             resume=resume,

@@ -1,0 +1,90 @@
+"""Parts in this process, asked in messages as those of other processes are: for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from marginloom.clusters.messages import packed, unpacked
+from marginloom.training.part import Part, check_hellos
+from marginloom.training.world import Answer, Arrays, Cluster, Recipe, Session, World
+
+if TYPE_CHECKING:
+    from marginloom import _core
+
+
+class LocalParts(Cluster):
+    """So many parts in this process. Training with them gives what one part gives, and takes longer.
+
+    Parameters
+    ----------
+    parts : int
+        How many.
+
+    Examples
+    --------
+    >>> from marginloom import SequenceTagger
+    >>> tagger = SequenceTagger("ms-dcd", cluster=LocalParts(2)).fit([["the", "dog"]], [["DET", "NOUN"]])
+    >>> tagger.history_[0]["world"]["parts"]
+    2
+    """
+
+    def __init__(self, parts: int) -> None:
+        self._parts = parts
+
+    def __repr__(self) -> str:
+        return f"LocalParts({self._parts})"
+
+    @contextmanager
+    def session(self, recipe: Recipe | None = None) -> Iterator[Session]:
+        """Return a session; there is no other process that an error would have to reach."""
+        yield _LocalSession(self._parts, recipe)
+
+
+class _LocalSession(Session):
+    def __init__(self, parts: int, recipe: Recipe | None) -> None:
+        self._parts = parts
+        self.recipe = recipe
+
+    @property
+    def parts(self) -> int:
+        return self._parts
+
+    def open(self, part: Part, decided: Mapping[str, Any], stop: _core.StopFlag) -> World:
+        world = LocalWorld([part] * self._parts, stop)
+        check_hellos(world, part.identity, "this process")
+        return world
+
+
+class LocalWorld(World):
+    """Parts that are asked one after the other.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+        Who answers.
+    stop : StopFlag
+        Ends a question.
+    """
+
+    def __init__(self, parts: Sequence[Part], stop: _core.StopFlag) -> None:
+        super().__init__()
+        self._parts = parts
+        self._stop = stop
+
+    @property
+    def parts(self) -> int:
+        """How many there are."""
+        return len(self._parts)
+
+    def _ask(self, question: str, common: Arrays, own: Sequence[Arrays]) -> list[Answer]:
+        answers = []
+        shared = packed({}, common)
+        for part, given in zip(self._parts, own, strict=True):
+            asked = unpacked(shared)[1], unpacked(packed({}, given))[1]
+            answer = part.answer(question, *asked, self._stop)
+            if self._stop.is_set:
+                raise KeyboardInterrupt
+            answers.append(unpacked(packed({}, answer))[1])
+        return answers

@@ -1,0 +1,94 @@
+"""What the ranks of a test run: fits in all of them, and how each has seen it, in a file of its own.
+
+Arguments: the folder, and what happens there.
+"""
+
+import hashlib
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+from mpi4py.MPI import COMM_WORLD
+
+from marginloom import MPI, Callback, Checkpoint, InputError, PartError, SequenceTagger, make_tagging
+from marginloom.training.part import Part
+
+FOLDER, WHAT = Path(sys.argv[1]), sys.argv[2]
+RANK = COMM_WORLD.rank
+WORDS, TAGS = make_tagging(60, seed=0)
+
+
+def tagger(**more):
+    return SequenceTagger(**{"algorithm": "ms-dcd", "engine": {"rounds": 1}, "features": "words", "tol": 0.01, **more})
+
+
+def bits(estimator):
+    text = [hashlib.sha256(estimator.model_.weights.tobytes()).hexdigest(), repr(estimator.certificate_)]
+    return [*text, estimator.n_iter_, estimator.stopped_, len(estimator.history_)]
+
+
+def kill_at(wanted, times):
+    """Kill rank 1 as soon as it is asked that so many times."""
+    usual, left = Part.answer, [times]
+
+    def answer(self, question, *given):
+        if question == wanted and RANK == 1:
+            left[0] -= 1
+            if not left[0]:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return usual(self, question, *given)
+
+    Part.answer = answer
+
+
+class Odd(Callback):
+    def after_iteration(self, run, row):
+        raise InputError("the callback does not like this")
+
+
+class Report:
+    def __init__(self):
+        self.lines = []
+
+    def add(self, *what):
+        self.lines.append(list(what))
+        (FOLDER / f"seen.{RANK}").write_text(json.dumps(self.lines))
+
+
+def fits():
+    """Fit again and again, also where it goes wrong in one rank."""
+    report = Report()
+    cluster = MPI()
+    fitted = tagger(cluster=cluster, warm_start=True).fit(WORDS, TAGS, callbacks=[])
+    report.add("fitted", *bits(fitted))
+    for callbacks in ([Odd()], []):
+        try:
+            report.add("again", *bits(tagger(cluster=cluster).fit(WORDS, TAGS, callbacks=callbacks)))
+        except (InputError, PartError) as error:
+            report.add("failed", str(error))
+    try:
+        tagger(cluster=cluster, C=1.0 if RANK else 2.0).fit(WORDS, TAGS)
+    except PartError as error:
+        report.add("differs", str(error))
+    try:
+        tagger(cluster=cluster).fit(WORDS, TAGS[1:] if RANK else TAGS)
+    except (InputError, PartError) as error:
+        report.add("odd data", str(error))
+    fitted.set_params(C=1.0, random_state=None).fit(WORDS, TAGS)  # from its state, with a seed that rank 0 draws
+    report.add("warm", *bits(fitted))
+
+
+def killed():
+    """Train with a checkpoint; rank 1 is killed somewhere."""
+    place = sys.argv[3]
+    if place == "reading":
+        if RANK == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+    else:
+        kill_at({"round": "search", "certificate": "slacks"}[place], 1 if place == "certificate" else 3)
+    tagger(cluster=MPI()).fit(WORDS, TAGS, checkpoint=Checkpoint(FOLDER / "run", interval=0))
+
+
+{"fits": fits, "killed": killed}[WHAT]()
