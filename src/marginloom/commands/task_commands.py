@@ -116,7 +116,8 @@ class ShownModel(ABC, Generic[SomeModel]):
 class TaskCommands(ShownModel[SomeModel], Generic[SomeModel, SomePredict, SomeEvaluate]):
     """How the commands work for one task; an object of it is ``COMMANDS`` of the task's part `commands`.
 
-    `train` is what `marginloom train` does for it: a function made by `marginloom.commands.training.training_command`;
+    `train` is what `marginloom train` does for it, a function made by
+    `marginloom.commands.training_options.training_command`;
     `train_examples` are commands that its help shows.
     `predict_options` and `evaluate_options` are the types of the options, and `predict_help` says what is read and
     written, in a paragraph.

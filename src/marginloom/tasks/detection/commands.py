@@ -16,7 +16,8 @@ import typer
 from marginloom.commands.common import usage_error, usage_errors
 from marginloom.commands.help import FEATURES, OUTPUT, STRUCTURE, TRAINING
 from marginloom.commands.task_commands import EvaluateOptions, KBestOptions, TaskCommands, open_output
-from marginloom.commands.training import TrainingData, TrainingOptions, run_training, training_command
+from marginloom.commands.training import TrainingData, run_training
+from marginloom.commands.training_options import TrainingOptions, training_command
 from marginloom.common.parameters import checked
 from marginloom.errors import InputError
 from marginloom.io.files import StrPath
@@ -51,7 +52,7 @@ def train(
             "--stride",
             metavar="N",
             min=1,
-            help="Pixels per cell, if the images are feature maps.",
+            help="Image pixels per cell of a feature map; 1 for ordinary images.",
             rich_help_panel=FEATURES,
         ),
     ] = 1,
@@ -68,7 +69,7 @@ def train(
         bool,
         typer.Option(
             "--fit-intercept",
-            help="Give every label and window size an intercept.",
+            help="Learn an intercept for each combination of label and window size.",
             rich_help_panel=FEATURES,
         ),
     ] = False,
@@ -86,7 +87,7 @@ def train(
 ) -> None:
     """Train an object detector: one labelled window in every image.
 
-    Files are .npz archives of the arrays images, labels and boxes (top, left, height, width);
+    Files are .npz archives containing the arrays images, labels and boxes (top, left, height, width);
     marginloom.write_detections writes them.
     """
     with usage_errors():
@@ -120,7 +121,7 @@ class DetectionPredictOptions(KBestOptions):
         typer.Option(
             "--draw",
             metavar="DIR",
-            help="Also write a picture of every image with what was found in it.",
+            help="Also write a picture of every image with the detections drawn.",
             rich_help_panel=OUTPUT,
         ),
     ] = None

@@ -20,7 +20,8 @@ from marginloom.commands.rows import (
     rows_to_score,
 )
 from marginloom.commands.task_commands import EvaluateOptions, KBestOptions, TaskCommands
-from marginloom.commands.training import MinCountOption, TrainingData, TrainingOptions, run_training, training_command
+from marginloom.commands.training import TrainingData, run_training
+from marginloom.commands.training_options import MinCountOption, TrainingOptions, training_command
 from marginloom.common.parameters import checked
 from marginloom.errors import InputError
 from marginloom.io.files import decode_utf8, read_bytes, text_lines
@@ -46,8 +47,8 @@ def train(
         typer.Option(
             "--class-weight",
             metavar="LABEL=X",
-            help="Factor of C for the examples of a class; may be repeated. 'balanced' gives all classes the same "
-            "total weight.",
+            help="Multiply C by X for the examples of class LABEL; may be repeated. 'balanced' gives all "
+            "classes the same total weight.",
             rich_help_panel=TRAINING,
         ),
     ] = None,

@@ -18,7 +18,8 @@ from marginloom.commands.rows import (
     rows_to_score,
 )
 from marginloom.commands.task_commands import EvaluateOptions, KBestOptions, TaskCommands
-from marginloom.commands.training import MinCountOption, TrainingData, TrainingOptions, run_training, training_command
+from marginloom.commands.training import TrainingData, run_training
+from marginloom.commands.training_options import MinCountOption, TrainingOptions, training_command
 from marginloom.common.parameters import checked
 from marginloom.io.libsvm import read_rows
 from marginloom.labels.numbered import NumberedSets
@@ -46,7 +47,8 @@ def train(
         typer.Option(
             "--pair",
             metavar="'A B'",
-            help="Give this pair of labels such a weight; may be repeated, instead of --interactions.",
+            help="Learn a weight for labels A and B occurring together. May be repeated. Cannot be combined with "
+            "--interactions.",
             rich_help_panel=STRUCTURE,
         ),
     ] = None,
@@ -55,7 +57,8 @@ def train(
         typer.Option(
             "--label-cost",
             metavar="LABEL=X",
-            help="Cost of a wrong decision on LABEL; may be repeated.",
+            help="Cost of omitting or adding LABEL by mistake; may be repeated. --missing-cost multiplies the cost "
+            "of omitting it.",
             rich_help_panel=TRAINING,
         ),
     ] = None,
@@ -64,7 +67,8 @@ def train(
         typer.Option(
             "--missing-cost",
             metavar="X",
-            help="Cost of a missing label, relative to a wrong one; larger values predict more labels.",
+            help="Cost of omitting a gold label, relative to predicting an extra one; larger values predict more "
+            "labels.",
             rich_help_panel=TRAINING,
         ),
     ] = DEFAULT_COSTS[0],

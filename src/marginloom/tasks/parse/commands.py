@@ -14,7 +14,8 @@ import typer
 from marginloom.commands.common import format_option, gazetteer_files, pos_column_option, usage_error, usage_errors
 from marginloom.commands.help import FEATURES, INPUT, STRUCTURE
 from marginloom.commands.task_commands import EvaluateOptions, KBestOptions, TaskCommands, streams
-from marginloom.commands.training import MinCountOption, TrainingData, TrainingOptions, run_training, training_command
+from marginloom.commands.training import TrainingData, run_training
+from marginloom.commands.training_options import MinCountOption, TrainingOptions, training_command
 from marginloom.common.memory import parse_size
 from marginloom.common.parameters import checked
 from marginloom.common.threads import resolve_threads
@@ -54,7 +55,7 @@ def train(
         bool,
         typer.Option(
             "--projective/--non-projective",
-            help="Build trees without crossing arcs, or any trees.",
+            help="Predict only projective trees (no crossing arcs), or allow any tree.",
             rich_help_panel=STRUCTURE,
         ),
     ] = True,
@@ -125,7 +126,7 @@ def train(
         typer.Option(
             "--feature-cache",
             metavar="SIZE",
-            help="Memory to keep the features of arcs in, such as 1G; without it they are computed in every pass.",
+            help="Memory for caching the features of arcs, such as 1G; without it they are computed in every pass.",
             rich_help_panel=FEATURES,
         ),
     ] = None,
@@ -215,8 +216,9 @@ class ParseCommands(TaskCommands[ParseModel, ParsePredictOptions, ParseEvaluateO
     evaluate_options = ParseEvaluateOptions
     predict_help = (
         "Parsers: CoNLL-U, CoNLL-U Plus and CoNLL-X (--format conllx) get heads and relation labels in the columns "
-        "HEAD and DEPREL, and _ in DEPS, PHEAD and PDEPREL; all else is copied. A parser without labels writes root "
-        "and dep. With --k-best K, every tree is a sentence of its own, with its rank and score in comments."
+        "HEAD and DEPREL, and _ in DEPS, PHEAD and PDEPREL; all else is copied. A parser trained without --labelled "
+        "writes the placeholder labels root and dep. With --k-best K, every tree is a sentence of its own, with its "
+        "rank and score in comments."
     )
 
     def predict(self, model: ParseModel, options: ParsePredictOptions) -> None:

@@ -24,7 +24,8 @@ from marginloom.commands.common import (
 )
 from marginloom.commands.help import FEATURES, INPUT, STRUCTURE, TRAINING
 from marginloom.commands.task_commands import EvaluateOptions, KBestOptions, TaskCommands, streams
-from marginloom.commands.training import MinCountOption, TrainingData, TrainingOptions, run_training, training_command
+from marginloom.commands.training import TrainingData, run_training
+from marginloom.commands.training_options import MinCountOption, TrainingOptions, training_command
 from marginloom.common.memory import require_memory
 from marginloom.common.parameters import checked
 from marginloom.errors import InputError, InputWarning
@@ -239,8 +240,8 @@ class SequenceCommands(TaskCommands[SequenceModel, SequencePredictOptions, Seque
     predict_help = (
         "Taggers: CoNLL files get one more column with the labels, or K more with --k-best K. In CoNLL-U, the labels "
         "replace those of the column that the model was trained on. Plain text (--format text, one sentence per line) "
-        "is written as CoNLL-U, with the labels in that column, or in XPOS if training read other files. For CRFsuite "
-        "and LIBSVM files, only the labels are written, one per line."
+        "is written as CoNLL-U. Labels go into the column that the model was trained on, or into XPOS if it was not "
+        "trained on CoNLL-U. For CRFsuite and LIBSVM files, only the labels are written, one per line."
     )
 
     def predict(self, model: SequenceModel, options: SequencePredictOptions) -> None:

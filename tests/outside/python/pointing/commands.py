@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from marginloom.commands.task_commands import EvaluateOptions, PredictOptions, TaskCommands, streams
-from marginloom.commands.training import TrainingData, TrainingOptions, run_training, training_command
+from marginloom.commands.training import TrainingData, run_training
+from marginloom.commands.training_options import TrainingOptions, training_command
 from pointing.features import Pointed, parse_line, read_pointed
 from pointing.model import PointingModel, PointingProblem
 
