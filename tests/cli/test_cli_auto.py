@@ -46,7 +46,7 @@ def test_threads_and_their_default_are_said_and_reported(corpus, tmp_path, optio
 @pytest.mark.parametrize(
     ("command", "default"),
     [
-        (("train", "tag"), "all cores with auto (1 if the problem is small), 1 with a named algorithm"),
+        (("train", "tag"), "all cores with auto, fewer where more do not help; 1 with a named algorithm"),
         (("predict",), "all cores"),
         (("evaluate",), "all cores"),
     ],

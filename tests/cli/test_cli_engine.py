@@ -91,7 +91,7 @@ def test_a_preset_runs_on_an_engine_without_the_option_that_is_lost(corpus, tmp_
 def test_algorithms_and_help_show_which_options_an_engine_honours():
     shown = " ".join(run("algorithms", "shrinking-dcd", "--engine", "decoupled").stdout.split())
     assert "master-worker does not support --rest; decoupled does not support --shrinking, --rest and" in shown
-    assert "default 15, but the engine decoupled takes only --rest 0" in shown
+    assert "default 15; the engine decoupled supports only --rest 0" in shown
     assert "takes" not in run("algorithms", "shrinking-dcd").stdout
     assert "does not support" not in run("algorithms", "bcfw").stdout
     assert "[dcd (not on master-worker, decoupled)]" in " ".join(run("train", "tag", "--help-all").stdout.split())

@@ -31,7 +31,7 @@ def test_hidden_options_are_not_named(option):
     page = run("train", "tag", "--help").stdout
     assert not any(name in page for name in hidden)
     assert not any(name in said for name in hidden)
-    assert "--help lists the options, --help-all also those of single algorithms" in said
+    assert "--help lists the options, --help-all also those of particular algorithms" in said
 
 
 def test_other_commands_have_no_more_options_to_show():

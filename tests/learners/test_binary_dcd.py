@@ -144,9 +144,7 @@ def test_what_it_cannot_learn_is_refused():
     with pytest.raises(InputError, match=r"^label-dcd needs a slack of its own for every decision"):
         run(shared, "squared_hinge")
     tree = MultilabelTask(X, Y, 19, pairs=[(0, 1)])
-    with pytest.raises(
-        InputError, match=r"needs outputs that are made of independent yes-or-no .*here labels interact"
-    ):
+    with pytest.raises(InputError, match=r"needs outputs of independent yes-or-no .*here labels interact"):
         run(tree, "hinge")
     with pytest.raises(InputError, match=r"^label-dcd has no parameter 'shrinking'.*has: inner_passes, averaged$"):
         run(task_of("hinge"), "hinge", learner={"shrinking": 0.1})

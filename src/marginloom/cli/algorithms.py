@@ -46,11 +46,11 @@ def _list() -> None:
 
 
 _LEGEND = {
-    "engine": "how threads share the work; serial trains on one thread, but label-dcd on all",
+    "engine": "how threads share the work; serial is one thread (label-dcd is an exception and uses all)",
     "certified": "whether training ends with a proven bound on its distance from the optimum",
     "inference": "finding the best output for an example with the current weights; also: search",
     "candidate": "a wrong output that a search found",
-    "working set": "the candidates that are kept, to learn from them again",
+    "working set": "the candidates that are stored, to be used again in later updates",
     "margin": "how far the score of the gold output must be above that of a candidate",
     "shard": "a part of the training examples",
 }
@@ -84,7 +84,8 @@ def _show(algorithm: Algorithm) -> None:
         for parameter in owner.parameters():
             here = f"default {getattr(owner, parameter.name)}"
             if owner is learner and parameter.name in lost:
-                here += f", but the engine {engine.name} takes only {option_text(parameter.name, parameter.neutral)}"
+                only = option_text(parameter.name, parameter.neutral)
+                here += f"; the engine {engine.name} supports only {only}"
             print(_entry(f"  {option_name(parameter.name)}", f"{parameter.help} ({parameter.wanted}; {here})", 22))
 
 

@@ -70,7 +70,7 @@ def _interruption_told() -> Iterator[None]:
 app = typer.Typer(
     name="marginloom",
     cls=_Program,
-    help="Train taggers, parsers and classifiers, with a proof of how close training came to the optimum.",
+    help="Train taggers, parsers, classifiers and detectors, with a proven bound on the distance from the optimum.",
     context_settings={
         "terminal_width": min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns),
         "help_option_names": ["--help", "-h"],

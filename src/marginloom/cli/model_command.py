@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 import typer
 
@@ -12,6 +13,7 @@ from marginloom.commands.common import refuse, usage_error, usage_errors
 from marginloom.commands.help import GroupedCommand
 from marginloom.commands.learner_options import with_options
 from marginloom.commands.task_commands import AnyCommands, commands_of
+from marginloom.common.parameters import listed
 from marginloom.errors import InputError, MarginloomError
 from marginloom.io.model import OpenedFile, open_model
 from marginloom.io.names import shown
@@ -63,7 +65,7 @@ class ModelCommand:
 
     def _command(self, tasks: Sequence[AnyCommands], found: OpenedFile | None) -> Any:
         """Return the command with the options of tasks; the model that was found is not opened again."""
-        declaration = _together([getattr(task, self.kind) for task in tasks])
+        declaration = _together([(command_of(task.model_type), getattr(task, self.kind)) for task in tasks])
 
         def command(*, context: typer.Context, options: Any) -> None:
             model = found if found is not None and found.name == options.model else self._opened(options, found)
@@ -122,11 +124,29 @@ def _all_commands() -> Iterable[AnyCommands]:
                 continue
 
 
-def _together(declarations: Sequence[type[Any]]) -> type[Any]:
-    """Return a dataclass with the fields of all."""
-    fields: dict[str, tuple[str, Any, Any]] = {}
-    for declaration in declarations:
+def _together(declarations: Sequence[tuple[str, type[Any]]]) -> type[Any]:
+    """Return a dataclass with the options of all tasks, which are given with their names.
+
+    An option that tasks describe differently has all their texts, and is checked by none: no task is known yet.
+    """
+    found: dict[str, list[tuple[str, Any, Any]]] = {}
+    for task, declaration in declarations:
         hints = get_type_hints(declaration, include_extras=True)
         for field in dataclasses.fields(declaration):
-            fields.setdefault(field.name, (field.name, hints[field.name], dataclasses.field(default=field.default)))
-    return dataclasses.make_dataclass("Options", fields.values(), frozen=True, kw_only=True)
+            found.setdefault(field.name, []).append((task, hints[field.name], field.default))
+    fields = [(name, _joined(variants), dataclasses.field(default=variants[0][2])) for name, variants in found.items()]
+    return dataclasses.make_dataclass("Options", fields, frozen=True, kw_only=True)
+
+
+def _joined(variants: Sequence[tuple[str, Any, Any]]) -> Any:
+    """Return the type of an option of several tasks."""
+    kind, option = get_args(variants[0][1])
+    tasks_of: dict[str, list[str]] = {}
+    for task, variant, _ in variants:
+        tasks_of.setdefault(get_args(variant)[1].help, []).append(task)
+    if len(tasks_of) == 1:
+        return variants[0][1]
+    option = copy.copy(option)
+    option.callback = None
+    option.help = " ".join(f"{text} ({listed(tasks)})" for text, tasks in tasks_of.items())
+    return Annotated[kind, option]

@@ -58,7 +58,7 @@ class GroupedCommand(TyperCommand):
         text = f"No such option: {option}."
         if meant:
             return f"{text} Did you mean {listed(meant, 'or')}?"
-        more = ", --help-all also those of single algorithms" if "--help-all" in shown else ""
+        more = ", --help-all also those of particular algorithms" if "--help-all" in shown else ""
         return f"{text} --help lists the options{more}."
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
@@ -78,7 +78,10 @@ class GroupedCommand(TyperCommand):
             if records:
                 with formatter.section(name):
                     if name == ADVANCED:
-                        formatter.write_text("Brackets name the learners or engines that have an option.")
+                        formatter.write_text(
+                            "Brackets list the learners or engines that support an option. 'marginloom algorithms "
+                            "NAME' shows the learner and engine of an algorithm."
+                        )
                         formatter.write_paragraph()
                     formatter.write_dl(records)
 

@@ -113,7 +113,10 @@ def _show_all(context: typer.Context, wanted: bool) -> None:
 HelpAllOption = Annotated[
     bool,
     typer.Option(
-        "--help-all", is_eager=True, callback=_show_all, help="Show all options, also those of single algorithms."
+        "--help-all",
+        is_eager=True,
+        callback=_show_all,
+        help="Show all options, including those of particular algorithms.",
     ),
 ]
 

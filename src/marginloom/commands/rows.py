@@ -27,7 +27,8 @@ InterceptScalingOption = Annotated[
     typer.Option(
         "--intercept-scaling",
         metavar="X",
-        help="Value of the constant feature whose weight is the intercept; larger values regularize it less.",
+        help="Value of the constant feature for the intercept, which is its weight times X; larger values "
+        "regularize the intercept less.",
         rich_help_panel=FEATURES,
     ),
 ]

@@ -34,7 +34,8 @@ class Decoupled(Engine):
     least_gain: float = parameter(
         0.1,
         "not negative",
-        "skip a candidate while the learning thread is busy if its step gains less than this fraction of the mean",
+        "while the learning thread is busy, skip candidates whose update would gain less than this fraction of the "
+        "mean gain",
     )
 
     name = "decoupled"
@@ -44,7 +45,8 @@ class Decoupled(Engine):
     honours = frozenset({"inner_passes"})
     minimum_threads = 2
     paper = (
-        "Chang, Srikumar and Roth 2013, Algorithms 1 and 2; instead of Equation 9, what is 0 after an update is dropped"
+        "Chang, Srikumar and Roth 2013, Algorithms 1 and 2; candidates whose dual variable is 0 after an update are "
+        "dropped (replaces Equation 9)"
     )
 
     def weight_copies(self, n_threads: int) -> int:

@@ -20,7 +20,7 @@ class Minibatch(Engine):
     Minibatch(batch_size=24, shuffle=True)
     """
 
-    batch_size: int = parameter(16, "positive count", "examples to search before each step (the paper's m)")
+    batch_size: int = parameter(16, "positive count", "examples to search before each step")
     shuffle: bool = parameter(True, "switch", "visit the examples in a new random order in every pass")
 
     name = "minibatch"

@@ -31,7 +31,7 @@ class Mixing(Engine):
     mixing: str = parameter(
         "uniform",
         one_of("uniform", "errors"),
-        "how shards count in the mixed weights: all the same, or by their numbers of errors",
+        "weights of the shards in the mean: all the same, or in proportion to their errors",
     )
     inner_epochs: int = parameter(
         1, "count", "passes over a shard before the weights are mixed; 0: mix once, at the end"

@@ -23,7 +23,8 @@ class Pipelined(Engine):
     scorers: int = parameter(
         0,
         "count",
-        "threads that each own a part of the weights; 0: a third of all; one other learns, the rest compute scores",
+        "threads that each own a part of the weights; 0: a third of the threads. Of the others, one updates the "
+        "weights and the rest multiply inputs by weights",
     )
     shuffle: bool = parameter(True, "switch", "visit the examples in a new random order in every pass")
 

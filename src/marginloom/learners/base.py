@@ -20,7 +20,7 @@ NEEDS = {
     "loss-augmented": "loss-augmented inference",
     "k-best": "k-best inference",
     "factored": "joint features that are products of an input's features and an output's columns",
-    "decisions": "outputs that are made of independent yes-or-no decisions, such as labels that do not interact",
+    "decisions": "outputs of independent yes-or-no decisions (such as labels that do not interact)",
     "own-slacks": "a slack of its own for every decision",
 }
 

@@ -25,7 +25,9 @@ class BinaryDCD(Dual):
     """
 
     inner_passes: int = parameter(10, "count", "sweeps over the examples in a pass after the first one")
-    averaged: bool = parameter(True, "switch", "predict with the mean of the weights over the sweeps of the last pass")
+    averaged: bool = parameter(
+        True, "switch", "predict with averaged instead of the last weights; averaged over the last pass"
+    )
 
     name = "binary-dcd"
     kind = "whole-pass"
@@ -35,7 +37,7 @@ class BinaryDCD(Dual):
     whole_rows = True
     threaded = True
     objective = (
-        "1/2 |w|^2 + sum_i C_i sum_c l(xi_ic),  xi_ic = max(0, cost_ic - y_ic w_c.x_i),  y_ic = 1 if label c is right, "
+        "1/2 |w|^2 + sum_i C_i sum_c l(xi_ic),  xi_ic = max(0, cost_ic - y_ic w_c.x_i),  y_ic = 1 if label c is gold, "
         "else -1,  l(xi) = xi (hinge) or xi^2 (squared hinge)"
     )
     update = (

@@ -25,15 +25,13 @@ class DCD(Dual):
     k_best: int = parameter(
         0,
         "count",
-        "candidates to take from one inference, at most; 0: 32 for classes, else 1",
+        "maximum number of candidates to take from one inference; 0: 32 for classes, else 1",
     )
-    inner_passes: int = parameter(
-        5, "count", "passes over the kept candidates after every pass of inference (the paper's r)", neutral=0
-    )
+    inner_passes: int = parameter(5, "count", "passes over the working set after every pass of inference", neutral=0)
     sweeps: int = parameter(
         3,
         "positive count",
-        "sweeps over the candidates of an example in one visit, at most; fewer if a sweep gains little",
+        "maximum number of sweeps over the candidates of an example in one visit; fewer if a sweep gains little",
     )
     shrinking: float = parameter(
         0.0,
@@ -44,13 +42,13 @@ class DCD(Dual):
     rest: int = parameter(
         0,
         "count",
-        "inferences to skip for an example without candidates, at most, as long as they find none",
+        "maximum number of passes to skip an example for, while its searches find no candidate",
         neutral=0,
     )
     averaged: bool = parameter(
         False,
         "switch",
-        "predict with the mean of the weights over the inner passes of the last pass",
+        "predict with averaged instead of the last weights; averaged over the inner passes of the last pass",
         neutral=False,
     )
 

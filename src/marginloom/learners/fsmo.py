@@ -37,14 +37,13 @@ class FSMO(Dual):
     variant: str = parameter(
         "pairwise",
         one_of("pairwise", "as-published"),
-        "change two variables in a step, which converges, or one as published, which does not; both only where the "
-        "conditions fail by more than half of epsilon",
+        "pairwise updates two variables in a step and converges; as-published updates one and may not",
     )
     inner_stop: bool = parameter(False, "switch", "stop solving early once sweeps hardly gain any more")
     inner_iterations: int = parameter(2000, "count", "sweeps before --inner-stop has an effect")
-    inner_change: float = parameter(0.1, "positive", "gain of a sweep that counts as hardly any for --inner-stop")
+    inner_change: float = parameter(0.1, "positive", "a sweep that gains less than this counts towards --inner-stop")
     inner_times: int = parameter(
-        5, "positive count", "sweeps in a row with hardly any gain before --inner-stop ends solving"
+        5, "positive count", "sweeps in a row with so little gain before --inner-stop ends solving"
     )
     inner_share: float = parameter(
         0.02,
@@ -55,7 +54,7 @@ class FSMO(Dual):
         False, "switch", "stop training early once the dual hardly changes any more", native=False
     )
     outer_change: float = parameter(
-        0.001, "positive", "relative change of the dual that counts as hardly any for --outer-stop", native=False
+        0.001, "positive", "relative change of the dual below which --outer-stop ends training", native=False
     )
 
     name = "fsmo"

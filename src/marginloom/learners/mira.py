@@ -26,9 +26,7 @@ class MIRA(Online):
         False, "switch", "learn from margins that are smaller than the loss, not only from wrong predictions"
     )
     unbounded: bool = parameter(False, "switch", "require every margin in full, as if C were infinite")
-    qp_tolerance: float = parameter(
-        1e-6, "positive", "how far a margin may be off when a step's quadratic program counts as solved"
-    )
+    qp_tolerance: float = parameter(1e-6, "positive", "tolerance on the margins of a step's quadratic program")
     qp_sweeps: int = parameter(1000, "positive count", "sweeps of Hildreth's method over a quadratic program, at most")
 
     name = "mira"

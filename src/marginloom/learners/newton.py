@@ -30,8 +30,8 @@ class Newton(Dual):
     offers = frozenset[str]()
     losses = ("squared_hinge", "hinge")
     update = (
-        "a <- argmax dual(a) - sum_i |a_i - b_i|^2 / (2 s C_i), b the duals before, by Newton's method on the w of "
-        "that problem's own dual; s grows while that takes few steps"
+        "a <- argmax dual(a) - sum_i |a_i - b_i|^2 / (2 s C_i), with b the duals before the step. Newton's method "
+        "solves this over w. s grows while it takes few steps"
     )
     paper = "after Rockafellar 1976 and Li, Sun and Toh 2018"
 
