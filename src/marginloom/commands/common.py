@@ -122,7 +122,7 @@ def pos_column_option(default: str) -> Any:
         "--pos-column",
         metavar="N|NAME",
         callback=usage_check(partial(checked_column, "--pos-column")),
-        help=f"Column of the part-of-speech tags, by number from 1 or by name, such as xpos; {default}.",
+        help=f"Column of part-of-speech tags, by number from 1 or name; {default}.",
         rich_help_panel=INPUT,
     )
 
