@@ -178,6 +178,7 @@ class TrainingOptions:
             "--checkpoint-interval",
             metavar="SECONDS",
             help="Time between checkpoints; 0 saves after every pass. [default: 60]",
+            hidden=True,
             rich_help_panel=TRAINING,
         ),
     ] = None

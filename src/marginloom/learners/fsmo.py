@@ -37,7 +37,8 @@ class FSMO(Dual):
     variant: str = parameter(
         "pairwise",
         one_of("pairwise", "as-published"),
-        "pairwise updates two variables in a step and converges; as-published updates one and may not",
+        "pairwise updates two variables in a step and converges; as-published updates one and may not; both only "
+        "where the conditions fail by more than half of epsilon",
     )
     inner_stop: bool = parameter(False, "switch", "stop solving early once sweeps hardly gain any more")
     inner_iterations: int = parameter(2000, "count", "sweeps before --inner-stop has an effect")

@@ -127,6 +127,7 @@ def train(
             "--feature-cache",
             metavar="SIZE",
             help="Memory for caching the features of arcs, such as 1G; without it they are computed in every pass.",
+            hidden=True,
             rich_help_panel=FEATURES,
         ),
     ] = None,
