@@ -30,6 +30,7 @@ std::vector<std::string> capability_names(const Task& task) {
   add(task.implicit() != nullptr, "implicit");
   add(can.lists_outputs, "lists-outputs");
   add(can.factored, "factored");
+  add(can.prefixes, "prefixes");
   const auto* scored = dynamic_cast<const ScoredTask*>(&task);
   const auto decisions = scored ? scored->decision_form() : std::nullopt;
   add(decisions && decisions->independent, "decisions");

@@ -1,5 +1,6 @@
 // A candidate is one wrong output of one example, as a learner sees it: a loss and a difference of feature
-// vectors.
+// vectors. Of a task with the capability `prefixes` it may be the beginning of an output, against a beginning of gold
+// of as many steps.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,7 @@ struct Entry {
 // A view: `output` and `difference` belong to whoever made the candidate and live until its next one.
 struct Candidate {
   std::size_t example = 0;
-  double loss = 0;          // Delta(gold, y)
+  double loss = 0;          // Delta(gold, y); of a prefix, what no whole output that begins so can avoid; it may be 0
   double squared_norm = 0;  // |phi(gold) - phi(y)|^2
   std::uint64_t key = 0;    // output_key(output)
   ByteView output;

@@ -26,6 +26,7 @@ struct Capabilities {
   bool k_best = false;         // `predict` and `find` honour k > 1
   bool lists_outputs = false;  // outputs are few enough to try them all: finding many costs little more than one
   bool factored = false;       // it is a ScoredTask whose weights have the product form
+  bool prefixes = false;       // a candidate may be a prefix of an output: see `find`
   bool needs_gil = false;      // inference calls Python
 };
 
@@ -70,12 +71,19 @@ class Task {
   // Searches for the outputs that a learner should know of, gives those that differ from gold to the sink
   // (most violated first), and returns an upper bound of the largest violation of example i, never below 0.
   // If the task is exact the bound is attained.
+  //
+  // A task with the capability `prefixes` makes outputs step by step, by an inexact search. Its candidate is the first
+  // j steps of what was found against the first j of gold, for the j that the task has chosen (core/prefix_update.hpp):
+  // output, difference and loss belong to these steps, and the violation, -w.difference, is that of step j. There is
+  // one if it is violated or the whole output is wrong. Such a task is not exact, not bounded, and takes loss_scale 0
+  // and k 1 only; it returns the violation of its candidate.
   virtual double find(std::size_t i, WeightView w, const FindOptions& options, Scratch& scratch,
                       CandidateSink& sink) const = 0;
 
   // Rebuilds the candidate of example i from the bytes of an output. Returns false, and gives none, if they are
   // an output that the task does not allow, as after a warm start into other constraints: its dual counts no longer.
-  // Throws std::invalid_argument if the bytes are not an output of that example: they may come from a file.
+  // Throws std::invalid_argument if the bytes are not an output of that example: they may come from a file. With the
+  // capability `prefixes` they may be a prefix, whose length says against how much of gold it stands.
   [[nodiscard]] virtual bool candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const = 0;
 
   // What stands for the differences of its candidates, if none of these carries one.

@@ -86,6 +86,8 @@ def one_of(*words: str) -> Kind:
 
 
 _MOST = 2**31 - 1
+#: States of a beam at most: more are no better, and as many take minutes for a long sentence.
+MOST_BEAM = 4096
 
 KINDS = {
     "positive": Kind("a positive number", lambda value: _is_number(value) and value > 0, float),
@@ -95,6 +97,7 @@ KINDS = {
     "positive count": Kind(f"a whole number from 1 to {_MOST:,}", lambda value: _is_integer(value, 1, _MOST), int),
     "seed": Kind("a whole number from 0 to 2^64 - 1", lambda value: _is_integer(value, 0, 2**64 - 1), int),
     "hash bits": Kind("a whole number from 1 to 31", lambda value: _is_integer(value, 1, 31), int),
+    "beam": Kind(f"a whole number from 1 to {MOST_BEAM:,}", lambda value: _is_integer(value, 1, MOST_BEAM), int),
     "switch": Kind("true or false", lambda value: isinstance(value, (bool, np.bool_)), bool),
 }
 
