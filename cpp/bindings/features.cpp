@@ -11,10 +11,13 @@
 namespace marginloom::python {
 namespace {
 
-void make_extractor(Extractor* self, const std::string& templates, std::size_t word_column,
+// Of the templates that read labels, or of the others.
+void make_extractor(Extractor* self, const std::string& templates, bool with_labels, std::size_t word_column,
                     std::optional<std::size_t> pos_column, WrittenColumns columns, const Vocabulary& cluster_words,
                     std::vector<std::string> cluster_paths, const NamedPhrases& gazetteers) {
-  new (self) Extractor(parse_templates(templates), {word_column, pos_column, std::nullopt, std::move(columns)},
+  std::vector<Template> chosen = parse_templates(templates);
+  std::erase_if(chosen, [&](const Template& line) { return line.has_labels() != with_labels; });
+  new (self) Extractor(std::move(chosen), {word_column, pos_column, std::nullopt, std::move(columns)},
                        make_resources(cluster_words, std::move(cluster_paths), gazetteers));
 }
 
@@ -81,8 +84,9 @@ void bind_features(nb::module_& module) {
   nb::class_<RowTable, TokenColumns>(module, "RowTable").def("__init__", &make_row_table);
 
   nb::class_<Extractor>(module, "Extractor")
-      .def("__init__", &make_extractor, nb::arg("templates"), nb::arg("word_column"), nb::arg("pos_column").none(),
-           nb::arg("columns"), nb::arg("cluster_words"), nb::arg("cluster_paths"), nb::arg("gazetteers"))
+      .def("__init__", &make_extractor, nb::arg("templates"), nb::arg("with_labels"), nb::arg("word_column"),
+           nb::arg("pos_column").none(), nb::arg("columns"), nb::arg("cluster_words"), nb::arg("cluster_paths"),
+           nb::arg("gazetteers"))
       .def("templates",
            [](const Extractor& self) {
              std::vector<std::string> names;

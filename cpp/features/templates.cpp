@@ -37,6 +37,7 @@ constexpr std::array forms{
     AtomForm{"direction", Atom::Kind::direction, 0, false},
     AtomForm{"distance", Atom::Kind::distance, 0, false},
     AtomForm{"label", Atom::Kind::label, 0, false},
+    AtomForm{"label", Atom::Kind::label, 1, true, false},
 };
 
 struct NamedPlace {
@@ -98,8 +99,9 @@ Atom parse_atom(std::string_view written, std::size_t line, Scope scope) {
   std::string_view rest = written;
   const std::string_view name = rest.substr(0, std::min(rest.find('['), rest.size()));
   rest.remove_prefix(name.size());
-  const auto* form = std::ranges::find(forms, name, &AtomForm::name);
-  if (form == forms.end() || !form->fits(scope)) {
+  const auto* form =
+      std::ranges::find_if(forms, [&](const AtomForm& known) { return known.name == name && known.fits(scope); });
+  if (form == forms.end()) {
     std::string names;
     for (const AtomForm& known : forms) {
       if (known.fits(scope)) (names += names.empty() ? "" : ", ") += known.name;
@@ -126,6 +128,26 @@ Atom parse_atom(std::string_view written, std::size_t line, Scope scope) {
   }
   if (!take(rest, ']') || !rest.empty()) fail(line, written, "something like " + usage);
   return atom;
+}
+
+// Takes the labels out of a token's template and notes which they are.
+void note_labels(Template& result, std::size_t line) {
+  std::size_t labels = 0;
+  for (const Atom& atom : result.atoms) {
+    if (atom.kind != Atom::Kind::label) continue;
+    ++labels;
+    if (atom.offset == -1) result.label_before = true;
+    if (atom.offset == -2) result.label_before_that = true;
+  }
+  if (labels == 0) return;
+  if (labels != std::size_t{result.label_before} + std::size_t{result.label_before_that}) {
+    fail(line, result.name, "label[-1] or label[-2], each at most once on a line");
+  }
+  std::erase_if(result.atoms, [](const Atom& atom) { return atom.kind == Atom::Kind::label; });
+  if (result.atoms.empty()) {
+    fail(line, result.name,
+         "something observed as well, as in label[-1] word[0]: labels in a row have weights without a template");
+  }
 }
 
 // What an arc's template may not combine.
@@ -158,6 +180,7 @@ std::vector<Template> parse_templates(std::string_view text, Scope scope) {
     }
     if (result.atoms.empty()) continue;
     if (scope == Scope::arcs) check_arc_template(result, line);
+    if (scope == Scope::tokens) note_labels(result, line);
     if (scope == Scope::tokens && std::ranges::count(result.atoms, Atom::Kind::gazetteer, &Atom::kind) > 1) {
       fail(line, result.name, "at most one gazetteer atom on a line");
     }

@@ -10,6 +10,8 @@
 //   column[0,lemma]          the column of that name
 //   cluster[0,6]             the first six steps of the word's cluster path
 //   gazetteer[0]             every list that has an entry which covers the token, as NAME-B or NAME-I
+//   label[-1] word[0]        the label of the token before, together with something observed; label[-2] is the one
+//   before
 //
 // About an arc of a tree, positions are h (its head), m (its modifier), b (a word between them) and s (the modifier's
 // nearest sibling on the way to the head), with distances such as h+1 or m-2:
@@ -69,9 +71,13 @@ struct Atom {
 };
 
 struct Template {
-  std::vector<Atom> atoms;
-  std::string name;      // as written, with single spaces
-  std::size_t line = 0;  // of the text, from 1
+  std::vector<Atom> atoms;         // about tokens: without labels
+  std::string name;                // as written, with single spaces
+  std::size_t line = 0;            // of the text, from 1
+  bool label_before = false;       // about tokens: it has label[-1]
+  bool label_before_that = false;  // label[-2]
+
+  [[nodiscard]] bool has_labels() const { return label_before || label_before_that; }
 
   [[nodiscard]] bool has(Atom::Kind kind) const { return std::ranges::find(atoms, kind, &Atom::kind) != atoms.end(); }
   [[nodiscard]] bool has(Atom::Place place) const {

@@ -107,6 +107,7 @@ class Extractor:
     def __init__(
         self,
         templates: str,
+        with_labels: bool,
         word_column: int,
         pos_column: int | None,
         columns: Mapping[str, int],
@@ -514,6 +515,12 @@ class SequenceData:
         gold: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
         feature_count: int,
         label_count: int,
+        observation_offsets: Annotated[
+            NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None,
+        observations: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | None,
     ) -> None: ...
     @property
     def sentences(
@@ -539,6 +546,45 @@ class SequenceData:
     def feature_count(self) -> int: ...
     @property
     def label_count(self) -> int: ...
+    @property
+    def observation_offsets(
+        self,
+    ) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None: ...
+    @property
+    def observations(
+        self,
+    ) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)] | None: ...
+
+class LabelHistoryData:
+    def __init__(
+        self,
+        *,
+        observations: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        histories: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        labels: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        label_count: int,
+        triples: bool,
+    ) -> None: ...
+    @property
+    def observations(
+        self,
+    ) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)]: ...
+    @property
+    def histories(
+        self,
+    ) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)]: ...
+    @property
+    def labels(
+        self,
+    ) -> Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)]: ...
+    @property
+    def label_count(self) -> int: ...
+    @property
+    def triples(self) -> bool: ...
+
+class LabelHistories:
+    def __init__(self, data: LabelHistoryData) -> None: ...
+    def __len__(self) -> int: ...
 
 class SequenceOptions:
     def __init__(
@@ -552,7 +598,7 @@ class SequenceOptions:
     def forbidden(self) -> list[tuple[int, int]]: ...
 
 class SequenceTask(Task):
-    def __init__(self, data: SequenceData, options: SequenceOptions) -> None: ...
+    def __init__(self, data: SequenceData, options: SequenceOptions, histories: LabelHistories | None) -> None: ...
     @staticmethod
     def weight_rows(feature_count: int, label_count: int) -> WeightRows: ...
     @property
@@ -561,6 +607,8 @@ class SequenceTask(Task):
     def start_row(self) -> int: ...
     @property
     def first_feature_row(self) -> int: ...
+    @property
+    def first_combination(self) -> int: ...
     @property
     def bytes_per_label(self) -> int: ...
 

@@ -140,6 +140,7 @@ PROGRAMS = {
         "--gazetteer",
         "g=names.txt",
     ],
+    "crfpp": ["tag", "train.conll", "--features", "set.crfpp"],
     "classify": ["classify", "train.svm", "--dev", "dev.svm"],
     "multilabel": ["multilabel", "train.sets", "--dev", "dev.sets"],
     "detect": ["detect", "train.npz", "--dev", "dev.npz"],
@@ -173,6 +174,15 @@ shape[0]
 shortshape[1]
 cluster[0,4]
 gazetteer[0]
+label[-1] word[0]
+label[-1] gazetteer[0] shape[0]
+"""
+CRFPP_TEMPLATES = """# of CRF++
+U00:%x[-1,0]/%x[0,0]
+U01:%x[0,0]
+
+B
+B01:%x[0,0]
 """
 ARC_TEMPLATES = """bias
 pos[h] pos[m] direction distance
@@ -235,6 +245,7 @@ def build_inputs(folder):
         labels, boxes = zip(*OBJECTS, strict=True)
         write_detections(folder / f"{part}.npz", IMAGES, list(labels), list(boxes))
     (folder / "set.txt").write_text(TEMPLATES)
+    (folder / "set.crfpp").write_text(CRFPP_TEMPLATES)
     (folder / "arcs.txt").write_text(ARC_TEMPLATES)
     words = sorted({word for sentence in WORDS for word in sentence})
     (folder / "brown.txt").write_text("".join(f"{n:b}\t{word}\t{n}\n" for n, word in enumerate(words, 1)))

@@ -51,7 +51,7 @@ def test_native_work_on_text_ends_at_ctrl_c(work):
 @pytest.mark.parametrize("method", ["learn", "encode", "hash"])
 def test_extraction_ends_at_ctrl_c(method):
     table = _core.ColumnTable(b"a X\n\n" * LINES, False, "file", 1, 0)
-    extractor = _core.Extractor("word[0]\nword[1]\n", 0, None, {}, _core.Vocabulary(), [], [])
+    extractor = _core.Extractor("word[0]\nword[1]\n", False, 0, None, {}, _core.Vocabulary(), [], [])
     vocabulary = _core.Vocabulary()
     arguments = {"learn": (vocabulary, 1), "encode": (vocabulary, 1), "hash": (5, 1)}[method]
     interrupted(partial(getattr(extractor, method), table, *arguments))

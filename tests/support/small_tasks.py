@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from marginloom.core.task import Task
 from marginloom.tasks.multiclass.task import MulticlassTask
-from support.chain_tasks import make_task
+from support.chain_tasks import ObservedChains, make_task
 from support.classes import TinyClasses
 from support.custom_chains import EnumeratedChains
 from support.images import TinyImages
@@ -98,6 +98,13 @@ def _sequence():
     return Small(make_task(chains, "valued"), chains)
 
 
+def _observed():
+    chains = teach(ObservedChains(13, sentences=10, max_length=3, integers=False), 13)
+    chains.y = [np.array(y) for y in chains.y]
+    chains.learn()
+    return Small(make_task(chains, "valued"), chains)
+
+
 def _custom():
     chains = teach(TinyChains(2, sentences=8, max_length=2, features=3), 2)
     chains.y = [np.array(y) for y in chains.y]
@@ -130,6 +137,7 @@ def _parse(seed, **options):
 #: Functions that make them.
 SMALL = {
     "sequence": _sequence,
+    "sequence, observed transitions": _observed,
     "multiclass": _multiclass,
     "multilabel, independent": lambda: _multilabel([], 6),
     "multilabel, tree": lambda: _multilabel([(0, 1), (1, 2), (1, 3)], 7, costs=True),

@@ -43,11 +43,16 @@ bool KBestPaths::next() {
 // Calls function(p, score) for each label p that can precede `label` at token t, with the score of the best prefix that
 // ends in p and of the step. The step to the end, at the token after the last, scores nothing.
 template <class Function>
-void KBestPaths::visit_steps(std::size_t t, std::size_t label, Function function) const {
+void KBestPaths::visit_steps(std::size_t t, std::size_t label, Function function) {
   static constexpr double nothing = 0;
   count_steps(chain_.labels);
   const bool end = t == chain_.length;
   const double* prefixes = chain_.prefixes + (t - 1) * chain_.stride;
+  if (chain_.local && !end) {
+    chain_.transitions_into(t, label, column_);
+    for (std::size_t p = 0; p < chain_.labels; ++p) function(p, prefixes[p] + column_[p]);
+    return;
+  }
   const double* into = end ? &nothing : chain_.transitions + label;
   const std::size_t stride = end ? 0 : chain_.stride;
   for (std::size_t p = 0; p < chain_.labels; ++p) function(p, prefixes[p] + into[p * stride]);

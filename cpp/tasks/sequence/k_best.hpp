@@ -53,7 +53,7 @@ class KBestPaths {
     return std::span(labels_).subspan(path * chain_.length, chain_.length);
   }
   template <class Function>
-  void visit_steps(std::size_t t, std::size_t label, Function function) const;
+  void visit_steps(std::size_t t, std::size_t label, Function function);
   const Predecessors& predecessors(std::size_t t, std::size_t label);
   [[nodiscard]] bool precedes(const Deviation& a, const Deviation& b) const;
   void offer(const Deviation& deviation);
@@ -70,6 +70,7 @@ class KBestPaths {
   std::vector<Deviation> found_;
   std::vector<std::uint16_t> labels_;  // of the paths found, one after the other
   std::vector<Deviation> heap_;
+  std::vector<double> column_;  // of transitions that differ from token to token
 };
 
 }  // namespace marginloom

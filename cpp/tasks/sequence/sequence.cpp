@@ -21,6 +21,7 @@ struct SequenceTask::Buffers final : Scratch {
   AlignedVector<double> scores;       // tokens times stride: emission scores, then best scores of prefixes
   AlignedVector<double> transitions;  // with what is forbidden at minus infinity
   bool copies_transitions = false;    // although nothing is forbidden
+  LocalTransitions local;
   Viterbi viterbi;
   KBestPaths k_best;
   std::vector<LabelIndex> labels;    // the decoded path
@@ -98,6 +99,7 @@ SequenceTask::SequenceTask(const SequenceData& data, SequenceOptions options)
     require(known(from) && known(to), "a forbidden pair has a label beyond the number of labels");
   }
   note_forbidden();
+  check_histories();
   if (data_.gold.empty()) return;
   for (std::size_t i = 0; i < size(); ++i) require(allows(gold(i)), "the gold labels break the constraints");
 }
@@ -108,6 +110,22 @@ void SequenceTask::note_forbidden() {
   const auto place = [&](std::uint32_t label) { return std::min<std::size_t>(label, side - 1); };
   forbidden_.resize(side * side);
   for (const auto& [from, to] : options_.forbidden) forbidden_[place(from) * side + place(to)] = true;
+}
+
+void SequenceTask::check_histories() const {
+  const auto& offsets = data_.observation_offsets;
+  require(data_.histories || offsets.empty(), "observations need a table of histories");
+  if (!data_.histories) return;
+  const LabelHistories& histories = *data_.histories;
+  require(histories.label_count() == data_.label_count, "the histories are those of another number of labels");
+  require(!histories.has(LabelHistories::Reach::before_that) && !histories.has(LabelHistories::Reach::both),
+          "a tagger of first order reads one label before a token");
+  if (offsets.empty()) return;
+  require(offsets.size() == data_.sentences.back() + 1, "observation offsets must be one more than there are tokens");
+  require_offsets(offsets, data_.observations.size(),
+                  "observation offsets must start with 0, ascend and end at the last observation");
+  require(std::ranges::all_of(data_.observations, [&](std::uint32_t o) { return o < histories.observation_count(); }),
+          "an observation is beyond the table of histories");
 }
 
 bool SequenceTask::allows(std::span<const LabelIndex> labels) const {
@@ -172,10 +190,13 @@ void SequenceTask::score_tokens(std::size_t i, WeightView w, Buffers& buffers) c
   }
 }
 
-// The transitions to decode with: those of w, or a copy in which what is forbidden scores minus infinity; what must not
-// come first or last is marked in buffers.scores.
-const double* SequenceTask::apply_constraints(std::size_t i, WeightView w, Buffers& buffers) const {
-  if (options_.forbidden.empty() && !buffers.copies_transitions) return w.data();
+bool SequenceTask::copies_transitions(const Buffers& buffers) const {
+  return !options_.forbidden.empty() || buffers.copies_transitions || data_.histories != nullptr;
+}
+
+// Copies the transitions of w to buffers.transitions, where what is forbidden scores minus infinity; what must not come
+// first or last is marked in buffers.scores.
+void SequenceTask::copy_transitions(std::size_t i, WeightView w, Buffers& buffers) const {
   constexpr double never = -std::numeric_limits<double>::infinity();
   constexpr std::uint32_t boundary = SequenceOptions::boundary;
   buffers.transitions.assign(w.begin(), w.begin() + static_cast<std::ptrdiff_t>(data_.label_count * stride_));
@@ -190,13 +211,39 @@ const double* SequenceTask::apply_constraints(std::size_t i, WeightView w, Buffe
       buffers.transitions[from * stride_ + to] = never;
     }
   }
-  return buffers.transitions.data();
+}
+
+// What the observations of every token add to the transitions into its labels.
+void SequenceTask::note_local_transitions(std::size_t i, WeightView w, Buffers& buffers) const {
+  const LabelHistories& histories = *data_.histories;
+  const double* weights = w.data() + first_combination();
+  LocalTransitions& local = buffers.local;
+  local.clear();
+  local.end_token();  // before the first one there is no label
+  for (std::size_t token = data_.sentences[i] + 1; token < data_.sentences[i + 1]; ++token) {
+    for_observations(token, [&](std::size_t observation) {
+      const auto [first, last] = histories.combinations(observation);
+      for (std::size_t j = first; j < last; ++j) {
+        const double weight = weights[j];
+        if (weight == 0) continue;
+        local.changes.push_back({static_cast<std::uint16_t>(histories.only_before(j)),
+                                 static_cast<std::uint16_t>(histories.label(j)), weight});
+      }
+    });
+    local.end_token();
+    count_steps(local.of(token - data_.sentences[i]).size() + 1);
+  }
 }
 
 // Viterbi's way forward over buffers.scores.
 ChainScores SequenceTask::score_prefixes(std::size_t i, WeightView w, Buffers& buffers) const {
-  const double* transitions = apply_constraints(i, w, buffers);
-  return buffers.viterbi.score_prefixes(buffers.scores, transitions, data_.label_count, stride_);
+  const std::size_t labels = data_.label_count;
+  if (!copies_transitions(buffers)) return buffers.viterbi.score_prefixes(buffers.scores, w.data(), labels, stride_);
+  copy_transitions(i, w, buffers);
+  double* transitions = buffers.transitions.data();
+  if (!data_.histories) return buffers.viterbi.score_prefixes(buffers.scores, transitions, labels, stride_);
+  note_local_transitions(i, w, buffers);
+  return buffers.viterbi.score_prefixes(buffers.scores, transitions, labels, stride_, buffers.local);
 }
 
 // Calls take(score) for the k best paths, best first, each in buffers.labels, until it returns false; returns the best
@@ -219,12 +266,28 @@ double SequenceTask::decode_best(std::size_t i, WeightView w, int k, Buffers& bu
   return best;
 }
 
+// What the combinations of the gold labels score.
+double SequenceTask::history_score(std::size_t i, WeightView w) const {
+  const LabelHistories& histories = *data_.histories;
+  const auto truth = gold(i);
+  double score = 0;
+  for (std::size_t t = 1; t < truth.size(); ++t) {
+    const std::uint32_t history = histories.history(LabelHistories::Reach::before, 0, truth[t - 1]);
+    for_observations(data_.sentences[i] + t, [&](std::size_t observation) {
+      const std::size_t combination = histories.find(observation, history, truth[t]);
+      if (combination != LabelHistories::none) score += w[first_combination() + combination];
+    });
+  }
+  return score;
+}
+
 double SequenceTask::gold_score(std::size_t i, WeightView w, const Buffers& buffers) const {
   const auto truth = gold(i);
   double score = buffers.scores[truth[0]];
   for (std::size_t t = 1; t < truth.size(); ++t) {
     score += buffers.scores[t * stride_ + truth[t]] + w[truth[t - 1] * stride_ + truth[t]];
   }
+  if (data_.histories) score += history_score(i, w);
   return score;
 }
 

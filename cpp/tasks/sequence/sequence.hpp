@@ -5,7 +5,8 @@
 //   rows 0 .. labels-1       transitions: row p, column c scores label c after label p
 //   row  labels, labels + 1  start and end (present, but unused unless `start_end`)
 //   the rest                 one row per emission feature
-// so the weights that every sentence touches come first, and scores of a token are sums of contiguous rows.
+// so the weights that every sentence touches come first, and scores of a token are sums of contiguous rows. After the
+// rows there is one weight for each combination of an observation, labels before a token and its own label.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +17,10 @@
 
 #include "core/task.hpp"
 #include "core/weight_rows.hpp"
+#include "tasks/sequence/label_histories.hpp"
 #include "tasks/sequence/viterbi.hpp"
 
 namespace marginloom {
-
-using LabelIndex = std::uint16_t;
 
 // Encoded sentences; the memory belongs to the caller and must outlive the task.
 struct SequenceData {
@@ -32,6 +32,10 @@ struct SequenceData {
   std::size_t feature_count = 0;
   std::size_t label_count = 0;
   bool dense = false;
+  // Token t has the observations observation_offsets[t] .. observation_offsets[t + 1] - 1; both may be empty.
+  std::span<const std::uint64_t> observation_offsets = {};
+  std::span<const std::uint32_t> observations = {};
+  const LabelHistories* histories = nullptr;  // which combinations have weights, if any
 };
 
 struct SequenceOptions {
@@ -48,7 +52,9 @@ class SequenceTask final : public Task, public ImplicitDifferences {
   SequenceTask(const SequenceData& data, SequenceOptions options);
 
   std::size_t size() const override { return data_.sentences.size() - 1; }
-  std::size_t dimension() const override { return weight_rows(data_.feature_count, data_.label_count).size(); }
+  std::size_t dimension() const override {
+    return first_combination() + (data_.histories ? data_.histories->size() : 0);
+  }
   Capabilities capabilities() const override;
   std::unique_ptr<Scratch> make_scratch() const override;
   void predict(std::size_t i, WeightView w, int k, Scratch& scratch, std::vector<Output>& outputs) const override;
@@ -74,6 +80,9 @@ class SequenceTask final : public Task, public ImplicitDifferences {
   [[nodiscard]] std::size_t stride() const { return stride_; }
   [[nodiscard]] std::size_t start_row() const { return data_.label_count; }  // after those of the transitions
   [[nodiscard]] std::size_t first_feature_row() const { return start_row() + 2; }
+  [[nodiscard]] std::size_t first_combination() const {  // after the rows
+    return weight_rows(data_.feature_count, data_.label_count).size();
+  }
   [[nodiscard]] std::size_t bytes_per_label() const { return data_.label_count > 256 ? 2 : 1; }
   [[nodiscard]] std::size_t length(std::size_t i) const { return data_.sentences[i + 1] - data_.sentences[i]; }
 
@@ -91,14 +100,22 @@ class SequenceTask final : public Task, public ImplicitDifferences {
   }
   void encode(std::span<const LabelIndex> labels, std::vector<std::uint8_t>& bytes) const;
   void score_tokens(std::size_t i, WeightView w, Buffers& buffers) const;
-  [[nodiscard]] const double* apply_constraints(std::size_t i, WeightView w, Buffers& buffers) const;
+  void check_histories() const;
+  [[nodiscard]] bool copies_transitions(const Buffers& buffers) const;
+  void copy_transitions(std::size_t i, WeightView w, Buffers& buffers) const;
+  void note_local_transitions(std::size_t i, WeightView w, Buffers& buffers) const;
   [[nodiscard]] ChainScores score_prefixes(std::size_t i, WeightView w, Buffers& buffers) const;
   template <class Take>
   double decode_best(std::size_t i, WeightView w, int k, Buffers& buffers, Take take) const;
   void note_forbidden();
   [[nodiscard]] bool allows(std::span<const LabelIndex> labels) const;
+  [[nodiscard]] double history_score(std::size_t i, WeightView w) const;
   [[nodiscard]] double gold_score(std::size_t i, WeightView w, const Buffers& buffers) const;
   void emit(std::size_t i, Buffers& buffers, CandidateSink& sink) const;
+  template <class Function>
+  void for_observations(std::size_t token, Function function) const;
+  template <class Function>
+  void visit_histories(std::size_t i, ByteView output, Function function) const;
   template <class Token, class Function>
   void visit_parts(std::size_t i, ByteView output, Token token, Function function) const;
   template <class Function>
@@ -151,6 +168,38 @@ void SequenceTask::visit_parts(std::size_t i, ByteView output, Token token, Func
       function(static_cast<WeightIndex>(start + stride_ + label), -1);
     }
     previous = label;
+  }
+  if (data_.histories) visit_histories(i, output, function);
+}
+
+// Calls function(observation) for those of a token, of which `token` counts from the first sentence on.
+template <class Function>
+void SequenceTask::for_observations(std::size_t token, Function function) const {
+  if (data_.observation_offsets.empty()) return;
+  for (std::size_t j = data_.observation_offsets[token]; j < data_.observation_offsets[token + 1]; ++j) {
+    function(data_.observations[j]);
+  }
+}
+
+// The combinations of tokens whose labels differ, or those before them, and that have a weight.
+template <class Function>
+void SequenceTask::visit_histories(std::size_t i, ByteView output, Function function) const {
+  const LabelHistories& histories = *data_.histories;
+  const auto truth = gold(i);
+  const std::size_t first = first_combination();
+  for (std::size_t t = 1; t < truth.size(); ++t) {
+    const std::size_t label = decode_label(output, t);
+    const std::size_t before = decode_label(output, t - 1);
+    if (label == truth[t] && before == truth[t - 1]) continue;
+    for_observations(data_.sentences[i] + t, [&](std::size_t observation) {
+      const auto combination = [&](std::size_t p, std::size_t c) {
+        return histories.find(observation, histories.history(LabelHistories::Reach::before, 0, p), c);
+      };
+      const std::size_t right = combination(truth[t - 1], truth[t]);
+      const std::size_t wrong = combination(before, label);
+      if (right != LabelHistories::none) function(static_cast<WeightIndex>(first + right), 1);
+      if (wrong != LabelHistories::none) function(static_cast<WeightIndex>(first + wrong), -1);
+    });
   }
 }
 

@@ -26,6 +26,9 @@ class Encoded:
         Token t has the features tokens[t] to tokens[t + 1] - 1; None if dense.
     values : array or None
         Of the features; None if all are 1.
+    observation_offsets, observations : array or None
+        Token t has the observations observation_offsets[t] to observation_offsets[t + 1] - 1, which templates join with
+        labels before it; None if no template does.
     """
 
     sentences: NDArray[np.uint64]
@@ -33,6 +36,8 @@ class Encoded:
     features: NDArray[np.uint32] | None
     values: NDArray[np.float32] | None
     feature_count: int
+    observation_offsets: NDArray[np.uint64] | None = None
+    observations: NDArray[np.uint32] | None = None
 
     def of_sentences(self, kept: NDArray[np.bool_]) -> Encoded:
         """Return the sentences that are to be kept.
@@ -52,12 +57,20 @@ class Encoded:
             return dataclasses.replace(self, sentences=sentences, values=rows.reshape(-1))
         counts = _counts(self.tokens)
         entries_kept = np.repeat(tokens_kept, counts)
-        return Encoded(
+        kept_part = Encoded(
             sentences,
             _offsets(counts[tokens_kept]),
             self.features[entries_kept],
             None if self.values is None else self.values[entries_kept],
             self.feature_count,
+        )
+        if self.observation_offsets is None or self.observations is None:
+            return kept_part
+        counts = _counts(self.observation_offsets)
+        return dataclasses.replace(
+            kept_part,
+            observation_offsets=_offsets(counts[tokens_kept]),
+            observations=self.observations[np.repeat(tokens_kept, counts)],
         )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -18,6 +20,7 @@ from marginloom.common.vocabularies import load_vocabulary, vocabulary_tensors
 from marginloom.errors import InputError
 from marginloom.features.base import Encoded, drop_unknown, keep_frequent
 from marginloom.features.columns import ColumnsRead, written_columns
+from marginloom.features.crfpp import CRFPP, templates_of_crfpp
 from marginloom.features.sets import FEATURE_SETS, templates_of
 from marginloom.features.template_lines import check_given, template_lines
 from marginloom.features.word_lists import Lists
@@ -28,6 +31,7 @@ from marginloom.io.model import json_text, parse_json
 from marginloom.io.names import quoted, shown
 
 _SEPARATOR = "\x1f"
+_LABELS = re.compile(r"label\[[+-]?\d+\] ?")
 
 
 class ExtractedFeatures:
@@ -76,6 +80,7 @@ class ExtractedFeatures:
         self._lists = lists or Lists()
         self._templates = self._find_templates(name)
         self._vocabulary = _core.Vocabulary()
+        self._observed = _core.Vocabulary()
         self._settle()
         given = {"pos": pos_column, "cluster": self._lists.cluster_paths, "gazetteer": self._lists.gazetteers}
         check_given(self._lines, {kind for kind, there in given.items() if there})
@@ -84,7 +89,10 @@ class ExtractedFeatures:
         """Parse the templates, and see what they read."""
         self._lines = template_lines(self.name, self._templates, is_file=self.name not in FEATURE_SETS)
         self.columns = ColumnsRead(self._lines, {"pos": self.pos_column})
-        self._extractors: dict[tuple[int, ...], _core.Extractor] = {}
+        self._of_tokens = [line for line in self._lines if line.reach is None]
+        #: The templates that read labels before the token.
+        self.of_histories = [line for line in self._lines if line.reach is not None]
+        self._extractors: dict[tuple[bool, tuple[int, ...]], _core.Extractor] = {}
 
     def _find_templates(self, name: StrPath) -> str:
         if self.name in FEATURE_SETS:
@@ -94,14 +102,16 @@ class ExtractedFeatures:
                 with_clusters=bool(self._lists.cluster_paths),
                 with_gazetteers=bool(self._lists.gazetteers),
             )
-        return decode_utf8(read_bytes(name), self.name)
+        text = decode_utf8(read_bytes(name), self.name)
+        return templates_of_crfpp(text, self.name) if self.name.endswith(CRFPP) else text
 
-    def _extractor(self, places: Mapping[str, int]) -> _core.Extractor:
+    def _extractor(self, places: Mapping[str, int], with_labels: bool = False) -> _core.Extractor:
         """Return the native extractor for sources that have what templates read in these places."""
-        key = tuple(places.values())
+        key = with_labels, tuple(places.values())
         if key not in self._extractors:
             self._extractors[key] = _core.Extractor(
                 self._templates,
+                with_labels,
                 places.get("word", 0),
                 places.get("pos"),
                 written_columns(places),
@@ -116,17 +126,39 @@ class ExtractedFeatures:
         tables, columns = _tables(source)
         if columns.count:
             self.columns.learn(columns)
-        if self.hash_bits is not None:
-            return self.transform(source)
-        sentences, tokens, features = self._extract(tables, columns, learn=True)
-        self._vocabulary, features = keep_frequent(self._vocabulary, features, self.min_count)
-        tokens, features, _ = drop_unknown(tokens, features, None)
-        return Encoded(sentences, tokens, features, None, self.feature_count)
+        sentences, tokens, features = self._extract(tables, columns, learn=self.hash_bits is None)
+        if self.hash_bits is None:
+            self._vocabulary, features = keep_frequent(self._vocabulary, features, self.min_count)
+            tokens, features, _ = drop_unknown(tokens, features, None)
+        encoded = Encoded(sentences, tokens, features, None, self.feature_count)
+        if not self.of_histories:
+            return encoded
+        offsets, observations = self._extract(tables, columns, learn=True, with_labels=True)[1:]
+        self._observed, observations = keep_frequent(self._observed, observations, self.min_count)
+        offsets, observations, _ = drop_unknown(offsets, observations, None)
+        return dataclasses.replace(encoded, observation_offsets=offsets, observations=observations)
 
     def transform(self, source: Any) -> Encoded:
         """Encode other sentences; features that training did not see are left out."""
-        sentences, tokens, features = self._extract(*_tables(source), learn=False)
-        return Encoded(sentences, tokens, features, None, self.feature_count)
+        tables, columns = _tables(source)
+        sentences, tokens, features = self._extract(tables, columns, learn=False)
+        encoded = Encoded(sentences, tokens, features, None, self.feature_count)
+        if not self.of_histories:
+            return encoded
+        offsets, observations = self._extract(tables, columns, learn=False, with_labels=True)[1:]
+        return dataclasses.replace(encoded, observation_offsets=offsets, observations=observations)
+
+    @property
+    def observation_count(self) -> int:
+        """Number of observations that templates join with labels before a token."""
+        return len(self._observed)
+
+    @property
+    def reaches(self) -> NDArray[np.uint8]:
+        """For every observation the labels that its template reads, as `TemplateLine.reach` says."""
+        names = (self._observed.name(number) for number in range(len(self._observed)))
+        lines = (self.of_histories[int(name.partition(":")[0])] for name in names)
+        return np.fromiter((line.reach for line in lines), dtype=np.uint8, count=len(self._observed))
 
     def uses(self, atom: str) -> bool:
         """Tell whether a template has an atom of this kind, such as ``pos``."""
@@ -138,11 +170,12 @@ class ExtractedFeatures:
         return len(self._vocabulary) if self.hash_bits is None else 1 << self.hash_bits
 
     def _extract(
-        self, tables: Sequence[_core.TokenColumns], columns: Columns, learn: bool
+        self, tables: Sequence[_core.TokenColumns], columns: Columns, *, learn: bool, with_labels: bool = False
     ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint32]]:
-        extractor = self._extractor(self.columns.places(columns))
+        extractor = self._extractor(self.columns.places(columns), with_labels)
         self._require_memory(sum(int(table.sentences()[-1]) for table in tables))
-        rows = [self._rows(table, extractor, learn) for table in tables]
+        vocabulary = self._observed if with_labels else None if self.hash_bits is not None else self._vocabulary
+        rows = [self._rows(table, extractor, vocabulary, learn) for table in tables]
         if len(rows) == 1:
             return rows[0].sentences, rows[0].tokens, rows[0].features
         sentences, tokens, features = [np.zeros(1, np.uint64)], [np.zeros(1, np.uint64)], [np.zeros(0, np.uint32)]
@@ -152,13 +185,16 @@ class ExtractedFeatures:
             features.append(part.features)
         return np.concatenate(sentences), np.concatenate(tokens), np.concatenate(features)
 
-    def _rows(self, table: _core.TokenColumns, extractor: _core.Extractor, learn: bool) -> _core.TokenRows:
+    def _rows(
+        self, table: _core.TokenColumns, extractor: _core.Extractor, vocabulary: _core.Vocabulary | None, learn: bool
+    ) -> _core.TokenRows:
         try:
-            if learn:
-                return extractor.learn(table, self._vocabulary, self.n_threads)
-            if self.hash_bits is not None:
+            if vocabulary is None:
+                assert self.hash_bits is not None
                 return extractor.hash(table, self.hash_bits, self.n_threads)
-            return extractor.encode(table, self._vocabulary, self.n_threads)
+            if learn:
+                return extractor.learn(table, vocabulary, self.n_threads)
+            return extractor.encode(table, vocabulary, self.n_threads)
         except ValueError as error:
             raise InputError(f"{getattr(table, 'name', 'X')}: {error}") from error
 
@@ -183,6 +219,8 @@ class ExtractedFeatures:
             **self._lists.options(),
         }
         tensors = {"features_options": np.frombuffer(json_text(options).encode(), dtype=np.uint8)}
+        if self.of_histories:
+            tensors |= vocabulary_tensors(self._observed, "observations")
         return tensors | vocabulary_tensors(self._vocabulary, "features") | self._lists.tensors()
 
     @classmethod
@@ -200,7 +238,10 @@ class ExtractedFeatures:
         features._lists = Lists.load(options, tensors)
         features._templates = str(options["templates"])
         features._vocabulary = load_vocabulary(tensors, "features")
+        features._observed = _core.Vocabulary()
         features._settle()
+        if features.of_histories:
+            features._observed = load_vocabulary(tensors, "observations")
         features.columns.load(options, settings)
         features._extractor(features.columns.places(Columns("X", 0)))  # says if something does not fit together
         return features
@@ -209,12 +250,20 @@ class ExtractedFeatures:
         """Name a feature."""
         if self.hash_bits is not None:
             return f"hash {feature}"
-        name = self._vocabulary.name(feature)
-        number, _, values = name.partition(":")
-        if not (number.isascii() and number.isdigit() and int(number) < len(self._lines)):
-            return f"{name!r}, which no template makes"  # of a file that was not written by `save`
-        template = self._lines[int(number)].text
-        return template if template == "bias" else f"{template}={values.replace(_SEPARATOR, ' ')}"
+        return _described(self._vocabulary.name(feature), [line.text for line in self._of_tokens])
+
+    def describe_observation(self, observation: int) -> str:
+        """Name an observation, without the labels of its template."""
+        observed = [_LABELS.sub("", line.text).strip() for line in self.of_histories]
+        return _described(self._observed.name(observation), observed)
+
+
+def _described(name: str, templates: Sequence[str]) -> str:
+    number, _, values = name.partition(":")
+    if not (number.isascii() and number.isdigit() and int(number) < len(templates)):
+        return f"{name!r}, which no template makes"  # of a file that was not written by `save`
+    template = templates[int(number)]
+    return template if template == "bias" else f"{template}={values.replace(_SEPARATOR, ' ')}"
 
 
 def _checked_or_none(name: str, value: Any, kind: str) -> Any:

@@ -24,6 +24,10 @@ _NEEDS = {
     "gazetteer": ("gazetteers, and none was given", "give them with gazetteers= (--gazetteer NAME=FILE)"),
 }
 _WITHOUT_WORDS = ("bias", "direction", "distance", "label")
+_LABEL = re.compile(r"label\[([+-]?\d+)\]")
+
+#: The labels before a token that a template of taggers can read: the one before, the one before that, or both.
+BEFORE, BEFORE_THAT, BOTH = range(3)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,6 +49,20 @@ class TemplateLine:
     def kinds(self) -> list[str]:
         """What its atoms are, such as ``pos``."""
         return [_ATOM.match(atom)[1] for atom in self.text.split(" ")]  # type: ignore[index]
+
+    @property
+    def reach(self) -> int | None:
+        """Which labels before the token it reads, in templates of taggers; None if it reads none.
+
+        Examples
+        --------
+        >>> TemplateLine("own.txt, line 1", "label[-2] label[-1] word[0]").reach == BOTH
+        True
+        """
+        found = {int(match[1]) for match in map(_LABEL.fullmatch, self.text.split(" ")) if match}
+        if not found:
+            return None
+        return BOTH if len(found) == 2 else BEFORE if -1 in found else BEFORE_THAT
 
     @property
     def columns(self) -> list[str]:

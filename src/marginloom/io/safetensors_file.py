@@ -19,7 +19,10 @@ _TYPES = {
     "|b1": "BOOL",
 }
 #: Types that are read: those of models and checkpoints.
-_DTYPES = {name: np.dtype(dtype) for name, dtype in {"F64": "<f8", "I64": "<i8", "U64": "<u8", "U8": "u1"}.items()}
+_DTYPES = {
+    name: np.dtype(dtype)
+    for name, dtype in {"F64": "<f8", "I64": "<i8", "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "u1"}.items()
+}
 _PART_BYTES = 1 << 24
 _ALIGNMENT = 8
 _MOST, _MOST_DIMENSIONS = 2**63, 8

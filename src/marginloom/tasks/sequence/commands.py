@@ -60,7 +60,7 @@ def train(
         typer.Option(
             "--features",
             metavar="SET",
-            help="Feature set: words, tagging, chunking, ner, or a file of templates.",
+            help="Feature set: words, tagging, chunking, ner, or a file of templates (FILE.crfpp: of CRF++).",
             rich_help_panel=FEATURES,
         ),
     ] = "tagging",

@@ -16,6 +16,7 @@ from marginloom.common.parameters import check_costs, checked
 from marginloom.common.threads import resolve_threads
 from marginloom.errors import InputError
 from marginloom.features import STORED, Encoded, ExtractedFeatures, FeatureSet
+from marginloom.features.template_lines import BEFORE
 from marginloom.io.model import Tensors
 from marginloom.labels.label_set import LabelSet
 from marginloom.labels.numbered import NumberedLabels
@@ -24,6 +25,7 @@ from marginloom.tasks.base.model import Evaluator, Model, Prepared, Problem, str
 from marginloom.tasks.sequence.constraints import BOUNDARY, Pair, named_pairs
 from marginloom.tasks.sequence.features import LabelledSentences
 from marginloom.tasks.sequence.gold import Gold, check_label_count, check_learnable, fitting_gold
+from marginloom.tasks.sequence.histories import Histories
 from marginloom.tasks.sequence.metrics import SHORT, numbered_scores, warn_without_spans
 from marginloom.tasks.sequence.named_weights import NamedWeights
 from marginloom.tasks.sequence.spans import check_scheme
@@ -46,12 +48,15 @@ class SequenceModel(Model):
         Whether the first and the last label have weights of their own.
     forbidden : list of pairs
         Numbers of labels that must not follow each other.
+    histories : Histories, optional
+        Which labels before a token, joined with its observations, have a weight.
     """
 
     features: FeatureSet
     labels: LabelSet
     start_end: bool
     forbidden: list[tuple[int, int]] = dataclasses.field(default_factory=list)
+    histories: Histories | None = None
 
     def predict(self, source: Any, n_threads: int | None = 1) -> tuple[NDArray[np.uint64], NDArray[np.uint16]]:
         """Return sentence offsets and the number of the best label of every token."""
@@ -95,17 +100,32 @@ class SequenceModel(Model):
             "columns": self.columns,
             "labels": self.labels.names,
             "start_end": self.start_end,
+            **({} if self.histories is None else {"histories": len(self.histories)}),
         }
 
     def strongest(self, count: int) -> list[dict[str, Any]]:
         """Return for every label the weights that are largest in size, with what they connect."""
         layout = self._empty_task().core
-        rows = self.weights.reshape(-1, layout.stride)
-        return [
-            {"weight": float(rows[row, column]), "feature": self._row_name(layout, row), "label": name}
-            for column, name in enumerate(self.labels.names)
-            for row in strongest_places(rows[:, column], count)
-        ]
+        rows = self._rows(layout)
+        if self.histories is None:
+            return [
+                {"weight": float(rows[row, column]), "feature": self._row_name(layout, row), "label": name}
+                for column, name in enumerate(self.labels.names)
+                for row in strongest_places(rows[:, column], count)
+            ]
+        beyond = self.weights[layout.first_combination :]
+        found = []
+        for column, name in enumerate(self.labels.names):
+            combinations = np.flatnonzero(self.histories.labels == column)
+            weights = np.concatenate([rows[:, column], beyond[combinations]])
+            for place in strongest_places(weights, count):
+                feature = (
+                    self._row_name(layout, place)
+                    if place < len(rows)
+                    else self._history_name(self.histories, int(combinations[place - len(rows)]))
+                )
+                found.append({"weight": float(weights[place]), "feature": feature, "label": name})
+        return found
 
     def _row_name(self, layout: _core.SequenceTask, row: int) -> str:
         if row < layout.start_row:
@@ -113,6 +133,14 @@ class SequenceModel(Model):
         if row < layout.first_feature_row:
             return "at the start" if row == layout.start_row else "at the end"
         return self.features.describe(row - layout.first_feature_row)
+
+    def _history_name(self, histories: Histories, combination: int) -> str:
+        observation, before = histories.describe(combination, self.labels.names)
+        labels = " ".join("_" if label is None else str(label) for label in before)
+        if observation is None:
+            return f"after {labels}"
+        assert isinstance(self.features, ExtractedFeatures)
+        return f"after {labels}, {self.features.describe_observation(observation)}"
 
     def transition_weights(self) -> NamedWeights:
         """Return the weights of pairs of labels that follow each other, without those that are 0."""
@@ -126,11 +154,19 @@ class SequenceModel(Model):
 
     def _rows(self, layout: _core.SequenceTask) -> NDArray[np.float64]:
         """Return the weights as rows with a column per label."""
-        return self.weights.reshape(-1, layout.stride)[:, : len(self.labels.names)]
+        rows = self.weights[: layout.first_combination]
+        return rows.reshape(-1, layout.stride)[:, : len(self.labels.names)]
 
     def task_of(self, encoded: Encoded) -> SequenceTask:
         """Return the task of labelling encoded sentences."""
-        return SequenceTask(encoded, None, len(self.labels.names), start_end=self.start_end, forbidden=self.forbidden)
+        return SequenceTask(
+            encoded,
+            None,
+            len(self.labels.names),
+            start_end=self.start_end,
+            forbidden=self.forbidden,
+            histories=self.histories,
+        )
 
     @property
     def dimension(self) -> int:
@@ -144,7 +180,8 @@ class SequenceModel(Model):
     def own_parts(self) -> tuple[dict[str, Any], Tensors]:
         """Return features and labels as a file has them."""
         header = {"features": self.features.kind, "start_end": self.start_end, "forbidden": self.forbidden}
-        return header, {**self.features.tensors(), **self.labels.tensors()}
+        histories = {} if self.histories is None else self.histories.tensors()
+        return header, {**self.features.tensors(), **self.labels.tensors(), **histories}
 
     @classmethod
     def from_own_parts(cls, header: dict[str, Any], tensors: Tensors) -> SequenceModel:
@@ -153,11 +190,16 @@ class SequenceModel(Model):
             raise ValueError("start_end is neither true nor false")
         kind = STORED[header["features"]]
         extracted = (header["settings"],) if kind is ExtractedFeatures else ()
+        features, labels = kind.load(tensors, *extracted), LabelSet.load(tensors)
+        histories = None
+        if isinstance(features, ExtractedFeatures) and features.of_histories:
+            histories = Histories.load(tensors, len(labels.names), features.observation_count, False)
         return cls(
-            features=kind.load(tensors, *extracted),
-            labels=LabelSet.load(tensors),
+            features=features,
+            labels=labels,
             start_end=header["start_end"],
             forbidden=[(_label_number(before), _label_number(after)) for before, after in header["forbidden"]],
+            histories=histories,
         )
 
 
@@ -197,6 +239,7 @@ class SequenceProblem(Problem[SequenceModel]):
     def prepare(self, spec: RunSpec) -> Prepared[SequenceModel]:
         """Extract features, number labels, and check that these keep to the constraints."""
         training, features, constraints = self.training, self.features, self.constraints
+        _check_order(features)
         encoded = features.fit(training.source)  # first: the labels of a stream are known when it has been read
         check_learnable(features, encoded)
         given = NumberedLabels.of(training.labels)
@@ -207,7 +250,12 @@ class SequenceProblem(Problem[SequenceModel]):
         labels, forbidden = gold.labels, gold.forbidden
         costs = _label_costs(labels, self.label_costs)
         check_costs("label_costs", costs)
-        model = SequenceModel(features=features, labels=labels, start_end=self.start_end, forbidden=forbidden)
+        histories = None
+        if isinstance(features, ExtractedFeatures) and features.of_histories:
+            histories = Histories.learn(gold.encoded, gold.numbers, len(labels.names), features.reaches)
+        model = SequenceModel(
+            features=features, labels=labels, start_end=self.start_end, forbidden=forbidden, histories=histories
+        )
         model.settings = {
             "label_costs": [[label, cost] for label, cost in zip(labels.names, costs, strict=False) if cost != 1],
             "min_count": getattr(features, "min_count", 1),
@@ -223,9 +271,20 @@ class SequenceProblem(Problem[SequenceModel]):
             start_end=self.start_end,
             label_costs=costs,
             forbidden=forbidden,
+            histories=histories,
         )
         weights = _sample_weight(spec.sample_weight, training.weights, gold)
         return Prepared(model, task, dataclasses.replace(spec, sample_weight=weights))
+
+
+def _check_order(features: FeatureSet) -> None:
+    """Raise `InputError` if a template reads a label that the tagger does not look back to."""
+    for line in features.of_histories if isinstance(features, ExtractedFeatures) else ():
+        if line.reach != BEFORE:
+            raise InputError(
+                f"{line.place}: the template {line.text!r} reads the label two before the token, and a tagger of first "
+                "order only reads the one before"
+            )
 
 
 def _sample_weight(given: ArrayLike | None, declared: NDArray[np.float64] | None, gold: Gold) -> ArrayLike | None:

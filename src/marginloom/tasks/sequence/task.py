@@ -1,10 +1,11 @@
-"""Sequences: one label per token, first-order chains; inference is in cpp/tasks/sequence."""
+"""Sequences: one label per token; inference is in cpp/tasks/sequence."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from marginloom.core.task import Task
 from marginloom.errors import InputError
 from marginloom.features.base import Encoded
 from marginloom.tasks.base.inputs import has_sizes
+from marginloom.tasks.sequence.histories import Histories
 
 
 class SequenceTask(Task):
@@ -36,6 +38,8 @@ class SequenceTask(Task):
     forbidden : sequence of pairs
         Labels that must not follow each other; `marginloom.tasks.sequence.constraints.BOUNDARY` as one of them is the
         start or end.
+    histories : Histories, optional
+        Which labels before a token, joined with its observations, have a weight.
 
     Examples
     --------
@@ -53,10 +57,12 @@ class SequenceTask(Task):
         start_end: bool = False,
         label_costs: Sequence[float] = (),
         forbidden: Sequence[tuple[int, int]] = (),
+        histories: Histories | None = None,
     ) -> None:
         self._encoded = encoded
         self._gold = gold
         self._label_count = label_count
+        self._histories = histories
         rows = _core.SequenceTask.weight_rows(encoded.feature_count, label_count)
         check_weight_count(rows, self.way_to_need_less)
         start_end = checked("start_end", start_end, "switch")
@@ -70,11 +76,15 @@ class SequenceTask(Task):
                 gold=gold,
                 feature_count=encoded.feature_count,
                 label_count=label_count,
+                observation_offsets=encoded.observation_offsets,
+                observations=encoded.observations,
             )
             options = _core.SequenceOptions(
                 start_end=start_end, label_costs=list(label_costs), forbidden=list(forbidden)
             )
-            self.core: _core.SequenceTask = _core.SequenceTask(data, options)
+            self.core: _core.SequenceTask = _core.SequenceTask(
+                data, options, None if histories is None else histories.core
+            )
         except ValueError as error:
             raise InputError(str(error)) from error
 
@@ -116,15 +126,26 @@ class SequenceTask(Task):
         digest = hashlib.sha256(str(encoded.feature_count).encode())
         for array in (encoded.tokens, encoded.features, encoded.values):
             digest.update(b"" if array is None else array.tobytes())
+        for array in self._history_arrays:
+            digest.update(array.tobytes())
         options = {name: json.dumps(value) for name, value in self._options.items()}
         return {"examples": self.fingerprint, **options, "features": digest.hexdigest()}
+
+    @property
+    def _history_arrays(self) -> list[NDArray[Any]]:
+        """Observations of the tokens, and the combinations that have weights; none without histories."""
+        if self._histories is None:
+            return []
+        table, encoded = self._histories, self._encoded
+        arrays = (encoded.observation_offsets, encoded.observations, table.offsets, table.before, table.labels)
+        return [array for array in arrays if array is not None]
 
     @property
     def memory(self) -> int:
         """Bytes of the sentences' features and labels."""
         encoded = self._encoded
         arrays = (encoded.sentences, encoded.tokens, encoded.features, encoded.values, self._gold)
-        return sum(array.nbytes for array in arrays if array is not None)
+        return sum(array.nbytes for array in (*arrays, *self._history_arrays) if array is not None)
 
     @property
     def entries(self) -> int:
@@ -148,7 +169,8 @@ class SequenceTask(Task):
         """Bytes of a sentence's scores, of transitions with constraints, and of a difference of dense features."""
         lengths = np.diff(self._encoded.sentences.astype(np.int64))
         scores = int(lengths.max(initial=0)) * self.core.stride
-        transitions = self._label_count * self.core.stride if self._options["constraints"] else 0
+        copied = self._options["constraints"] or self._histories is not None
+        transitions = self._label_count * self.core.stride if copied else 0
         difference = self.core.dimension if self._encoded.tokens is None and self._gold is not None else 0
         return WEIGHT * (scores + transitions + difference)
 
