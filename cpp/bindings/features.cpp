@@ -67,9 +67,10 @@ void make_row_table(RowTable* self, nb::handle sentences) {
   new (self) RowTable(std::move(table));
 }
 
-std::vector<std::pair<std::size_t, std::string>> numbered_templates(const std::string& text, bool arcs) {
+std::vector<std::pair<std::size_t, std::string>> numbered_templates(const std::string& text, const std::string& about) {
   std::vector<std::pair<std::size_t, std::string>> lines;
-  for (const Template& line : parse_templates(text, arcs ? Scope::arcs : Scope::tokens)) {
+  const Scope scope = about == "arcs" ? Scope::arcs : about == "states" ? Scope::states : Scope::tokens;
+  for (const Template& line : parse_templates(text, scope)) {
     lines.emplace_back(line.line, line.name);
   }
   return lines;
@@ -78,7 +79,7 @@ std::vector<std::pair<std::size_t, std::string>> numbered_templates(const std::s
 }  // namespace
 
 void bind_features(nb::module_& module) {
-  module.def("numbered_templates", &numbered_templates, nb::arg("text"), nb::arg("arcs"));
+  module.def("numbered_templates", &numbered_templates, nb::arg("text"), nb::arg("about"));
   bind_result(module, "TokenRows", Field{"sentences", &TokenArrays::sentences}, Field{"tokens", &TokenArrays::tokens},
               Field{"features", &TokenArrays::features}, Field{"values", &TokenArrays::values});
   nb::class_<RowTable, TokenColumns>(module, "RowTable").def("__init__", &make_row_table);

@@ -17,8 +17,11 @@ struct AtomForm {
   int arguments;  // in brackets
   bool for_tokens = true;
   bool for_arcs = true;
+  bool for_states = true;
 
-  [[nodiscard]] bool fits(Scope scope) const { return scope == Scope::tokens ? for_tokens : for_arcs; }
+  [[nodiscard]] bool fits(Scope scope) const {
+    return scope == Scope::tokens ? for_tokens : scope == Scope::arcs ? for_arcs : for_states;
+  }
 };
 
 constexpr std::array forms{
@@ -34,10 +37,11 @@ constexpr std::array forms{
     AtomForm{"column", Atom::Kind::column, 2},
     AtomForm{"cluster", Atom::Kind::cluster, 2},
     AtomForm{"gazetteer", Atom::Kind::gazetteer, 1},
-    AtomForm{"direction", Atom::Kind::direction, 0, false},
+    AtomForm{"direction", Atom::Kind::direction, 0, false, true, false},
     AtomForm{"distance", Atom::Kind::distance, 0, false},
     AtomForm{"label", Atom::Kind::label, 0, false},
-    AtomForm{"label", Atom::Kind::label, 1, true, false},
+    AtomForm{"label", Atom::Kind::label, 1, true, false, false},
+    AtomForm{"valency", Atom::Kind::valency, 1, false, false, true},
 };
 
 struct NamedPlace {
@@ -80,8 +84,21 @@ bool take(std::string_view& text, char c) {
   return true;
 }
 
+// Of a state: one of its words.
+bool take_state_place(std::string_view& text, Atom& atom) {
+  const std::string_view name = text.substr(0, text.find_first_of(",]"));
+  const auto* found = std::ranges::find(state_place_names, name);
+  if (found == state_place_names.end()) return false;
+  text.remove_prefix(name.size());
+  const auto number = static_cast<int>(Atom::Place::s0) + static_cast<int>(found - state_place_names.begin());
+  atom.place = static_cast<Atom::Place>(number);
+  const auto counted = {Atom::Place::s0_left, Atom::Place::s0_right, Atom::Place::s1_left, Atom::Place::s1_right};
+  return atom.kind != Atom::Kind::valency || std::ranges::find(counted, atom.place) != counted.end();
+}
+
 // The position in brackets: a distance from the token, or one of an arc's words with a distance from it.
 bool take_position(std::string_view& text, Scope scope, Atom& atom) {
+  if (scope == Scope::states) return take_state_place(text, atom);
   if (scope == Scope::arcs) {
     const auto* named = text.empty() ? places.end() : std::ranges::find(places, text.front(), &NamedPlace::name);
     if (named == places.end()) return false;
@@ -93,6 +110,20 @@ bool take_position(std::string_view& text, Scope scope, Atom& atom) {
   const auto offset = take_number(text);
   if (offset) atom.offset = *offset;
   return offset.has_value();
+}
+
+// How an atom with a place is written.
+std::string usage_of(const AtomForm& form, Scope scope) {
+  const std::string_view position = scope == Scope::tokens ? "[-1" : scope == Scope::arcs ? "[m-1" : "[s0";
+  const std::string example = std::string(form.name) + std::string(position) + (form.arguments == 1 ? "]" : ",3]");
+  if (form.kind == Atom::Kind::valency) return "valency[s0.l], at s0.l, s0.r, s1.l or s1.r";
+  if (scope == Scope::tokens) return example;
+  if (scope == Scope::arcs) {
+    return example + ", at h, m or s, or [b] without a distance (s0, q0 and so on are for method transition)";
+  }
+  std::string places;
+  for (const std::string_view name : state_place_names) (places += places.empty() ? "" : " ") += name;
+  return example + ", at one of " + places + " (h and m are for method graph, and for lines with label)";
 }
 
 Atom parse_atom(std::string_view written, std::size_t line, Scope scope) {
@@ -113,9 +144,7 @@ Atom parse_atom(std::string_view written, std::size_t line, Scope scope) {
     if (!rest.empty()) fail(line, written, std::string(name) + " without brackets");
     return atom;
   }
-  const std::string position = scope == Scope::arcs ? "[m-1" : "[-1";
-  const std::string usage = std::string(name) + position + (form->arguments == 1 ? "]" : ",3]") +
-                            (scope == Scope::arcs ? ", at h, m or s, or [b] without a distance" : "");
+  const std::string usage = usage_of(*form, scope);
   if (!take(rest, '[')) fail(line, written, "something like " + usage);
   if (!take_position(rest, scope, atom)) fail(line, written, "something like " + usage);
   if (atom.kind == Atom::Kind::column) {
@@ -161,25 +190,35 @@ void check_arc_template(const Template& line, std::size_t number) {
   }
 }
 
+// Between blanks, without a comment.
+std::vector<std::string_view> words_of(std::string_view rest) {
+  std::vector<std::string_view> words;
+  rest = rest.substr(0, rest.find('#'));
+  while (true) {
+    rest.remove_prefix(std::min(rest.find_first_not_of(" \t\r"), rest.size()));
+    if (rest.empty()) return words;
+    words.push_back(rest.substr(0, rest.find_first_of(" \t\r")));
+    rest.remove_prefix(words.back().size());
+  }
+}
+
 }  // namespace
 
 std::vector<Template> parse_templates(std::string_view text, Scope scope) {
   std::vector<Template> templates;
   for (std::size_t line = 1; !text.empty(); ++line) {
-    std::string_view rest = text.substr(0, std::min(text.find('\n'), text.size()));
-    text.remove_prefix(std::min(rest.size() + 1, text.size()));
-    rest = rest.substr(0, rest.find('#'));
+    const std::string_view written_line = text.substr(0, std::min(text.find('\n'), text.size()));
+    text.remove_prefix(std::min(written_line.size() + 1, text.size()));
+    const std::vector<std::string_view> words = words_of(written_line);
+    const bool of_label = scope == Scope::states && std::ranges::find(words, "label") != words.end();
+    const Scope own = of_label ? Scope::arcs : scope;
     Template result;
-    while (true) {
-      rest.remove_prefix(std::min(rest.find_first_not_of(" \t\r"), rest.size()));
-      if (rest.empty()) break;
-      const std::string_view written = rest.substr(0, rest.find_first_of(" \t\r"));
-      rest.remove_prefix(written.size());
-      result.atoms.push_back(parse_atom(written, line, scope));
+    for (const std::string_view written : words) {
+      result.atoms.push_back(parse_atom(written, line, own));
       (result.name += result.name.empty() ? "" : " ") += written;
     }
     if (result.atoms.empty()) continue;
-    if (scope == Scope::arcs) check_arc_template(result, line);
+    if (own == Scope::arcs) check_arc_template(result, line);
     if (scope == Scope::tokens) note_labels(result, line);
     if (scope == Scope::tokens && std::ranges::count(result.atoms, Atom::Kind::gazetteer, &Atom::kind) > 1) {
       fail(line, result.name, "at most one gazetteer atom on a line");
@@ -192,7 +231,9 @@ std::vector<Template> parse_templates(std::string_view text, Scope scope) {
   }
   if (templates.empty()) {
     throw std::invalid_argument(std::string("found no template, expected one a line, such as word[") +
-                                (scope == Scope::arcs ? "m]" : "0]"));
+                                (scope == Scope::tokens ? "0]"
+                                 : scope == Scope::arcs ? "m]"
+                                                        : "s0]"));
   }
   return templates;
 }

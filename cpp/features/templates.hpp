@@ -23,11 +23,22 @@
 //   direction distance       whether the modifier comes after its head, and how far away it is, 6-10 and 11+ alike
 //   label word[m]            together with the arc's label
 //
+// About a state of a parser that works from left to right, positions are s0, s1 and s2 (the top of the stack, and what
+// is below it) and q0, q1 and q2 (the next word, and those after it); s0.l, s0.r, s1.l and s1.r are the leftmost and
+// rightmost modifier of a word of the stack so far, and s0.l2 and so on the second ones:
+//
+//   pos[s0] pos[q0]          a conjunction of both
+//   pos[s1] pos[s1.r]        s1 and its rightmost modifier
+//   valency[s0.l]            how many modifiers s0 has on its left, 7 and more alike
+//   distance                 how far s0 is from s1
+//   label word[m]            a template of labels, about an arc
+//
 // A line is one template. Beyond the ends of a sentence an atom's value is <s> or </s>; a template of which an atom has
 // no value (a prefix longer than the word, a word without cluster) gives no feature for the token.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,9 +65,31 @@ struct Atom {
     gazetteer,
     direction,
     distance,
-    label
+    label,
+    valency
   };
-  enum class Place { token, head, modifier, between, sibling };
+  // Those of states are in the order of their names, see state_place_names.
+  enum class Place {
+    token,
+    head,
+    modifier,
+    between,
+    sibling,
+    s0,
+    s1,
+    s2,
+    q0,
+    q1,
+    q2,
+    s0_left,
+    s0_right,
+    s0_left2,
+    s0_right2,
+    s1_left,
+    s1_right,
+    s1_left2,
+    s1_right2
+  };
 
   Kind kind;
   Place place = Place::token;
@@ -64,8 +97,10 @@ struct Atom {
   std::size_t argument = 0;  // letters, steps, or the column's index from 0 in the table that is read
   std::string column = {};   // as written: a number from 1, or a name
 
+  // Whether it reads a word.
   [[nodiscard]] bool has_place() const {
-    return kind != Kind::bias && kind != Kind::direction && kind != Kind::distance && kind != Kind::label;
+    return kind != Kind::bias && kind != Kind::direction && kind != Kind::distance && kind != Kind::label &&
+           kind != Kind::valency;
   }
   friend bool operator==(const Atom&, const Atom&) = default;
 };
@@ -85,8 +120,13 @@ struct Template {
   }
 };
 
-// What templates are about: tokens, or arcs of trees.
-enum class Scope { tokens, arcs };
+// What templates are about: tokens, arcs of trees, or states of a parser; the latter with templates of labels, which
+// are about arcs.
+enum class Scope { tokens, arcs, states };
+
+// The names of places from Atom::Place::s0 on.
+inline constexpr std::array<std::string_view, 14> state_place_names{
+    "s0", "s1", "s2", "q0", "q1", "q2", "s0.l", "s0.r", "s0.l2", "s0.r2", "s1.l", "s1.r", "s1.l2", "s1.r2"};
 
 // Throws std::invalid_argument with the line's number, what it has and what was expected.
 [[nodiscard]] std::vector<Template> parse_templates(std::string_view text, Scope scope = Scope::tokens);

@@ -2,8 +2,9 @@
 
 #include <bit>
 #include <stdexcept>
-#include <unordered_map>
 #include <utility>
+
+#include "tasks/parse/feature_counts.hpp"
 
 namespace marginloom {
 namespace {
@@ -11,34 +12,6 @@ namespace {
 using Kind = ArcTemplates::Kind;
 
 constexpr std::array all_kinds{Kind::arc, Kind::sibling, Kind::label};
-
-// Features of one kind while they are counted.
-class FeatureCounts {
- public:
-  // Calls name() for a key that was not there before.
-  template <class Name>
-  void count(FeatureKey key, Name name) {
-    const auto [place, is_new] = numbers_.try_emplace(key, static_cast<std::uint32_t>(counts_.size()));
-    if (is_new) {
-      counts_.push_back(0);
-      names_.intern(name());
-    }
-    ++counts_[place->second];
-  }
-
-  [[nodiscard]] Vocabulary frequent(std::size_t least) const {
-    std::vector<std::uint32_t> kept;
-    for (std::uint32_t id = 0; id < counts_.size(); ++id) {
-      if (counts_[id] >= least) kept.push_back(id);
-    }
-    return kept.size() == counts_.size() ? names_ : names_.selected(kept);
-  }
-
- private:
-  std::unordered_map<FeatureKey, std::uint32_t> numbers_;
-  std::vector<std::size_t> counts_;
-  Vocabulary names_;
-};
 
 }  // namespace
 

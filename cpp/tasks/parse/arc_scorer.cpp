@@ -5,7 +5,6 @@
 
 #include "core/interruption.hpp"
 #include "core/kernels.hpp"
-#include "core/prefetch.hpp"
 
 namespace marginloom {
 namespace {
@@ -24,7 +23,7 @@ ParseWeights::ParseWeights(const ArcFeatures& features, std::size_t label_count)
 void ArcScorer::load(const WordValues& words, bool siblings, bool labels) {
   features_.templates(Kind::arc).compute_parts(words, parts_[0]);
   if (siblings) features_.templates(Kind::sibling).compute_parts(words, parts_[1]);
-  if (labels) features_.templates(Kind::label).compute_parts(words, parts_[2]);
+  if (labels) labels_.load(words);
   compute_shapes(words.length);
 }
 
@@ -174,68 +173,6 @@ const double* ArcScorer::score_siblings(WeightView w, std::size_t head, std::siz
     }
   });
   return scores;
-}
-
-void ArcScorer::sort_label_lines() {
-  const ArcTemplates& templates = features_.templates(Kind::label);
-  if (pair_lines_.size() + word_lines_.size() == templates.size()) return;
-  for (std::size_t line = 0; line < templates.size(); ++line) {
-    const bool both = templates.reads_head(line) && templates.reads_modifier(line);
-    (both || templates.has_distance(line) ? pair_lines_ : word_lines_).push_back(line);
-  }
-}
-
-// What one word of an arc and its direction say of labels, once for all of its arcs.
-void ArcScorer::score_words(WeightView w, std::size_t length) {
-  sort_label_lines();
-  const ArcTemplates& templates = features_.templates(Kind::label);
-  const FeatureNumbers& numbers = features_.numbers(Kind::label);
-  const KeyParts& parts = parts_[2];
-  word_scores_.assign(4 * (length + 1) * layout_.stride, 0.0);
-  label_scores_.resize(layout_.stride);
-  for (std::size_t place = 0; place < 4 * (length + 1); ++place) {
-    const std::size_t word = place / 4;
-    const bool is_modifier = place % 2 == 1;
-    const bool to_right = place % 4 >= 2;
-    rows_.clear();
-    for (const std::size_t line : word_lines_) {
-      if (templates.reads_modifier(line) != is_modifier) continue;
-      const FeatureKey own = is_modifier ? parts.modifier(line)[word] : parts.head(line)[word];
-      if (own == 0) continue;
-      const FeatureKey rest = is_modifier ? parts.head(line)[0] : parts.modifier(line)[0];
-      const std::uint32_t row = numbers.find(own + rest + templates.shape(line, !to_right, to_right));
-      if (row != KeyTable::unknown) rows_.push_back(row);
-    }
-    kernels().add_rows(w.data() + layout_.labels, rows_.data(), rows_.size(), layout_.stride,
-                       word_scores_.data() + place * layout_.stride);
-  }
-}
-
-// Weights of a model seldom are in a cache, so they are asked for as soon as it is known which ones.
-void ArcScorer::find_pair_rows(WeightView w, std::size_t head, std::size_t modifier) {
-  const ArcTemplates& templates = features_.templates(Kind::label);
-  const FeatureNumbers& numbers = features_.numbers(Kind::label);
-  const KeyParts& parts = parts_[2];
-  count_steps(layout_.stride + 8 * pair_lines_.size());
-  coming_rows_.clear();
-  for (const std::size_t line : pair_lines_) {
-    const FeatureKey first = parts.head(line)[head];
-    const FeatureKey second = parts.modifier(line)[modifier];
-    if (first == 0 || second == 0) continue;
-    const std::uint32_t row = numbers.find(first + second + templates.shape(line, head, modifier));
-    if (row == KeyTable::unknown) continue;
-    coming_rows_.push_back(row);
-    prefetch_bytes(w.data() + layout_.labels + row * layout_.stride, layout_.stride * sizeof(double));
-  }
-}
-
-void ArcScorer::score_pair(WeightView w, std::size_t head, std::size_t modifier) {
-  const std::size_t direction = modifier > head ? 2 : 0;
-  const double* const of_head = word_scores_.data() + (4 * head + direction) * layout_.stride;
-  const double* const of_modifier = word_scores_.data() + (4 * modifier + direction + 1) * layout_.stride;
-  for (std::size_t label = 0; label < layout_.stride; ++label)
-    label_scores_[label] = of_head[label] + of_modifier[label];
-  kernels().add_rows(w.data() + layout_.labels, rows_.data(), rows_.size(), layout_.stride, label_scores_.data());
 }
 
 }  // namespace marginloom

@@ -1,13 +1,14 @@
 // Scores of all arcs of one sentence from the weights of their features.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "core/aligned_vector.hpp"
 #include "core/types.hpp"
 #include "tasks/parse/arc_features.hpp"
+#include "tasks/parse/label_scorer.hpp"
 #include "tasks/parse/trees.hpp"
 
 namespace marginloom {
@@ -45,10 +46,16 @@ struct ArcFeature {
 // Memory of one thread. After load() of a sentence it scores its arcs with some weights, which it does not keep.
 class ArcScorer {
  public:
-  ArcScorer(const ArcFeatures& features, const ParseWeights& layout) : features_(features), layout_(layout) {}
+  ArcScorer(const ArcFeatures& features, const ParseWeights& layout)
+      : features_(features),
+        layout_(layout),
+        labels_(features.templates(ArcTemplates::Kind::label), features.numbers(ArcTemplates::Kind::label),
+                layout.labels, layout.stride) {}
 
   void load(const WordValues& words, bool siblings, bool labels);
-  [[nodiscard]] const KeyParts& parts(ArcTemplates::Kind kind) const { return parts_[static_cast<std::size_t>(kind)]; }
+  [[nodiscard]] const KeyParts& parts(ArcTemplates::Kind kind) const {
+    return kind == ArcTemplates::Kind::label ? labels_.parts() : parts_[static_cast<std::size_t>(kind)];
+  }
 
   void score_arcs(WeightView w, ArcScores& scores);
   static void score_arcs(const KeptArcs& kept, WeightView w, ArcScores& scores);
@@ -61,7 +68,9 @@ class ArcScorer {
 
   // For every arc, the scores of all labels in turn: call(head, modifier, scores).
   template <class Call>
-  void score_labels(WeightView w, std::size_t length, Call call);
+  void score_labels(WeightView w, std::size_t length, Call call) {
+    labels_.score_all(w, length, call);
+  }
 
  private:
   // Call function(head, modifier, key) for the features of all arcs, also those of a word to itself.
@@ -72,39 +81,16 @@ class ArcScorer {
   template <class Function>
   void visit_between(std::size_t line, std::size_t length, Function function);
   void compute_shapes(std::size_t length);
-  void sort_label_lines();
-  void score_words(WeightView w, std::size_t length);
-  void find_pair_rows(WeightView w, std::size_t head, std::size_t modifier);
-  void score_pair(WeightView w, std::size_t head, std::size_t modifier);
 
   const ArcFeatures& features_;
   const ParseWeights& layout_;
-  ByKind<KeyParts> parts_;
+  std::array<KeyParts, 2> parts_;  // of arcs and siblings
+  LabelScorer labels_;
   std::vector<FeatureKey> shapes_;  // of lines of arcs, by the distance from the head
   std::size_t farthest_ = 0;
   std::vector<FeatureKey> seen_;
   std::vector<ArcFeature> found_;
   std::vector<double> sibling_scores_;
-  std::vector<std::size_t> pair_lines_, word_lines_;  // of labels: those that read both words of an arc, and the others
-  AlignedVector<double> word_scores_;                 // a row of labels for each direction, role and word
-  AlignedVector<double> label_scores_;
-  std::vector<std::uint32_t> rows_, coming_rows_;  // of labels: those of an arc, and of the next one
 };
-
-template <class Call>
-void ArcScorer::score_labels(WeightView w, std::size_t length, Call call) {
-  if (length == 0) return;
-  score_words(w, length);
-  for (std::size_t h = 0; h <= length; ++h) {
-    find_pair_rows(w, h, 1);
-    for (std::size_t m = 1; m <= length; ++m) {
-      rows_.swap(coming_rows_);
-      if (m < length) find_pair_rows(w, h, m + 1);
-      if (m == h) continue;
-      score_pair(w, h, m);
-      call(h, m, label_scores_.data());
-    }
-  }
-}
 
 }  // namespace marginloom

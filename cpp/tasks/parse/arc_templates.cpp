@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <charconv>
 #include <optional>
 #include <stdexcept>
 
@@ -12,45 +11,12 @@
 namespace marginloom {
 namespace {
 
-constexpr char value_separator = '\x1F';
-constexpr char escape = '\x1E';
 constexpr std::string_view root_value = "<root>";
-constexpr std::string_view no_sibling = "<none>";
 constexpr std::array<std::string_view, 2> directions{"left", "right"};
-constexpr std::array<std::string_view, 8> distances{"0", "1", "2", "3", "4", "5", "6-10", "11+"};
-
-std::uint64_t mixed(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
-  return x ^ (x >> 31);
-}
-
-std::size_t distance_class(std::size_t head, std::size_t modifier) {
-  const std::size_t distance = head > modifier ? head - modifier : modifier - head;
-  return distance <= 5 ? distance : distance <= 10 ? 6 : 7;
-}
 
 // The value beyond the words of a sentence.
 std::string_view outside_value(std::ptrdiff_t position) {
   return position < 0 ? before_start : position == 0 ? root_value : after_end;
-}
-
-// Writes the separator otherwise where it is a part of the value that begins there.
-void escape_value(std::string& name, std::size_t begin) {
-  for (std::size_t place = begin; place < name.size(); ++place) {
-    if (name[place] != value_separator && name[place] != escape) continue;
-    name.insert(place + 1, 1, name[place] == escape ? '0' : '1');
-    name[place++] = escape;
-  }
-}
-
-std::string unescaped(std::string_view written) {
-  std::string value;
-  for (std::size_t place = 0; place < written.size(); ++place) {
-    const bool escapes = written[place] == escape && place + 1 < written.size();
-    value += !escapes ? written[place] : written[++place] == '0' ? escape : value_separator;
-  }
-  return value;
 }
 
 bool is_of(const Template& line, ArcTemplates::Kind kind) {
@@ -60,12 +26,6 @@ bool is_of(const Template& line, ArcTemplates::Kind kind) {
 }
 
 }  // namespace
-
-std::uint64_t text_hash(std::string_view text) {
-  std::uint64_t hash = 0x9E3779B97F4A7C15ULL ^ text.size();
-  for (const char letter : text) hash = mixed(hash ^ static_cast<unsigned char>(letter));
-  return hash == 0 ? 1 : hash;
-}
 
 ArcTemplates::ArcTemplates(std::span<const Template> all, Kind kind, std::vector<Atom>& views) {
   for (const Template& written : all) {
@@ -97,7 +57,7 @@ ArcTemplates::ArcTemplates(std::span<const Template> all, Kind kind, std::vector
 
 void ArcTemplates::compute_parts(const WordValues& words, KeyParts& parts) const {
   static const std::uint64_t before = text_hash(before_start), root = text_hash(root_value),
-                             after = text_hash(after_end), none = text_hash(no_sibling);
+                             after = text_hash(after_end), none = text_hash(no_word);
   const std::size_t length = words.length;
   parts.lines_ = lines_.size();
   parts.positions_ = length + 1;
@@ -160,7 +120,7 @@ std::string ArcTemplates::feature_name(const AtomReader& reader, std::size_t lin
     if (atom.kind == Atom::Kind::distance) name += distances[distance_class(head, modifier)];
     if (!atom.has_place()) continue;
     if (atom.place == Atom::Place::sibling && other == 0) {
-      name += no_sibling;
+      name += no_word;
       continue;
     }
     const std::size_t word = atom.place == Atom::Place::head       ? head
@@ -172,38 +132,14 @@ std::string ArcTemplates::feature_name(const AtomReader& reader, std::size_t lin
       continue;
     }
     const auto token = static_cast<std::size_t>(position - 1);
-    const std::size_t begin = name.size();
-    if (atom.kind == Atom::Kind::gazetteer) {
-      for (const std::string& match : reader.gazetteer_matches(token)) name += match + '|';
-    } else {
-      reader.append_value(atom, token, name);
-    }
-    escape_value(name, begin);
+    append_name_value(reader, atom, token, name);
   }
   return name;
 }
 
-std::vector<std::string> ArcTemplates::values_in(std::string_view name, std::size_t& line) const {
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), line);
-  const auto used = static_cast<std::size_t>(end - name.data());
-  if (error != std::errc() || line >= lines_.size() || used >= name.size() || name[used] != ':') {
-    throw std::invalid_argument("a feature's name does not begin with the number of a template");
-  }
-  std::vector<std::string> values;
-  for (std::size_t begin = used + 1; begin <= name.size();) {
-    const std::size_t stop = std::min(name.find(value_separator, begin), name.size());
-    values.push_back(unescaped(name.substr(begin, stop - begin)));
-    begin = stop + 1;
-  }
-  if (values.size() != templates_[line].atoms.size()) {
-    throw std::invalid_argument("a feature's name has not as many values as its template has atoms");
-  }
-  return values;
-}
-
 FeatureKey ArcTemplates::key_of(std::string_view name) const {
   std::size_t line = 0;
-  const auto values = values_in(name, line);
+  const auto values = values_in(name, templates_, line);
   const Line& what = lines_[line];
   FeatureKey key = what.other.empty() ? 2 * what.constant : 3 * what.constant;
   for (std::size_t a = 0; a < values.size(); ++a) {
@@ -211,21 +147,6 @@ FeatureKey ArcTemplates::key_of(std::string_view name) const {
     if (atom.kind != Atom::Kind::bias && atom.kind != Atom::Kind::label) key += what.factors[a] * text_hash(values[a]);
   }
   return key;
-}
-
-std::string ArcTemplates::described(std::string_view name) const {
-  std::size_t line = 0;
-  const auto values = values_in(name, line);
-  std::string text;
-  std::string_view rest = templates_[line].name;
-  for (const std::string& value : values) {
-    const std::string_view atom = rest.substr(0, rest.find(' '));
-    rest.remove_prefix(std::min(atom.size() + 1, rest.size()));
-    if (atom == "label") continue;
-    (text += text.empty() ? "" : " ") += atom;
-    if (!value.empty()) (text += '=') += value;
-  }
-  return text;
 }
 
 namespace {

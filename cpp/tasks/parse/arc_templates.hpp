@@ -20,10 +20,9 @@
 #include "core/parallel.hpp"
 #include "features/atom_reader.hpp"
 #include "features/templates.hpp"
+#include "tasks/parse/feature_names.hpp"
 
 namespace marginloom {
-
-using FeatureKey = std::uint64_t;
 
 // What atoms look at, of the words of one sentence: `views` numbers a word, each the hash of a value, 0 if there is
 // none. Positions count from 1; the root is at 0.
@@ -83,15 +82,13 @@ class ArcTemplates {
   void visit_sibling(const KeyParts& parts, std::size_t head, std::size_t sibling, std::size_t modifier,
                      Function function) const;
 
-  // The name of a feature whose atoms all have values: its template's number among its kind, a colon, and these values,
-  // separated by the character 0x1F, which in a value is written as 0x1E and 1, and 0x1E as 0x1E and 0. `other` is a
-  // word between, or a sibling.
+  // The name of a feature whose atoms all have values. `other` is a word between, or a sibling.
   [[nodiscard]] std::string feature_name(const AtomReader& reader, std::size_t line, std::size_t head,
                                          std::size_t modifier, std::size_t other) const;
   // The key of a feature of that name; throws std::invalid_argument if there can be none.
   [[nodiscard]] FeatureKey key_of(std::string_view name) const;
   // The name as users read it.
-  [[nodiscard]] std::string described(std::string_view name) const;
+  [[nodiscard]] std::string described(std::string_view name) const { return marginloom::described(name, templates_); }
 
  private:
   struct Term {
@@ -109,14 +106,10 @@ class ArcTemplates {
 
   [[nodiscard]] static std::uint64_t direction_hash(std::size_t head, std::size_t modifier);
   [[nodiscard]] static std::uint64_t distance_hash(std::size_t head, std::size_t modifier);
-  [[nodiscard]] std::vector<std::string> values_in(std::string_view name, std::size_t& line) const;
 
   std::vector<Template> templates_;
   std::vector<Line> lines_;
 };
-
-// A hash of a text, the same on every machine, never 0.
-[[nodiscard]] std::uint64_t text_hash(std::string_view text);
 
 // The values of views for every word of a table, a row a word.
 [[nodiscard]] std::vector<std::uint64_t> word_values(const TokenColumns& table, const AtomColumns& columns,

@@ -12,39 +12,56 @@
 #include "bindings/structs.hpp"
 #include "core/kernels.hpp"
 #include "tasks/parse/parse.hpp"
+#include "tasks/parse/transition.hpp"
 
 namespace marginloom::python {
 namespace {
 
 using Kind = ArcTemplates::Kind;
 
-void make_arc_extractor(ArcExtractor* self, const std::string& templates, std::size_t word_column,
-                        std::optional<std::size_t> pos_column, std::optional<std::size_t> xpos_column,
-                        WrittenColumns columns, const Vocabulary& cluster_words, std::vector<std::string> cluster_paths,
-                        const NamedPhrases& gazetteers) {
-  new (self)
-      ArcExtractor(parse_templates(templates, Scope::arcs), {word_column, pos_column, xpos_column, std::move(columns)},
-                   make_resources(cluster_words, std::move(cluster_paths), gazetteers));
+// Of arcs or of states.
+template <class Extractor, Scope scope>
+void make_extractor(Extractor* self, const std::string& templates, std::size_t word_column,
+                    std::optional<std::size_t> pos_column, std::optional<std::size_t> xpos_column,
+                    WrittenColumns columns, const Vocabulary& cluster_words, std::vector<std::string> cluster_paths,
+                    const NamedPhrases& gazetteers) {
+  new (self) Extractor(parse_templates(templates, scope), {word_column, pos_column, xpos_column, std::move(columns)},
+                       make_resources(cluster_words, std::move(cluster_paths), gazetteers));
 }
 
-OutputArray<std::uint64_t> word_values_of(const ArcExtractor& self, const TokenColumns& table, int threads) {
+template <class Extractor>
+OutputArray<std::uint64_t> word_values_of(const Extractor& self, const TokenColumns& table, int threads) {
   auto values = [&](StopRequest& stop) { return self.values(table, threads, stop); };
   return to_numpy(interruptible(values));
 }
 
-ByKind<Vocabulary> learn(const ArcExtractor& self, const std::vector<const TokenColumns*>& tables,
-                         const InputArray<std::uint16_t>& heads, const OptionalArray<std::uint8_t>& left_out,
-                         std::size_t min_count) {
+template <class Extractor>
+auto learn(const Extractor& self, const std::vector<const TokenColumns*>& tables,
+           const InputArray<std::uint16_t>& heads, const OptionalArray<std::uint8_t>& left_out, std::size_t min_count) {
   auto learn = [&](StopRequest& stop) {
     return self.learn(tables, view(heads), view_or_empty(left_out), min_count, stop);
   };
   return interruptible(learn);
 }
 
-std::vector<std::string> template_names(const ArcExtractor& self) {
+template <class Extractor>
+std::vector<std::string> template_names(const Extractor& self) {
   std::vector<std::string> names;
   for (const Template& line : self.templates()) names.push_back(line.name);
   return names;
+}
+
+template <class Extractor, Scope scope>
+nb::class_<Extractor> bind_extractor(nb::module_& module, const char* name) {
+  return nb::class_<Extractor>(module, name)
+      .def("__init__", &make_extractor<Extractor, scope>, nb::arg("templates"), nb::arg("word_column"),
+           nb::arg("pos_column").none(), nb::arg("xpos_column").none(), nb::arg("columns"), nb::arg("cluster_words"),
+           nb::arg("cluster_paths"), nb::arg("gazetteers"))
+      .def("templates", &template_names<Extractor>)
+      .def_prop_ro("views", &Extractor::views)
+      .def("values", &word_values_of<Extractor>, nb::arg("table"), nb::arg("threads"))
+      .def("learn", &learn<Extractor>, nb::arg("tables"), nb::arg("heads"), nb::arg("left_out").none(),
+           nb::arg("min_count"));
 }
 
 ByKind<std::size_t> feature_counts(const ArcFeatures& self) {
@@ -84,15 +101,8 @@ void make_task(ParseTask* self, const ParseArrays& data, const ParseChoices& opt
   });
 }
 
-void bind(nb::module_& module) {
-  nb::class_<ArcExtractor>(module, "ArcExtractor")
-      .def("__init__", &make_arc_extractor, nb::arg("templates"), nb::arg("word_column"), nb::arg("pos_column").none(),
-           nb::arg("xpos_column").none(), nb::arg("columns"), nb::arg("cluster_words"), nb::arg("cluster_paths"),
-           nb::arg("gazetteers"))
-      .def("templates", &template_names)
-      .def_prop_ro("views", &ArcExtractor::views)
-      .def("values", &word_values_of, nb::arg("table"), nb::arg("threads"))
-      .def("learn", &learn, nb::arg("tables"), nb::arg("heads"), nb::arg("left_out").none(), nb::arg("min_count"))
+void bind_arcs(nb::module_& module) {
+  bind_extractor<ArcExtractor, Scope::arcs>(module, "ArcExtractor")
       .def("described", [](const ArcExtractor& self, std::size_t kind, const std::string& name) {
         if (kind > 2) throw std::invalid_argument("there are three kinds of features");
         return self.of(static_cast<Kind>(kind)).described(name);
@@ -132,6 +142,91 @@ void bind(nb::module_& module) {
       .def_prop_ro("stride", [](const ParseTask& self) { return self.layout().stride; })
       .def_prop_ro("bytes_per_label", &ParseTask::bytes_per_label)
       .def_prop_ro("kept_bytes", &ParseTask::kept_bytes);
+}
+
+struct TransitionChoices {
+  std::size_t beam = 8;
+  bool merging = true;
+  std::string update = {};
+  std::size_t label_count = 0;
+  std::vector<std::uint16_t> root_labels = {};
+  std::vector<std::uint16_t> other_labels = {};
+
+  [[nodiscard]] TransitionOptions options() const {
+    const auto rule = update == "early"      ? PrefixUpdate::early
+                      : update == "standard" ? PrefixUpdate::standard
+                                             : PrefixUpdate::max_violation;
+    return {{beam, merging, rule}, label_count, {root_labels, other_labels}};
+  }
+};
+
+// Trees of all sentences, whose words stand in a row.
+struct ReadTrees {
+  OutputArray<Head> heads;
+  OutputArray<std::uint16_t> labels;
+};
+
+ReadTrees read_trees(const TransitionTask& self, const InputArray<std::uint8_t>& outputs,
+                     const InputArray<std::uint64_t>& bounds) {
+  std::vector<Head> heads;
+  std::vector<std::uint16_t> labels;
+  self.read_trees(view(outputs), view(bounds), heads, labels);
+  return {.heads = to_numpy(std::move(heads)), .labels = to_numpy(std::move(labels))};
+}
+
+void bind_states(nb::module_& module) {
+  bind_extractor<StateExtractor, Scope::states>(module, "StateExtractor")
+      .def("described", [](const StateExtractor& self, std::size_t kind, const std::string& name) {
+        if (kind > 1) throw std::invalid_argument("there are two kinds of features");
+        return kind == 0 ? self.states().described(name) : self.labels().described(name);
+      });
+  nb::class_<StateFeatures>(module, "StateFeatures")
+      .def_static(
+          "by_vocabularies",
+          [](const StateExtractor& extractor, const Vocabulary& states, const Vocabulary& labels) {
+            return std::make_shared<StateFeatures>(extractor, StatesAndLabels<Vocabulary>{states, labels});
+          },
+          nb::arg("extractor"), nb::arg("states"), nb::arg("labels"))
+      .def_static(
+          "by_hashing",
+          [](const StateExtractor& extractor, int hash_bits, std::size_t label_count) {
+            return std::make_shared<StateFeatures>(extractor, hash_bits, padded(label_count));
+          },
+          nb::arg("extractor"), nb::arg("hash_bits"), nb::arg("label_count"))
+      .def_prop_ro("counts",
+                   [](const StateFeatures& self) {
+                     return StatesAndLabels<std::size_t>{self.state_numbers().size(), self.label_numbers().size()};
+                   })
+      .def_prop_ro("identity", &StateFeatures::identity);
+  using Choices = TransitionChoices;
+  bind_options(module, "TransitionOptions", Field{"beam", &Choices::beam}, Field{"merging", &Choices::merging},
+               Field{"update", &Choices::update}, Field{"label_count", &Choices::label_count},
+               Field{"root_labels", &Choices::root_labels}, Field{"other_labels", &Choices::other_labels});
+  bind_result(module, "ReadTrees", Field{"heads", &ReadTrees::heads}, Field{"labels", &ReadTrees::labels});
+  nb::class_<TransitionTask, Task>(module, "TransitionTask")
+      .def(
+          "__init__",
+          [](TransitionTask* self, const ParseArrays& data, const TransitionChoices& options,
+             std::shared_ptr<const StateFeatures> features) {
+            new (self) TransitionTask(data.data(), options.options(), std::move(features));
+          },
+          nb::arg("data"), nb::arg("options"), nb::arg("features"), nb::keep_alive<1, 2>())
+      .def_static(
+          "weight_count",
+          [](const StateFeatures& features, std::size_t label_count) {
+            return TransitionWeights(features, label_count).size;
+          },
+          nb::arg("features"), nb::arg("label_count"))
+      .def_prop_ro("first_label_row", [](const TransitionTask& self) { return self.layout().labels; })
+      .def_prop_ro("stride", [](const TransitionTask& self) { return self.layout().stride; })
+      .def_prop_ro("action_stride", [](const TransitionTask&) { return action_stride; })
+      .def_prop_ro("state_bytes", &TransitionTask::state_bytes)
+      .def("read_trees", &read_trees, nb::arg("outputs"), nb::arg("bounds"));
+}
+
+void bind(nb::module_& module) {
+  bind_arcs(module);
+  bind_states(module);
 }
 
 const TaskBinding binding(bind);

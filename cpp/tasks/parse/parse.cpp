@@ -52,40 +52,43 @@ ParseTask::ParseTask(const ParseData& data, ParseOptions options, std::shared_pt
       options_(std::move(options)),
       features_(std::move(features)),
       layout_(*features_, options_.label_count) {
-  check_data();
+  require(layout_.size <= std::numeric_limits<WeightIndex>::max(), "a parser has at most 4,294,967,295 weights");
+  check_parse_data(data_, features_->views(), options_.projective, options_.one_root, options_.label_count,
+                   options_.allowed);
   if (options_.memory > 0) keep_arcs(threads, stop);
 }
 
-void ParseTask::check_data() const {
-  const auto& offsets = data_.sentences;
+void check_parse_data(const ParseData& data, std::size_t views, bool projective, bool one_root, std::size_t label_count,
+                      const LabelMasks& allowed) {
+  const bool labelled = label_count > 0;
+  const auto& offsets = data.sentences;
   require(!offsets.empty() && offsets.front() == 0 && std::ranges::is_sorted(offsets),
           "sentence offsets must start with 0 and ascend");
-  require(data_.values.size() == offsets.back() * features_->views(), "there must be a value for every view of a word");
-  require(data_.heads.empty() || data_.heads.size() == offsets.back(), "there must be one head per word");
-  require(data_.labels.empty() || data_.labels.size() == offsets.back(), "there must be one label per word");
-  require(data_.heads.empty() || !labelled() || !data_.labels.empty() || offsets.back() == 0,
+  require(data.values.size() == offsets.back() * views, "there must be a value for every view of a word");
+  require(data.heads.empty() || data.heads.size() == offsets.back(), "there must be one head per word");
+  require(data.labels.empty() || data.labels.size() == offsets.back(), "there must be one label per word");
+  require(data.heads.empty() || !labelled || !data.labels.empty() || offsets.back() == 0,
           "arcs have labels, and the right ones are missing");
-  require(options_.label_count <= 65536, "there can be at most 65,536 labels");
-  require(layout_.size <= std::numeric_limits<WeightIndex>::max(), "a parser has at most 4,294,967,295 weights");
+  require(label_count <= 65536, "there can be at most 65,536 labels");
   for (const std::size_t head : {std::size_t{0}, std::size_t{1}}) {
-    const auto& allowed = options_.allowed.of(head);
-    require(!labelled() || !allowed.empty(), "arcs from the root and others need a label that they may have");
-    require(std::ranges::all_of(allowed, [&](std::uint16_t label) { return label < options_.label_count; }),
+    const auto& own = allowed.of(head);
+    require(!labelled || !own.empty(), "arcs from the root and others need a label that they may have");
+    require(std::ranges::all_of(own, [&](std::uint16_t label) { return label < label_count; }),
             "an allowed label is beyond the number of labels");
   }
   Heads heads;
-  for (std::size_t i = 0; i < size(); ++i) {
-    require(length(i) < std::numeric_limits<Head>::max(), "a sentence has more than 65,534 words");
-    if (data_.heads.empty()) continue;
-    const auto own = data_.heads.subspan(offsets[i], length(i));
+  for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
+    const std::size_t length = offsets[i + 1] - offsets[i];
+    require(length < std::numeric_limits<Head>::max(), "a sentence has more than 65,534 words");
+    if (data.heads.empty()) continue;
+    const auto own = data.heads.subspan(offsets[i], length);
     heads.assign(1, 0);
     heads.insert(heads.end(), own.begin(), own.end());
-    require(is_tree(heads, options_.one_root), "the heads of sentence " + std::to_string(i) + " are not a tree");
-    require(!options_.projective || is_projective(heads),
-            "the tree of sentence " + std::to_string(i) + " is not projective");
-    for (std::size_t m = 1; labelled() && m < heads.size(); ++m) {
-      require(std::ranges::find(options_.allowed.of(heads[m]), gold_labels(i)[m - 1]) !=
-                  options_.allowed.of(heads[m]).end(),
+    require(is_tree(heads, one_root), "the heads of sentence " + std::to_string(i) + " are not a tree");
+    require(!projective || is_projective(heads), "the tree of sentence " + std::to_string(i) + " is not projective");
+    for (std::size_t m = 1; labelled && m < heads.size(); ++m) {
+      const auto& labels = allowed.of(heads[m]);
+      require(std::ranges::find(labels, data.labels[offsets[i] + m - 1]) != labels.end(),
               "an arc of sentence " + std::to_string(i) + " has a label that it may not have");
     }
   }

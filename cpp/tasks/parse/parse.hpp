@@ -33,6 +33,10 @@ struct ParseData {
   std::span<const std::uint16_t> labels;     // the right ones, or empty
 };
 
+// Throws std::invalid_argument if sentences, values, trees and labels do not fit together.
+void check_parse_data(const ParseData& data, std::size_t views, bool projective, bool one_root, std::size_t label_count,
+                      const LabelMasks& allowed);
+
 struct ParseOptions {
   bool projective = true;
   bool siblings = false;  // second order
@@ -75,7 +79,6 @@ class ParseTask final : public Task {
     const std::size_t views = features_->views();
     return {data_.values.subspan(data_.sentences[i] * views, length(i) * views), views, length(i)};
   }
-  void check_data() const;
   void keep_arcs(int threads, StopRequest& stop);
   void take_gold(std::size_t i, Buffers& buffers) const;
   void load(std::size_t i, Buffers& buffers) const;

@@ -23,7 +23,7 @@ _NEEDS = {
     "cluster": ("word clusters, and none were given", "give a file of them with clusters= (--clusters FILE)"),
     "gazetteer": ("gazetteers, and none was given", "give them with gazetteers= (--gazetteer NAME=FILE)"),
 }
-_WITHOUT_WORDS = ("bias", "direction", "distance", "label")
+_WITHOUT_WORDS = ("bias", "direction", "distance", "label", "valency")
 _LABEL = re.compile(r"label\[([+-]?\d+)\]")
 
 #: The labels before a token that a template of taggers can read: the one before, the one before that, or both.
@@ -86,8 +86,8 @@ class TemplateLine:
         return f"the template {self.text!r} of {self.place}"
 
 
-def template_lines(name: str, text: str, *, is_file: bool, arcs: bool = False) -> list[TemplateLine]:
-    r"""Parse templates; `InputError` if one is wrong.
+def template_lines(name: str, text: str, *, is_file: bool, about: str = "tokens") -> list[TemplateLine]:
+    r"""Parse templates about ``tokens``, ``arcs`` or ``states``; `InputError` if one is wrong.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def template_lines(name: str, text: str, *, is_file: bool, arcs: bool = False) -
     ['own.txt, line 2', 'own.txt, line 4']
     """
     try:
-        found = _core.numbered_templates(text, arcs)
+        found = _core.numbered_templates(text, about)
     except ValueError as error:
         raise InputError(f"{name}, {error}") from error
     return [TemplateLine(f"{name}, line {number}" if is_file else name, line) for number, line in found]

@@ -23,7 +23,8 @@ class State:
     learner : str
         Name of the learner that it belongs to. Some learners understand those of others, too.
     fingerprint : str
-        Of the training examples; a state continues only on the same ones.
+        Of the training examples; a state continues only on the same ones. What comes before a colon names a way to
+        train, where a task has several whose states are not for each other.
     iteration : int
         Passes done.
     arrays : dict
@@ -77,8 +78,18 @@ class State:
         """Raise `InputError` unless the learner understands the state, which must be on these examples."""
         if not self.suits(learner):
             raise InputError(f"the state to start from is one of the learner {self.learner}, not of {learner.name}")
+        here, there = (text.rpartition(":")[0] for text in (fingerprint, self.fingerprint))
+        if here != there:
+            raise InputError(
+                f"the state to start from was trained {_way(there)}, and now it is {_way(here)}: its weights are those "
+                "of other features; train in the same way, or without that state"
+            )
         if fingerprint != self.fingerprint:
             raise InputError(
                 "the state to start from belongs to other training examples; dual variables only make sense for the "
                 "sentences and labels, in the same order, on which they were trained"
             )
+
+
+def _way(named: str) -> str:
+    return f"with {named}" if named else "in the usual way"

@@ -19,15 +19,18 @@ from marginloom.commands.training_options import MinCountOption, TrainingOptions
 from marginloom.common.memory import parse_size
 from marginloom.common.parameters import checked
 from marginloom.common.threads import resolve_threads
+from marginloom.errors import InputError
 from marginloom.features import Lists
 from marginloom.io.columns import checked_column
 from marginloom.io.conll import ColumnCorpus, read_corpus, stream_corpora, stream_sentences
 from marginloom.io.formats import CONLLU_PLUS, CONLLX, TEXT, TREEBANKS, format_of
 from marginloom.io.plain_text import stream_text
+from marginloom.tasks.base.model import Evaluator
 from marginloom.tasks.parse.feature_sets import FEATURE_SETS
 from marginloom.tasks.parse.features import AUTO, ArcFeatureSet
 from marginloom.tasks.parse.gold import INVALID_GOLD, check_trees
 from marginloom.tasks.parse.model import ROOTS, ParseModel, ParseProblem
+from marginloom.tasks.parse.transition import checked_method, settled_search
 from marginloom.tasks.parse.treebank import Treebank, check_numbering
 
 _BLANK_LINE = re.compile(rb"\n[ \t]*\r?\n\Z")
@@ -40,17 +43,54 @@ TreebankFormat = Annotated[
 def train(
     *,
     options: TrainingOptions,
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method",
+            metavar="graph|transition",
+            help="graph: find the best tree by the scores of all arcs; transition: build it from left to right by beam "
+            "search, faster for long sentences but not exact.",
+            rich_help_panel=STRUCTURE,
+        ),
+    ] = "graph",
+    beam: Annotated[
+        int | None,
+        typer.Option(
+            "--beam",
+            metavar="N",
+            help="States kept after each step, with --method transition. [default: 8]",
+            rich_help_panel=STRUCTURE,
+        ),
+    ] = None,
+    update: Annotated[
+        str | None,
+        typer.Option(
+            "--update",
+            metavar="RULE",
+            help="Prefix to learn from, with --method transition: max-violation, early or standard. "
+            "[default: max-violation]",
+            rich_help_panel=STRUCTURE,
+        ),
+    ] = None,
+    merging: Annotated[
+        bool,
+        typer.Option(
+            "--merging/--no-merging",
+            help="Treat states with equal features as one, with --method transition.",
+            rich_help_panel=STRUCTURE,
+        ),
+    ] = True,
     order: Annotated[
-        int,
+        int | None,
         typer.Option(
             "--order",
             metavar="N",
             min=1,
             max=2,
-            help="1: score each arc alone; 2: also with the adjacent sibling.",
+            help="1: score each arc alone; 2: also with the adjacent sibling. [default: 1]",
             rich_help_panel=STRUCTURE,
         ),
-    ] = 1,
+    ] = None,
     projective: Annotated[
         bool,
         typer.Option(
@@ -74,9 +114,13 @@ def train(
     features: Annotated[
         str,
         typer.Option(
-            "--features", metavar="SET", help="Feature set: arcs, or a file of templates.", rich_help_panel=FEATURES
+            "--features",
+            metavar="SET",
+            help="Feature set: arcs; with --method transition, states-rich or states; or a file of templates. "
+            "[default: the first for the method]",
+            rich_help_panel=FEATURES,
         ),
-    ] = "arcs",
+    ] = AUTO,
     pos_column: Annotated[str | None, pos_column_option("upos by default")] = None,
     xpos: Annotated[
         bool, typer.Option("--xpos", help="Also use the tags in the column XPOS.", rich_help_panel=FEATURES)
@@ -107,7 +151,7 @@ def train(
             min=0,
             max=31,
             help="Hash features into 2^N buckets; 0 stores a vocabulary instead. [default: 14 to 22, by the size of "
-            "the data; 0 with --min-count]",
+            "the data, with --method transition 2 more; 0 with --min-count]",
             rich_help_panel=FEATURES,
         ),
     ] = None,
@@ -141,12 +185,22 @@ def train(
     for option, value, words in (("--roots", roots, ROOTS), ("--invalid-gold", invalid_gold, INVALID_GOLD)):
         if value not in words:
             raise usage_error(f"{option} must be one of {', '.join(words)}, not {value!r}")
+    graphs_only = {
+        "--order": order is not None,
+        "--non-projective": not projective,
+        f"--roots {roots}": roots != "one",
+        "--feature-cache": cache is not None,
+    }
+    with usage_errors():
+        chosen = checked_method(method)
+        search = settled_search(chosen, beam=beam, merging=merging, update=update, **graphs_only)
 
     def read() -> TrainingData:
         corpus = read_corpus(options.training, format, known=TREEBANKS)
         feature_set = ArcFeatureSet(
             features,
-            order=order,
+            method=chosen,
+            order=order or 1,
             labelled=labelled,
             hash_bits=AUTO if hash_bits is None else hash_bits or None,
             min_count=min_count,
@@ -166,13 +220,14 @@ def train(
             roots=roots,
             invalid_gold=invalid_gold,
             feature_cache=cache,
+            search=search,
             settings={"format": corpus.format},
         )
         return TrainingData(problem, {name: _trees_to_score_on(part, labelled) for name, part in parts.items()})
 
     reads = [("--gazetteer", path) for path in gazetteers.values()]
     reads += [("--clusters", clusters)] if clusters is not None else []
-    reads += [("--features", features)] if features not in FEATURE_SETS else []
+    reads += [("--features", features)] if features not in (AUTO, *FEATURE_SETS) else []
     run_training(options, ParseModel, read, reads)
 
 
@@ -183,9 +238,17 @@ def _trees_to_score_on(corpus: ColumnCorpus, labelled: bool) -> Treebank:
     return bank
 
 
+BeamOption = Annotated[
+    int | None,
+    typer.Option("--beam", metavar="N", help="For parsers trained with --method transition: another beam."),
+]
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ParsePredictOptions(KBestOptions):
     """Options of `marginloom predict` for trees."""
+
+    beam: BeamOption = None
 
     format: Annotated[
         str | None,
@@ -201,6 +264,7 @@ class ParsePredictOptions(KBestOptions):
 class ParseEvaluateOptions(EvaluateOptions):
     """Options of `marginloom evaluate` for trees."""
 
+    beam: BeamOption = None
     format: TreebankFormat = None
 
 
@@ -211,6 +275,7 @@ class ParseCommands(TaskCommands[ParseModel, ParsePredictOptions, ParseEvaluateO
     train_examples = (
         "marginloom train parse train.conllu --labelled --dev dev.conllu --model parser.safetensors",
         "marginloom train parse train.conllu --labelled --order 2 --non-projective -o second.safetensors",
+        "marginloom train parse train.conllu --method transition --beam 16 --model beam.safetensors",
     )
     model_type = ParseModel
     predict_options = ParsePredictOptions
@@ -224,6 +289,10 @@ class ParseCommands(TaskCommands[ParseModel, ParsePredictOptions, ParseEvaluateO
 
     def predict(self, model: ParseModel, options: ParsePredictOptions) -> None:
         """Write the sentences with their trees, in the format they come in."""
+        with usage_errors():
+            model = model.with_beam(options.beam)
+            if options.k_best > 1 and model.options.search is not None:
+                raise InputError("--k-best does not go with a parser of --method transition, which finds one tree")
         chosen = options.format
         if chosen != TEXT:
             chosen = format_of(options.input, chosen, model.settings.get("format"), TREEBANKS)
@@ -248,6 +317,12 @@ class ParseCommands(TaskCommands[ParseModel, ParsePredictOptions, ParseEvaluateO
                 out.flush()
                 advance(corpus.byte_count)
 
+    def evaluator(self, model: ParseModel, options: ParseEvaluateOptions) -> Evaluator:
+        """Return what scores the parser on the input, with the beam that was asked for."""
+        with usage_errors():
+            model = model.with_beam(options.beam)
+        return super().evaluator(model, options)
+
     def read_labelled(self, model: ParseModel, options: ParseEvaluateOptions) -> Treebank:
         """Read sentences with their right trees."""
         corpus = read_corpus([options.input], options.format, model.settings.get("format"), TREEBANKS)
@@ -257,11 +332,13 @@ class ParseCommands(TaskCommands[ParseModel, ParsePredictOptions, ParseEvaluateO
         """Return the lines of `inspect` on trees, features and labels."""
         kind = "projective" if model.options.projective else "non-projective"
         counts = ", ".join(f"{count:,} {name}" for name, count in model.features.counts.items() if count)
+        search = model.options.search
+        way = f"order {model.options.order}"
+        if search is not None:
+            way = f"method transition, beam {search.beam}, update {search.update}"
+            way += "" if search.merging else ", without merging"
         lines = [
-            (
-                "trees",
-                f"{kind}, order {model.options.order}, {'one root' if model.options.roots == 'one' else 'many roots'}",
-            ),
+            ("trees", f"{kind}, {way}, {'one root' if model.options.roots == 'one' else 'many roots'}"),
             ("features", f"{model.features.name} ({counts})"),
             ("columns", ", ".join(model.features.columns.read)),
         ]
@@ -272,6 +349,12 @@ class ParseCommands(TaskCommands[ParseModel, ParsePredictOptions, ParseEvaluateO
         """Explain the names of features and the groups that stand among the labels."""
         if self.is_hashed(model):
             return "Hashed features have no names and are not shown; train with --hash-bits 0 to see them."
+        if model.options.search is not None:
+            return (
+                "shift, left, right: weights of actions, in a state with that feature: left makes s1, the second word "
+                "on the stack, a dependent of s0, the first one; right the other way round. q0 is the next word, s0.l "
+                "the leftmost dependent of s0. docs/parsing.md lists all."
+            )
         second = " siblings: weights of neighboring dependents of a head." if model.options.order == 2 else ""
         return (
             f"arc: weights of arcs, whatever their labels.{second} [h] is the head and [m] its dependent: pos[h]=VERB, "

@@ -19,6 +19,7 @@ from marginloom.tasks.base.outputs import OutputList
 from marginloom.tasks.parse.features import AUTO, ArcFeatureSet
 from marginloom.tasks.parse.model import ParseModel, ParseProblem, trees_as_lists
 from marginloom.tasks.parse.sentences import checked_sentences, named_rows, offsets_of
+from marginloom.tasks.parse.transition import checked_method, settled_search
 from marginloom.tasks.parse.treebank import Treebank
 from marginloom.training.spec import training_threads
 
@@ -30,6 +31,15 @@ class DependencyParser(Estimator):
     Parameters
     ----------
     {common parameters}
+    method : {"graph", "transition"}
+        How trees are found: the best one by the scores of all arcs, exactly; or from left to right by beam search,
+        which is faster for long sentences and may miss the best tree.
+    beam : int, optional
+        States that beam search keeps after each step, up to 4,096; by default 8. Prediction can take another number.
+    update : {"max-violation", "early", "standard"}, optional
+        Which prefix of a derivation beam search learns from; by default ``"max-violation"``.
+    merging : bool
+        Whether beam search takes states that features cannot tell apart for one (dynamic programming).
     order : {1, 2}
         Whether arcs score alone, or together with their nearest sibling too.
     projective : bool
@@ -39,7 +49,8 @@ class DependencyParser(Estimator):
     roots : {"one", "many"}
         How many words may have no head.
     features : str
-        The feature set ``"arcs"``, or a file of templates.
+        The feature set ``"arcs"``, for method transition ``"states-rich"`` or ``"states"``, or a file of templates.
+        ``"auto"`` is the first of these for the method.
     hash_bits : int, "auto" or None
         Number features by so many bits of a hash; None keeps a vocabulary of those of right arcs, which takes longer.
         ``"auto"`` means 14 to 22 bits by the number of words, unless `min_count` asks for a vocabulary.
@@ -81,11 +92,15 @@ class DependencyParser(Estimator):
     [[(2, 'det'), (0, 'root')]]
     """
 
+    method: str = "graph"
+    beam: int | None = None
+    update: str | None = None
+    merging: bool = True
     order: int = 1
     projective: bool = True
     labelled: bool = False
     roots: str = "one"
-    features: str = "arcs"
+    features: str = AUTO
     hash_bits: int | str | None = AUTO
     min_count: int = 1
     pos_column: str | int | None = None
@@ -106,10 +121,24 @@ y : list of trees
 
     def _pose(self, X: Any, y: Any) -> Posed:
         columns = checked_columns(self.columns)
+        projective = checked("projective", self.projective, "switch")
+        search = settled_search(
+            checked_method(self.method),
+            beam=self.beam,
+            merging=self.merging,
+            update=self.update,
+            **{
+                f"order={self.order}": self.order != 1,
+                "projective=False": not projective,
+                f"roots={self.roots!r}": self.roots != "one",
+                "feature_cache": self.feature_cache is not None,
+            },
+        )
         problem = ParseProblem(
             training=Treebank.from_lists(X, y, columns),
             features=self._new_features(),
-            projective=checked("projective", self.projective, "switch"),
+            projective=projective,
+            search=search,
             roots=self.roots,
             invalid_gold=self.invalid_gold,
             feature_cache=self.feature_cache,
@@ -126,6 +155,7 @@ y : list of trees
             raise InputError(f"order must be 1 or 2, not {order!r}")
         return ArcFeatureSet(
             self.features,
+            method=self.method,
             order=int(order),
             labelled=checked("labelled", self.labelled, "switch"),
             hash_bits=self.hash_bits,
@@ -145,13 +175,14 @@ y : list of trees
         columns = checked_columns(self.columns)
         return named_rows(checked_sentences(X, columns), columns)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any, *, beam: int | None = None) -> Any:
         """Return the best trees: for every word its head, or a pair (head, label) where arcs have labels.
 
-        numpy takes the list for an array of one dimension, with a list for each sentence.
+        numpy takes the list for an array of one dimension, with a list for each sentence. `beam` is another number of
+        states than in training, for a parser that searches with a beam.
         """
         self._check_fitted()
-        sentences, trees = self.model_.predict(self._sentences(X), self.n_threads)
+        sentences, trees = self.model_.with_beam(beam).predict(self._sentences(X), self.n_threads)
         return OutputList(trees_as_lists(sentences, trees, self.model_.labels))
 
     def predict_k_best(self, X: Any, k: int = 3) -> list[list[tuple[list[Any], float]]]:
@@ -168,16 +199,19 @@ y : list of trees
         scores = self.evaluate(X, y)
         return float(scores["las" if self.model_.labels is not None else "uas"])
 
-    def evaluate(self, X: Any, y: Any) -> dict[str, Any]:
-        """Return all scores, see `marginloom.tasks.parse.metrics.parse_scores`."""
+    def evaluate(self, X: Any, y: Any, *, beam: int | None = None) -> dict[str, Any]:
+        """Return all scores, see `marginloom.tasks.parse.metrics.parse_scores`; `beam` is as for `predict`."""
         self._check_fitted()
-        model: ParseModel = self.model_
+        model: ParseModel = self.model_.with_beam(beam)
         return model.scores(Treebank.from_lists(X, y, checked_columns(self.columns)), self.n_threads)
 
     @classmethod
     def _own_parameters(cls, model: ParseModel) -> dict[str, Any]:
         features, options = model.features, model.options
+        search = {} if options.search is None else dataclasses.asdict(options.search)
         return {
+            "method": options.method,
+            **search,
             "order": options.order,
             "projective": options.projective,
             "labelled": model.labels is not None,

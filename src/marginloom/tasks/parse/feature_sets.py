@@ -69,11 +69,115 @@ label word[h] xpos[m] direction
 label xpos[h] word[m] direction
 """
 
-FEATURE_SETS = {"arcs": _ARCS + _SIBLINGS + _LABELS}
+#: The 28 templates of Huang and Sagae (2010), Table 1.
+_STATES = """
+word[s0]
+xpos[s0]
+word[s0] xpos[s0]
+word[s1]
+xpos[s1]
+word[s1] xpos[s1]
+word[q0]
+xpos[q0]
+word[q0] xpos[q0]
+word[s0] word[s1]
+xpos[s0] xpos[s1]
+xpos[s0] xpos[q0]
+word[s0] xpos[s0] xpos[s1]
+xpos[s0] word[s1] xpos[s1]
+word[s0] word[s1] xpos[s1]
+word[s0] xpos[s0] word[s1]
+word[s0] xpos[s0] word[s1] xpos[s1]
+xpos[s0] xpos[q0] xpos[q1]
+xpos[s1] xpos[s0] xpos[q0]
+word[s0] xpos[q0] xpos[q1]
+xpos[s1] word[s0] xpos[q0]
+xpos[s1] xpos[s1.l] xpos[s0]
+xpos[s1] xpos[s1.r] xpos[s0]
+xpos[s1] xpos[s0] xpos[s0.r]
+xpos[s1] xpos[s1.l] word[s0]
+xpos[s1] xpos[s1.r] word[s0]
+xpos[s1] word[s0] xpos[s0.l]
+xpos[s2] xpos[s1] xpos[s0]
+"""
+
+#: What Zhang and Nivre (2011) add, for arc-standard states: distance, valency, words and tags of modifiers.
+_MORE_STATES = """
+pos[s0]
+pos[s1]
+pos[q0]
+pos[s0] pos[s1]
+pos[s0] pos[q0]
+pos[s1] pos[s0] pos[q0]
+pos[s0] pos[q0] pos[q1]
+pos[s1] pos[s0] pos[q0] pos[q1]
+pos[s2] pos[s1] pos[s0]
+pos[s2] pos[s1] pos[s0] pos[q0]
+xpos[s0] xpos[q0] xpos[q1] xpos[q2]
+xpos[q1]
+word[q1]
+word[q1] xpos[q1]
+xpos[q2]
+xpos[q0] xpos[q1]
+word[s0] word[q0]
+word[s1] xpos[q0]
+word[s0] xpos[q0]
+xpos[s0] word[q0]
+word[s1] word[q0]
+xpos[s1] word[q0]
+xpos[s1] xpos[q0]
+word[s0] distance
+xpos[s0] distance
+word[s1] distance
+xpos[s1] distance
+xpos[s0] xpos[s1] distance
+pos[s0] pos[s1] distance
+word[s0] word[s1] distance
+word[s0] valency[s0.l]
+xpos[s0] valency[s0.l]
+word[s0] valency[s0.r]
+xpos[s0] valency[s0.r]
+word[s1] valency[s1.l]
+xpos[s1] valency[s1.l]
+word[s1] valency[s1.r]
+xpos[s1] valency[s1.r]
+word[s0.l]
+xpos[s0.l]
+word[s0.r]
+xpos[s0.r]
+word[s1.l]
+xpos[s1.l]
+word[s1.r]
+xpos[s1.r]
+xpos[s0] xpos[s0.l] xpos[s0.l2]
+xpos[s0] xpos[s0.r] xpos[s0.r2]
+xpos[s1] xpos[s1.l] xpos[s1.l2]
+xpos[s1] xpos[s1.r] xpos[s1.r2]
+xpos[s1] xpos[s0] xpos[s0.l]
+xpos[s1] xpos[s0] xpos[s0.r] xpos[q0]
+xpos[s1] xpos[s1.r] xpos[s0] xpos[s0.l]
+suffix[s0,3] xpos[s1]
+xpos[s0] suffix[s1,3]
+suffix[q0,3] xpos[s0]
+cluster[s0,6] cluster[s1,6]
+cluster[s0,6] xpos[s1]
+xpos[s0] cluster[s1,6]
+cluster[s0,6] cluster[q0,6]
+"""
+
+FEATURE_SETS = {
+    "arcs": _ARCS + _SIBLINGS + _LABELS,
+    "states": _STATES + _LABELS,
+    "states-rich": _STATES + _MORE_STATES + _LABELS,
+}
+#: The sets for each way to find trees; the default comes first.
+SETS_OF_METHODS = {"graph": ("arcs",), "transition": ("states-rich", "states")}
 
 
-def fitting_templates(lines: str, *, order: int, labelled: bool) -> str:
+def fitting_templates(lines: str, *, order: int, labelled: bool, states: bool = False) -> str:
     r"""Empty lines with templates of siblings and of labels where there is no use for them; the others stay in place.
+
+    Lines about states have no siblings.
 
     Examples
     --------
@@ -83,7 +187,7 @@ def fitting_templates(lines: str, *, order: int, labelled: bool) -> str:
 
     def fits(line: str) -> bool:
         atoms = line.partition("#")[0].split()
-        about_sibling = any("[s" in atom for atom in atoms)
+        about_sibling = not states and any("[s" in atom for atom in atoms)
         return (order == 2 or not about_sibling) and (labelled or "label" not in atoms)
 
     return "\n".join(line if fits(line) else "" for line in lines.split("\n"))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom import _core
-from marginloom.common.parameters import checked
+from marginloom.common.parameters import checked, one_of
 from marginloom.common.vocabularies import load_vocabulary, vocabulary_tensors
 from marginloom.errors import InputError, InputWarning
 from marginloom.features import Lists
@@ -26,7 +26,7 @@ from marginloom.io.files import StrPath, decode_utf8, read_bytes
 from marginloom.io.model import json_text, parse_json
 from marginloom.io.names import quoted, shown
 from marginloom.tasks.parse.cells import cells_read, warn_of_constants, warn_of_missing
-from marginloom.tasks.parse.feature_sets import FEATURE_SETS, fitting_templates, templates_of
+from marginloom.tasks.parse.feature_sets import FEATURE_SETS, SETS_OF_METHODS, fitting_templates, templates_of
 from marginloom.tasks.parse.gold import FittingTrees
 from marginloom.tasks.parse.sentences import USUAL_COLUMNS, lengths_of, named_rows
 
@@ -35,16 +35,19 @@ AUTO = "auto"
 #: At most.
 HASH_BITS = 22
 #: Kinds of features, as the native part numbers them.
-KINDS = ("arcs", "siblings", "labels")
+KINDS = {"graph": ("arcs", "siblings", "labels"), "transition": ("states", "labels")}
+_ABOUT = {"graph": "arcs", "transition": "states"}
 
 
 class ArcFeatureSet:
-    """Features of arcs by templates, see docs/parsing.md.
+    """Features of arcs, or of states of a parser, by templates, see docs/parsing.md.
 
     Parameters
     ----------
     name : str or path-like
-        The named set ``arcs``, or a file of templates.
+        A named set, or a file of templates; ``auto`` is the first named set of the method.
+    method : {"graph", "transition"}
+        How trees are found: by features of arcs, or of states.
     order : int
         2 for features of siblings too.
     labelled : bool
@@ -77,8 +80,9 @@ class ArcFeatureSet:
 
     def __init__(
         self,
-        name: StrPath = "arcs",
+        name: StrPath = AUTO,
         *,
+        method: str = "graph",
         order: int = 1,
         labelled: bool = True,
         hash_bits: int | str | None = AUTO,
@@ -88,11 +92,8 @@ class ArcFeatureSet:
         lists: Lists | None = None,
         n_threads: int = 1,
     ) -> None:
-        if not isinstance(name, (str, os.PathLike)) or (name not in FEATURE_SETS and not is_there(name)):
-            raise InputError(
-                f"there is no feature set {quoted(name)} for arcs, nor a file of that name; the sets are: "
-                f"{', '.join(FEATURE_SETS)}"
-            )
+        self.method = method
+        name = _checked_name(name, method)
         if hash_bits not in (AUTO, None) and min_count > 1:
             raise InputError(
                 f"with hash_bits no feature is counted, so min_count cannot be {min_count}: leave out one of them "
@@ -111,7 +112,7 @@ class ArcFeatureSet:
         self.label_count = 0
         self._constants: list[str] = []
         self._vocabularies: Sequence[_core.Vocabulary] = ()
-        self._core: _core.ArcFeatures | None = None
+        self._core: Any = None
         self._settle()
         given = {
             "pos": True,
@@ -123,19 +124,25 @@ class ArcFeatureSet:
 
     def _settle(self) -> None:
         """Parse the templates that are used, and see what they read."""
-        self._used_templates = fitting_templates(self._templates, order=self.order, labelled=self.labelled)
+        self._used_templates = self._fitting(self._templates)
         is_file = self.name not in FEATURE_SETS
-        self._lines = template_lines(self.name, self._used_templates, is_file=is_file, arcs=True)
+        self._lines = template_lines(self.name, self._used_templates, is_file=is_file, about=_ABOUT[self.method])
         self.columns = ColumnsRead(self._lines, {"pos": self.pos_column or UPOS, "xpos": XPOS})
-        self._extractors: dict[tuple[int, ...], _core.ArcExtractor] = {}
+        self._extractors: dict[tuple[int, ...], Any] = {}
+
+    def _fitting(self, templates: str) -> str:
+        states = self.method == "transition"
+        return fitting_templates(templates, order=self.order, labelled=self.labelled, states=states)
 
     def _find_templates(self, name: StrPath) -> str:
         if self.name in FEATURE_SETS:
             clusters = bool(self._lists.cluster_paths)
             return templates_of(self.name, with_xpos=self.xpos, with_clusters=clusters)
         text = decode_utf8(read_bytes(name), self.name)
-        template_lines(self.name, text, is_file=True, arcs=True)  # says what is wrong, also in lines that are left out
-        if not fitting_templates(text, order=self.order, labelled=self.labelled).strip():
+        lines = template_lines(self.name, text, is_file=True, about=_ABOUT[self.method])  # also those not used
+        if self.method == "transition" and all("label" in line.kinds for line in lines):
+            raise InputError(f"{self.name} has templates of labels only: add one of states, such as pos[s0] pos[s1]")
+        if not self._fitting(text).strip():
             raise InputError(
                 f"{self.name} has templates of siblings or labels only: add one of arcs, such as pos[h] pos[m], or ask "
                 "for siblings with order=2 (--order 2) and for labels with labelled=True (--labelled)"
@@ -165,16 +172,17 @@ class ArcFeatureSet:
         return frozenset(kind for line in self._lines for kind in line.kinds)
 
     @property
-    def _extractor(self) -> _core.ArcExtractor:
+    def _extractor(self) -> Any:
         """An extractor that knows all but the places of columns."""
         return self._extractor_for(Columns("X", 0))
 
-    def _extractor_for(self, columns: Columns) -> _core.ArcExtractor:
+    def _extractor_for(self, columns: Columns) -> Any:
         """Return the native extractor for sources with these columns."""
         places = self.columns.places(columns)
         key = tuple(places.values())
         if key not in self._extractors:
-            self._extractors[key] = _core.ArcExtractor(
+            extractor = _core.ArcExtractor if self.method == "graph" else _core.StateExtractor
+            self._extractors[key] = extractor(
                 self._used_templates,
                 places.get("word", 0),
                 places.get("pos"),
@@ -186,7 +194,7 @@ class ArcFeatureSet:
             )
         return self._extractors[key]
 
-    def _tables(self, source: Any) -> tuple[Sequence[_core.TokenColumns], _core.ArcExtractor]:
+    def _tables(self, source: Any) -> tuple[Sequence[_core.TokenColumns], Any]:
         rows = _with_columns(source)
         extractor = self._extractor_for(rows.columns)
         if isinstance(rows, ColumnCorpus):
@@ -218,7 +226,7 @@ class ArcFeatureSet:
         tables, extractor = self._tables(source)
         self._constants = warn_of_constants(cells_read(_with_columns(source), self.columns))
         if self._chooses_bits:
-            self.hash_bits = fitting_bits(trees.heads.size)
+            self.hash_bits = fitting_bits(trees.heads.size, self.method)
         if self.hash_bits is None:
             heads, left_out = trees.heads, None
             if trees.kept is not None:
@@ -246,26 +254,32 @@ class ArcFeatureSet:
         warn_of_missing(cells_read(_with_columns(source), self.columns), self._constants)
 
     @property
-    def core(self) -> _core.ArcFeatures:
+    def core(self) -> Any:
         """The features as the native task knows them."""
         if self._core is None:
             extractor = self._extractor
+            native: Any = _core.ArcFeatures if self.method == "graph" else _core.StateFeatures
             if self.hash_bits is not None:
-                self._core = _core.ArcFeatures.by_hashing(extractor, self.hash_bits, self.label_count)
+                self._core = native.by_hashing(extractor, self.hash_bits, self.label_count)
             else:
-                self._core = _core.ArcFeatures.by_vocabularies(extractor, *self._vocabularies)
+                self._core = native.by_vocabularies(extractor, *self._vocabularies)
         return self._core
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Kinds of features, as the native part numbers them."""
+        return KINDS[self.method]
 
     @property
     def counts(self) -> dict[str, int]:
         """Number of features of each kind."""
-        return dict(zip(KINDS, self.core.counts, strict=True))
+        return dict(zip(self.kinds, self.core.counts, strict=True))
 
     def describe(self, kind: int, feature: int) -> str:
         """Name a feature."""
         if self.hash_bits is not None:
-            return f"{KINDS[kind]}: hash {feature}"
-        return self._extractor.described(kind, self._vocabularies[kind].name(feature))
+            return f"{self.kinds[kind]}: hash {feature}"
+        return str(self._extractor.described(kind, self._vocabularies[kind].name(feature)))
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return everything that extraction needs as arrays."""
@@ -278,8 +292,10 @@ class ArcFeatureSet:
             **self.columns.options(),
             **self._lists.options(),
         }
+        if self.method != "graph":
+            options["method"] = self.method
         tensors = {"features_options": np.frombuffer(json_text(options).encode(), dtype=np.uint8)}
-        for kind, vocabulary in zip(KINDS, self._vocabularies, strict=False):
+        for kind, vocabulary in zip(self.kinds, self._vocabularies, strict=False):
             tensors |= vocabulary_tensors(vocabulary, f"features_{kind}")
         return tensors | self._lists.tensors()
 
@@ -291,6 +307,7 @@ class ArcFeatureSet:
         options = parse_json(tensors["features_options"].tobytes())
         features = cls.__new__(cls)
         features.name, features._templates = str(options["name"]), str(options["templates"])
+        features.method = checked("method", options.get("method", "graph"), one_of(*KINDS))
         features.order = checked("order", options["order"], "positive count")
         features.min_count = checked("min_count", options["min_count"], "positive count")
         features.xpos, features.labelled = bool(options["xpos"]), bool(options["labelled"])
@@ -302,7 +319,9 @@ class ArcFeatureSet:
         features._constants = str(options.get("constant", "")).split(",")
         features._lists = Lists.load(options, tensors)
         stored = features.hash_bits is None
-        features._vocabularies = [load_vocabulary(tensors, f"features_{kind}") for kind in KINDS] if stored else ()
+        features._vocabularies = (
+            [load_vocabulary(tensors, f"features_{kind}") for kind in features.kinds] if stored else ()
+        )
         features._core, features._chooses_bits = None, False
         features._settle()
         features.columns.load(options, settings, USUAL_COLUMNS)
@@ -313,16 +332,37 @@ class ArcFeatureSet:
         return features
 
 
-def fitting_bits(words: int) -> int:
-    """Return the bits of a hash that has at least 20 numbers a word, up to `HASH_BITS`.
+def fitting_bits(words: int, method: str = "graph") -> int:
+    """Return the bits of a hash that has at least 20 numbers a word, up to `HASH_BITS`; for states, 4 times as many.
+
+    A feature of states has a weight for each action.
 
     Examples
     --------
-    >>> fitting_bits(20_000), fitting_bits(200_000)
-    (19, 22)
+    >>> fitting_bits(20_000), fitting_bits(200_000), fitting_bits(200_000, "transition")
+    (19, 22, 24)
     """
     least = 14
-    return min(max((20 * words).bit_length(), least), HASH_BITS)
+    return min(max((20 * words).bit_length(), least), HASH_BITS) + (2 if method == "transition" else 0)
+
+
+def _checked_name(name: StrPath, method: str) -> StrPath:
+    """Return the name of a set of features or of a file; `InputError` if it is neither, or for another method."""
+    sets = SETS_OF_METHODS[method]
+    if name == AUTO:
+        return sets[0]
+    if not isinstance(name, (str, os.PathLike)) or (name not in FEATURE_SETS and not is_there(name)):
+        raise InputError(
+            f"there is no feature set {quoted(name)} for {_ABOUT[method]}, nor a file of that name; the sets are: "
+            f"{', '.join(sets)}"
+        )
+    if name in FEATURE_SETS and name not in sets:
+        other = next(other for other, names in SETS_OF_METHODS.items() if name in names)
+        raise InputError(
+            f"the feature set {name} is for method={other} (--method {other}), and the method is {method}, whose sets "
+            f"are: {', '.join(sets)}"
+        )
+    return name
 
 
 def _with_columns(source: Any) -> ColumnCorpus | NamedRows:

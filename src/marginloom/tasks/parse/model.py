@@ -14,6 +14,7 @@ from marginloom import _core
 from marginloom.common.memory import parse_size, require_memory
 from marginloom.common.parameters import checked
 from marginloom.common.threads import resolve_threads
+from marginloom.core.prefixes import checked_beam, checked_update
 from marginloom.errors import InputError
 from marginloom.io.columns import NamedRows
 from marginloom.io.conll import ColumnCorpus
@@ -25,12 +26,15 @@ from marginloom.tasks.parse.features import ArcFeatureSet
 from marginloom.tasks.parse.gold import FittingTrees, check_trees, fitting_trees
 from marginloom.tasks.parse.metrics import SHORT, ParseScorer
 from marginloom.tasks.parse.sentences import checked_sentences, lengths_of, named_rows, offsets_of
-from marginloom.tasks.parse.task import KBestTrees, ParseTask, TreeOptions, Trees
+from marginloom.tasks.parse.task import BeamOptions, KBestTrees, ParseTask, TreeOptions, Trees
+from marginloom.tasks.parse.transition import task_class
 from marginloom.tasks.parse.treebank import Treebank, check_lengths
 from marginloom.training.checks import checked_weights
 from marginloom.training.spec import RunSpec, training_threads
 
 ROOTS = ("one", "many")
+#: By the columns of weights.
+ACTIONS = ("shift", "left", "right")
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -59,6 +63,11 @@ class ParseModel(Model):
     def predict_k_best(self, source: Any, k: int, n_threads: int | None = 1) -> KBestTrees:
         """Return the k best trees of every sentence; `InputError` where they cannot be found."""
         _, task = self._encoded(source)
+        if k > 1 and self.options.search is not None:
+            raise InputError(
+                "beam search finds one tree, and a parser with method=transition has no other: ask for one tree, or "
+                "train with method=graph (--method graph)"
+            )
         if k > 1 and "k-best" not in task.core.capabilities:
             raise InputError(
                 "trees of second order that need not be projective are not searched exactly, so there is no list of "
@@ -78,9 +87,18 @@ class ParseModel(Model):
         check_lengths(source, sentences)
         values = self.features.values(source)
         self.features.warn_of_missing(source)
-        task = ParseTask(sentences, values, self.features.core, self.options)
-        require_memory("parsing", {"a chart of the longest sentence": task.buffer_bytes}, task.way_to_parse)
+        task = task_class(self.options)(sentences, values, self.features.core, self.options)
+        require_memory("parsing", {task.name_of_buffer: task.buffer_bytes}, task.way_to_parse)
         return task
+
+    def with_beam(self, beam: int | None) -> ParseModel:
+        """Return this model with another size of the beam; itself for None."""
+        if beam is None:
+            return self
+        if self.options.search is None:
+            raise InputError("this parser was trained with method=graph, which has no beam; leave out beam (--beam)")
+        search = dataclasses.replace(self.options.search, beam=checked_beam(beam))
+        return dataclasses.replace(self, options=dataclasses.replace(self.options, search=search))
 
     def evaluator(self, labelled: Treebank, n_threads: int | None = 1) -> ParseEvaluator:
         """Return what scores weights of this parser on sentences with their right trees."""
@@ -93,39 +111,49 @@ class ParseModel(Model):
             "feature_count": self.features.counts,
             "columns": self.features.columns.read,
             "labels": None if self.labels is None else self.labels.names,
+            "method": self.options.method,
+            **({} if self.options.search is None else dataclasses.asdict(self.options.search)),
             "order": self.options.order,
             "projective": self.options.projective,
             "roots": self.options.roots,
         }
 
     def strongest(self, count: int) -> list[dict[str, Any]]:
-        """Return the weights that are largest in size: of arcs, of siblings, and of every label."""
+        """Return the weights that are largest in size: of arcs and siblings, or of every action; and of every label."""
         layout = self._empty_task().core
-        parts = [(0, layout.first_sibling, 1), (layout.first_sibling, layout.first_label_row, 1)]
+        first_rows = layout.first_label_row
+        if self.options.search is None:
+            parts = [(0, layout.first_sibling, 1), (layout.first_sibling, first_rows, 1)]
+        else:
+            parts = [(action, first_rows, layout.action_stride) for action in range(len(ACTIONS))]
         if self.labels is not None:
             labels = range(len(self.labels.names))
-            parts += [(layout.first_label_row + column, self.weights.size, layout.stride) for column in labels]
+            parts += [(first_rows + column, self.weights.size, layout.stride) for column in labels]
         return [
             self._described(layout, start + step * place)
             for start, end, step in parts
             for place in strongest_places(self.weights[start:end:step], count)
         ]
 
-    def _described(self, layout: _core.ParseTask, place: int) -> dict[str, Any]:
-        if place < layout.first_sibling:
-            kind, feature, label = 0, place, "arc"
-        elif place < layout.first_label_row:
-            kind, feature, label = 1, place - layout.first_sibling, "siblings"
-        else:
+    def _described(self, layout: Any, place: int) -> dict[str, Any]:
+        if place >= layout.first_label_row:
             assert self.labels is not None
             feature, column = divmod(place - layout.first_label_row, layout.stride)
-            kind, label = 2, self.labels.names[column]
+            kind, label = len(self.features.kinds) - 1, self.labels.names[column]
+        elif self.options.search is not None:
+            feature, column = divmod(place, layout.action_stride)
+            kind, label = 0, ACTIONS[column]
+        elif place < layout.first_sibling:
+            kind, feature, label = 0, place, "arc"
+        else:
+            kind, feature, label = 1, place - layout.first_sibling, "siblings"
         return {"weight": float(self.weights[place]), "feature": self.features.describe(kind, feature), "label": label}
 
     @property
     def dimension(self) -> int:
         """Number of weights that features and labels ask for."""
-        return _core.ParseTask.weight_count(self.features.core, self.options.label_count)
+        native: Any = _core.ParseTask if self.options.search is None else _core.TransitionTask
+        return int(native.weight_count(self.features.core, self.options.label_count))
 
     def _empty_task(self) -> ParseTask:
         return self.task_of([], np.zeros(1, np.uint64))
@@ -133,7 +161,7 @@ class ParseModel(Model):
     def own_parts(self) -> tuple[dict[str, Any], Tensors]:
         """Return features, labels and options as a file has them."""
         labels = {} if self.labels is None else self.labels.tensors()
-        return {"trees": dataclasses.asdict(self.options)}, {**self.features.tensors(), **labels}
+        return {"trees": self.options.stored()}, {**self.features.tensors(), **labels}
 
     @classmethod
     def from_own_parts(cls, header: dict[str, Any], tensors: Tensors) -> ParseModel:
@@ -151,8 +179,20 @@ class ParseModel(Model):
         at_root, elsewhere = (
             tuple(_label_number(number, count) for number in stored[name]) for name in ("root_labels", "other_labels")
         )
-        options = TreeOptions(stored["order"], stored["projective"], stored["roots"], count, at_root, elsewhere)
+        search = _stored_search(stored.get("search"))
+        if search is not None and (stored["order"] != 1 or not stored["projective"] or stored["roots"] != "one"):
+            raise ValueError("beam search does not find such trees")
+        if features.method != ("graph" if search is None else "transition"):
+            raise ValueError("the features are those of another method")
+        options = TreeOptions(stored["order"], stored["projective"], stored["roots"], count, at_root, elsewhere, search)
         return cls(features=features, labels=labels, options=options)
+
+
+def _stored_search(stored: Any) -> BeamOptions | None:
+    if stored is None:
+        return None
+    merging = checked("merging", stored["merging"], "switch")
+    return BeamOptions(checked_beam(stored["beam"]), merging, checked_update(stored["update"]))
 
 
 def _label_number(stored: Any, count: int) -> int:
@@ -179,6 +219,8 @@ class ParseProblem(Problem[ParseModel]):
         What to do with trees that are not projective where they must be, see `fitting_trees`.
     feature_cache : int or str, optional
         Memory for features of all arcs that are kept instead of made again for every search.
+    search : BeamOptions, optional
+        How trees are built from left to right; the features are then those of states.
     """
 
     training: Treebank
@@ -187,6 +229,7 @@ class ParseProblem(Problem[ParseModel]):
     roots: str = "one"
     invalid_gold: str = "repair"
     feature_cache: int | str | None = None
+    search: BeamOptions | None = None
 
     def prepare(self, spec: RunSpec) -> Prepared[ParseModel]:
         """Check the trees, number labels and learn features."""
@@ -202,7 +245,9 @@ class ParseProblem(Problem[ParseModel]):
         check_lengths(bank.source, bank.sentences)
         trees = fitting_trees(bank, self.projective, self.roots == "one", self.invalid_gold)
         labels, gold = _numbered(trees, features.labelled)
-        options = _options(gold, labels, features.order, self.projective, self.roots)
+        options = dataclasses.replace(
+            _options(gold, labels, features.order, self.projective, self.roots), search=self.search
+        )
         features.fit(bank.source, trees, options.label_count)
         model = ParseModel(features=features, labels=labels, options=options)
         model.settings = {
@@ -211,7 +256,7 @@ class ParseProblem(Problem[ParseModel]):
             "feature_cache": self.feature_cache,
         }
         sentences, values = _kept(bank, features.values(bank.source), trees)
-        task = ParseTask(
+        task = task_class(options)(
             sentences,
             values,
             features.core,

@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,27 @@ from marginloom.tasks.parse.sentences import lengths_of
 
 
 @dataclasses.dataclass(frozen=True)
+class BeamOptions:
+    """How trees are built from left to right.
+
+    Attributes
+    ----------
+    beam : int
+        States that are kept after each step.
+    merging : bool
+        Whether states that features cannot tell apart are one (dynamic programming).
+    update : {"max-violation", "early", "standard"}
+        Which prefix of a derivation is learnt from.
+    """
+
+    beam: int = 8
+    merging: bool = True
+    update: str = "max-violation"
+
+
+@dataclasses.dataclass(frozen=True)
 class TreeOptions:
-    """Which trees there are.
+    """Which trees there are, and how they are found.
 
     Attributes
     ----------
@@ -35,6 +54,8 @@ class TreeOptions:
         Number of labels, 0 if arcs have none.
     root_labels, other_labels : sequence of int
         Labels that words without a head, and the others, may have.
+    search : BeamOptions, optional
+        How trees are built from left to right; None: they are found among all trees by the scores of arcs.
     """
 
     order: int = 1
@@ -43,9 +64,20 @@ class TreeOptions:
     label_count: int = 0
     root_labels: Sequence[int] = ()
     other_labels: Sequence[int] = ()
+    search: BeamOptions | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "projective", checked("projective", self.projective, "switch"))
+
+    @property
+    def method(self) -> str:
+        """What users call the way in which trees are found."""
+        return "graph" if self.search is None else "transition"
+
+    def stored(self) -> dict[str, Any]:
+        """Return what files have of them; a search only where there is one."""
+        found = dataclasses.asdict(self)
+        return found if self.search else {name: value for name, value in found.items() if name != "search"}
 
 
 class Trees(NamedTuple):
@@ -72,7 +104,7 @@ class ParseTask(Task):
         Where sentences begin and end, counted in words.
     values : array of uint64
         What templates see in every word, a row a word, as `ArcFeatureSet.values` has it.
-    features : _core.ArcFeatures
+    features : _core.ArcFeatures or _core.StateFeatures
         What to make of it.
     options : TreeOptions
         Which trees there are.
@@ -93,11 +125,13 @@ class ParseTask(Task):
     1
     """
 
+    core: Any  # _core.ParseTask, or that of a class derived from this one
+
     def __init__(
         self,
         sentences: NDArray[np.uint64],
         values: NDArray[np.uint64],
-        features: _core.ArcFeatures,
+        features: Any,
         options: TreeOptions,
         gold: Trees | None = None,
         *,
@@ -114,6 +148,12 @@ class ParseTask(Task):
             heads=None if gold is None else gold.heads,
             labels=None if gold is None or options.label_count == 0 else gold.labels,
         )
+        try:
+            self.core = self._make(data, features, options, cache=cache, n_threads=n_threads)
+        except ValueError as error:
+            raise InputError(str(error)) from error
+
+    def _make(self, data: _core.ParseData, features: Any, options: TreeOptions, *, cache: int, n_threads: int) -> Any:
         choices = _core.ParseOptions(
             projective=options.projective,
             siblings=options.order == 2,
@@ -123,10 +163,7 @@ class ParseTask(Task):
             other_labels=list(options.other_labels),
             memory=cache,
         )
-        try:
-            self.core: _core.ParseTask = _core.ParseTask(data, choices, features, n_threads)
-        except ValueError as error:
-            raise InputError(str(error)) from error
+        return _core.ParseTask(data, choices, features, n_threads)
 
     @property
     def fingerprint(self) -> str:
@@ -144,22 +181,26 @@ class ParseTask(Task):
         features = self._features
         digest = hashlib.sha256(json.dumps([features.identity, *features.counts, self.core.dimension]).encode())
         digest.update(self._values.tobytes())
-        options = {name: json.dumps(value) for name, value in dataclasses.asdict(self._options).items()}
+        options = {name: json.dumps(value) for name, value in self._options.stored().items()}
         return {"examples": self.fingerprint, **options, "features": digest.hexdigest()}
 
     @property
     def memory(self) -> int:
         """Bytes of what templates see, of the right trees, and of features that are kept."""
+        return self._array_bytes + int(self.core.kept_bytes)
+
+    @property
+    def _array_bytes(self) -> int:
         gold = (None, None) if self._gold is None else self._gold
         arrays = (self._sentences, self._values, *gold)
-        return sum(int(array.nbytes) for array in arrays if array is not None) + self.core.kept_bytes
+        return sum(int(array.nbytes) for array in arrays if array is not None)
 
     @property
     def buffer_bytes(self) -> int:
         """Bytes of the chart and the scores of the longest sentence, and of labels for each of its words."""
         side = self._longest + 1
         tables = 8 if self._options.order == 2 else 6
-        return WEIGHT * side * (tables * side + 4 * self.core.stride)
+        return WEIGHT * side * (tables * side + 4 * int(self.core.stride))
 
     @property
     def scaled(self) -> bool:
@@ -171,6 +212,11 @@ class ParseTask(Task):
         """What arcs take, whose features are looked up or hashed, and the chart."""
         words = lengths_of(self._sentences).astype(np.float64) + 1
         return float(100 * (words**2).sum() + (3 if self._options.order == 2 else 1) * (words**3).sum())
+
+    @property
+    def name_of_buffer(self) -> str:
+        """What takes `buffer_bytes`."""
+        return "a chart of the longest sentence"
 
     def way_to_parse(self) -> str:
         """Say what a user can do where sentences are too long."""
@@ -185,14 +231,14 @@ class ParseTask(Task):
     def predict(self, weights: NDArray[np.float64], n_threads: int = 1) -> Trees:
         """Return the best tree of every sentence, all in a row."""
         found = self._predictions(weights, n_threads, 1)
-        return self._decoded(found.outputs, self._lengths)
+        return self._decoded(found.outputs, found.output_bounds, self._lengths)
 
     def predict_k_best(self, weights: NDArray[np.float64], k: int, n_threads: int = 1) -> KBestTrees:
         """Return the k best trees of every sentence; one of each where the search is not exact."""
         found = self._predictions(weights, n_threads, k)
         counts = lengths_of(found.example_bounds)
         lengths = np.repeat(self._lengths, counts)
-        whole = self._decoded(found.outputs, lengths)
+        whole = self._decoded(found.outputs, found.output_bounds, lengths)
         ends = np.cumsum(lengths)[:-1]
         labels = [None] * lengths.size if whole.labels is None else np.split(whole.labels, ends)
         trees = [Trees(*tree) for tree in zip(np.split(whole.heads, ends), labels, strict=True)] if lengths.size else []
@@ -207,7 +253,7 @@ class ParseTask(Task):
         )
         return super()._predictions(weights, n_threads, k)
 
-    def _decoded(self, outputs: NDArray[np.uint8], lengths: NDArray[np.int64]) -> Trees:
+    def _decoded(self, outputs: NDArray[np.uint8], bounds: NDArray[np.uint64], lengths: NDArray[np.int64]) -> Trees:
         """Take outputs apart, in each of which heads come before labels."""
         label_size = self.core.bytes_per_label
         if label_size == 0:

@@ -1,0 +1,182 @@
+#include "tasks/parse/state_templates.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace marginloom {
+namespace {
+
+constexpr std::size_t most_places = 8;
+constexpr std::array<std::string_view, small_values> valencies{"0", "1", "2", "3", "4", "5", "6", "7+"};
+
+std::size_t place_of(const Atom& atom) {
+  if (atom.kind == Atom::Kind::distance) return distance_place;
+  const auto place = static_cast<std::size_t>(atom.place) - static_cast<std::size_t>(Atom::Place::s0);
+  if (atom.kind != Atom::Kind::valency) return place;
+  switch (atom.place) {
+    case Atom::Place::s0_left:
+      return first_valency;
+    case Atom::Place::s0_right:
+      return first_valency + 1;
+    case Atom::Place::s1_left:
+      return first_valency + 2;
+    default:
+      return first_valency + 3;
+  }
+}
+
+std::string_view small_value(std::size_t place, std::size_t value) {
+  if (place != distance_place) return valencies[value];
+  return value == 0 ? no_word : distances[value];
+}
+
+}  // namespace
+
+StatePlaces places_of(const ParserState& state, std::size_t length) {
+  const auto coming = [&](std::size_t ahead) {
+    return static_cast<std::uint16_t>(std::min<std::size_t>(state.next + ahead, length + 1));
+  };
+  const auto& [s0, s1, s2] = state.stack;
+  const std::size_t distance = s1 == 0 ? 0 : distance_class(s1, s0);
+  return {s0,
+          s1,
+          s2,
+          coming(0),
+          coming(1),
+          coming(2),
+          state.own[0],
+          state.own[1],
+          state.own[2],
+          state.own[3],
+          state.below[0],
+          state.below[1],
+          state.below[2],
+          state.below[3],
+          state.own_valency[0],
+          state.own_valency[1],
+          state.below_valency[0],
+          state.below_valency[1],
+          static_cast<std::uint16_t>(distance)};
+}
+
+StateTemplates::StateTemplates(std::span<const Template> all, std::vector<Atom>& views) {
+  constexpr std::uint64_t kind = 3;  // after those of arcs
+  for (const Template& written : all) {
+    if (written.has(Atom::Kind::label)) continue;
+    Line line;
+    const std::uint64_t number = lines_.size() + 1;
+    line.constant = mixed(number * 1000 + kind) | 1;
+    for (std::size_t a = 0; a < written.atoms.size(); ++a) {
+      const Atom& atom = written.atoms[a];
+      const std::uint64_t factor = mixed((number << 32) + (kind << 16) + a + 1) | 1;
+      line.factors.push_back(factor);
+      if (atom.kind == Atom::Kind::bias) continue;
+      const std::size_t place = place_of(atom);
+      std::size_t number_of_view = 0;
+      if (atom.has_place()) {
+        const Atom view{atom.kind, Atom::Place::token, 0, atom.argument, atom.column};
+        auto found = std::ranges::find(views, view);
+        if (found == views.end()) found = views.insert(found, view);
+        number_of_view = static_cast<std::size_t>(found - views.begin());
+        auto& own = views_at_[place];
+        if (std::ranges::find(own, number_of_view) == own.end()) own.push_back(number_of_view);
+      }
+      reads_[place] = true;
+      line.terms.push_back({factor, place, number_of_view});
+    }
+    templates_.push_back(written);
+    lines_.push_back(std::move(line));
+    add_to_group(static_cast<std::uint32_t>(lines_.size() - 1));
+  }
+}
+
+void StateTemplates::add_to_group(std::uint32_t line) {
+  std::vector<std::uint8_t> places;
+  for (const Term& term : lines_[line].terms) places.push_back(static_cast<std::uint8_t>(term.place));
+  std::ranges::sort(places);
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  if (places.size() > most_places) {
+    throw std::invalid_argument("line " + std::to_string(templates_[line].line) + ": found '" + templates_[line].name +
+                                "', expected at most 8 places of a state on a line");
+  }
+  lines_[line].places = places.size();
+  auto group = std::ranges::find(groups_, places, &Group::places);
+  if (group == groups_.end()) group = groups_.insert(group, {std::move(places), {}});
+  group->lines.push_back(line);
+}
+
+void StateTemplates::compute_parts(const WordValues& words, StateParts& parts) const {
+  static const std::uint64_t none = text_hash(no_word), after = text_hash(after_end);
+  const std::size_t length = words.length;
+  parts.first_.clear();
+  parts.tables_.clear();
+  std::size_t size = 0;
+  for (const Group& group : groups_) {
+    parts.first_.push_back(parts.tables_.size());
+    for (const std::size_t place : group.places) {
+      parts.tables_.push_back({size, group.lines.size()});
+      size += group.lines.size() * (place < word_places ? length + 2 : small_values);
+    }
+  }
+  parts.parts_.resize(size);
+  FeatureKey* to = parts.parts_.data();
+  for (const Group& group : groups_) {
+    for (const std::size_t place : group.places) {
+      const bool is_word = place < word_places;
+      const std::size_t values = is_word ? length + 2 : small_values;
+      for (std::size_t value = 0; value < values; ++value) {
+        const std::uint64_t* const row =
+            is_word && value >= 1 && value <= length ? words.values.data() + (value - 1) * words.views : nullptr;
+        const std::uint64_t outside = is_word ? value == 0 ? none : after : text_hash(small_value(place, value));
+        for (const std::uint32_t line : group.lines) {
+          FeatureKey sum = lines_[line].constant;
+          for (const Term& term : lines_[line].terms) {
+            if (term.place != place) continue;
+            const std::uint64_t seen = row ? row[term.view] : outside;
+            if (seen == 0) {
+              sum = 0;
+              break;
+            }
+            sum += term.factor * seen;
+          }
+          *to++ = sum;
+        }
+      }
+    }
+  }
+}
+
+std::string StateTemplates::feature_name(const AtomReader& reader, std::size_t line, const StatePlaces& places) const {
+  std::string name = std::to_string(line) + ':';
+  const Template& what = templates_[line];
+  for (std::size_t a = 0; a < what.atoms.size(); ++a) {
+    const Atom& atom = what.atoms[a];
+    if (a > 0) name += value_separator;
+    if (atom.kind == Atom::Kind::bias) continue;
+    const std::size_t place = place_of(atom);
+    const std::size_t value = places[place];
+    if (place >= word_places) {
+      name += small_value(place, value);
+    } else if (value == 0) {
+      name += no_word;
+    } else if (value > reader.length()) {
+      name += after_end;
+    } else {
+      append_name_value(reader, atom, value - 1, name);
+    }
+  }
+  return name;
+}
+
+FeatureKey StateTemplates::key_of(std::string_view name) const {
+  std::size_t line = 0;
+  const auto values = values_in(name, templates_, line);
+  const Line& what = lines_[line];
+  FeatureKey key = (what.places + 1) * what.constant;
+  for (std::size_t a = 0; a < values.size(); ++a) {
+    if (templates_[line].atoms[a].kind != Atom::Kind::bias) key += what.factors[a] * text_hash(values[a]);
+  }
+  return key;
+}
+
+}  // namespace marginloom

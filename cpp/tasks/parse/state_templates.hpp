@@ -1,0 +1,125 @@
+// Features of states of a parser, by templates: conjunctions of atoms at words of the stack, at their modifiers and at
+// the next words, of valencies and of the distance of s0 from s1.
+//
+// Keys are sums as those of arcs are (arc_templates.hpp), of a part for every place that a template reads. Parts are
+// computed once for every place and word. Templates that read the same places are a *group*: what they say together
+// follows from these places alone, so that it need not be computed again for the next state which agrees there.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "features/atom_reader.hpp"
+#include "features/templates.hpp"
+#include "tasks/parse/arc_templates.hpp"
+#include "tasks/parse/derivation.hpp"
+#include "tasks/parse/feature_names.hpp"
+
+namespace marginloom {
+
+// Places of a state: words as in state_place_names, by position (0: none, length + 1: beyond the end); valencies of s0
+// and s1, each left and right; and the class of the distance of s0 from s1, 0 if there is no s1.
+inline constexpr std::size_t word_places = state_place_names.size();
+inline constexpr std::size_t first_valency = word_places;
+inline constexpr std::size_t distance_place = first_valency + 4;
+inline constexpr std::size_t state_places = distance_place + 1;
+inline constexpr std::size_t small_values = 8;  // of a place without a word
+using StatePlaces = std::array<std::uint16_t, state_places>;
+
+[[nodiscard]] StatePlaces places_of(const ParserState& state, std::size_t length);
+
+// The parts of keys of all groups for the words of a sentence: of each group and each of its places in turn, a row for
+// every value of the place, with a number for every template of the group. A part of 0 has an atom without a value.
+class StateParts {
+ public:
+  // Of one of a group's places, counted from 0.
+  [[nodiscard]] const FeatureKey* row(std::size_t group, std::size_t place, std::size_t value) const {
+    const Table& table = tables_[first_[group] + place];
+    return parts_.data() + table.begin + value * table.lines;
+  }
+
+ private:
+  friend class StateTemplates;
+  struct Table {
+    std::size_t begin;
+    std::size_t lines;
+  };
+  std::vector<std::size_t> first_;  // table of a group
+  std::vector<Table> tables_;
+  std::vector<FeatureKey> parts_;
+};
+
+class StateTemplates {
+ public:
+  struct Group {
+    std::vector<std::uint8_t> places;  // ascending
+    std::vector<std::uint32_t> lines;
+  };
+
+  // Takes those that are not about labels. Numbers of views are places in `views`, to which it adds its own.
+  StateTemplates(std::span<const Template> all, std::vector<Atom>& views);
+
+  [[nodiscard]] std::size_t size() const { return lines_.size(); }
+  [[nodiscard]] const std::string& name(std::size_t line) const { return templates_[line].name; }
+  [[nodiscard]] const std::vector<Group>& groups() const { return groups_; }
+  [[nodiscard]] bool reads(std::size_t place) const { return reads_[place]; }
+  // Views that some template reads at a place with a word, each once.
+  [[nodiscard]] const std::vector<std::size_t>& views_at(std::size_t place) const { return views_at_[place]; }
+
+  void compute_parts(const WordValues& words, StateParts& parts) const;
+
+  // Calls function(line, key) for the features of a group's templates, in order.
+  template <class Function>
+  void visit(const StateParts& parts, std::size_t group, const StatePlaces& places, Function function) const;
+
+  [[nodiscard]] std::string feature_name(const AtomReader& reader, std::size_t line, const StatePlaces& places) const;
+  // The key of a feature of that name; throws std::invalid_argument if there can be none.
+  [[nodiscard]] FeatureKey key_of(std::string_view name) const;
+  [[nodiscard]] std::string described(std::string_view name) const { return marginloom::described(name, templates_); }
+
+ private:
+  struct Term {
+    std::uint64_t factor;
+    std::size_t place;
+    std::size_t view;  // of a word
+  };
+  struct Line {
+    FeatureKey constant = 0;
+    std::vector<std::uint64_t> factors;  // of all atoms, as written
+    std::vector<Term> terms;
+    std::size_t places = 0;
+  };
+
+  void add_to_group(std::uint32_t line);
+
+  std::vector<Template> templates_;
+  std::vector<Line> lines_;
+  std::vector<Group> groups_;
+  std::array<bool, state_places> reads_{};
+  std::array<std::vector<std::size_t>, word_places> views_at_;
+};
+
+template <class Function>
+void StateTemplates::visit(const StateParts& parts, std::size_t group, const StatePlaces& places,
+                           Function function) const {
+  const Group& own = groups_[group];
+  constexpr std::size_t most = 8;
+  std::array<const FeatureKey*, most> rows;
+  for (std::size_t k = 0; k < own.places.size(); ++k) rows[k] = parts.row(group, k, places[own.places[k]]);
+  for (std::size_t line = 0; line < own.lines.size(); ++line) {
+    FeatureKey sum = lines_[own.lines[line]].constant;
+    bool exists = true;
+    for (std::size_t k = 0; k < own.places.size(); ++k) {
+      exists &= rows[k][line] != 0;
+      sum += rows[k][line];
+    }
+    if (exists) function(own.lines[line], sum);
+  }
+}
+
+}  // namespace marginloom
