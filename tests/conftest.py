@@ -1,8 +1,14 @@
+import os
 import signal
 import sys
 from pathlib import Path
 
-from hypothesis import settings
+# Before NumPy is loaded, here and in every process that a test starts: the matrices are small, and several tests run at
+# once, so the threads of a linear algebra library would mostly wait for each other, which costs more than all else.
+for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
+
+from hypothesis import settings  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).parent))
 
