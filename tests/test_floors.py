@@ -18,7 +18,7 @@ cli*
 tasks.*.commands
 commands*
 tasks.loading metrics testing
-tasks.sequence* tasks.parse* tasks.multiclass* tasks.multilabel* tasks.detection* tasks.custom* tasks
+tasks.sequence* tasks.parse* tasks.multiclass* tasks.multilabel* tasks.detection* tasks.relations* tasks.custom* tasks
 tasks.base*
 clusters*
 training*

@@ -1,4 +1,6 @@
 // Feature extraction by templates.
+#include <algorithm>
+#include <array>
 #include <stdexcept>
 
 #include "bindings/bindings.hpp"
@@ -68,9 +70,11 @@ void make_row_table(RowTable* self, nb::handle sentences) {
 }
 
 std::vector<std::pair<std::size_t, std::string>> numbered_templates(const std::string& text, const std::string& about) {
+  constexpr std::array scopes{"tokens", "arcs", "states", "spans"};
+  const auto* scope = std::ranges::find(scopes, about);
+  if (scope == scopes.end()) throw std::invalid_argument("templates are not about " + about);
   std::vector<std::pair<std::size_t, std::string>> lines;
-  const Scope scope = about == "arcs" ? Scope::arcs : about == "states" ? Scope::states : Scope::tokens;
-  for (const Template& line : parse_templates(text, scope)) {
+  for (const Template& line : parse_templates(text, static_cast<Scope>(scope - scopes.begin()))) {
     lines.emplace_back(line.line, line.name);
   }
   return lines;

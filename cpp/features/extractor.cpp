@@ -1,21 +1,16 @@
 #include "features/extractor.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <functional>
 #include <stdexcept>
 #include <utility>
 
-#include "core/parallel.hpp"
+#include "features/numbered_rows.hpp"
 
 namespace marginloom {
 namespace {
 
 constexpr char separator = '\x1F';
 constexpr std::uint32_t not_computed = Vocabulary::unknown - 1;
-
-// Numbers a key, or answers Vocabulary::unknown.
-using Numbering = std::function<std::uint32_t(std::string_view)>;
 
 bool reads_one_cell(const Template& line) {
   return line.atoms.size() == 1 && line.atoms[0].kind != Atom::Kind::bias &&
@@ -121,73 +116,25 @@ Extractor::Extractor(std::vector<Template> templates, AtomColumns columns, Resou
   columns_.settle(templates_);
 }
 
-// Splits the sentences into one run per thread, so that the parts lie in order whatever the number of threads.
-template <class MakeNumbering>
-std::vector<SparseRows> Extractor::by_threads(const TokenColumns& table, int threads, const MakeNumbering& numbering,
-                                              StopRequest& stop) const {
-  if (table.sentences().back() == 0) return std::vector<SparseRows>(1);
-  if (table.columns() < columns_needed()) {
+auto Extractor::workspaces(const TokenColumns& table) const {
+  if (table.sentences().back() > 0 && table.columns() < columns_needed()) {
     throw std::invalid_argument("found " + std::to_string(table.columns()) + " columns, and the features read column " +
                                 std::to_string(columns_needed()));
   }
-  const std::size_t count = table.sentences().size() - 1;
-  const std::size_t parts = std::clamp<std::size_t>(count / 16, 1, static_cast<std::size_t>(std::max(threads, 1)));
-  std::vector<SparseRows> rows(parts);
-  std::atomic<bool> ended{false};  // the other threads ask it, and only the caller its owner
-  const auto extract_part = [&](int thread, std::size_t part, std::size_t) {
-    Workspace workspace(*this, table, numbering(part));
-    for (std::size_t i = count * part / parts; i < count * (part + 1) / parts; ++i) {
-      if (told_to_stop() || (thread == 0 && stop.stopped())) ended = true;
-      if (ended.load(std::memory_order_relaxed)) return;
-      workspace.extract(i, rows[part]);
-    }
-  };
-  if (!parallel_for(parts, 1, threads, stop, extract_part) || ended) throw Interrupted();
-  return rows;
+  return [this, &table](Numbering numbering) { return Workspace(*this, table, std::move(numbering)); };
 }
-
-namespace {
-
-SparseRows joined(std::vector<SparseRows> parts) {
-  SparseRows all = std::move(parts.front());
-  for (std::size_t part = 1; part < parts.size(); ++part) {
-    const std::uint64_t before = all.features.size();
-    for (std::size_t t = 1; t < parts[part].tokens.size(); ++t) all.tokens.push_back(before + parts[part].tokens[t]);
-    all.features.insert(all.features.end(), parts[part].features.begin(), parts[part].features.end());
-  }
-  return all;
-}
-
-}  // namespace
 
 SparseRows Extractor::encode(const TokenColumns& table, const Vocabulary& vocabulary, int threads,
                              StopRequest stop) const {
-  const auto look_up = [&](std::size_t) -> Numbering {
-    return [&vocabulary](std::string_view key) { return vocabulary.find(key); };
-  };
-  return joined(by_threads(table, threads, look_up, stop));
+  return encoded_rows(sentences_of(table), workspaces(table), vocabulary, threads, stop);
 }
 
 SparseRows Extractor::learn(const TokenColumns& table, Vocabulary& vocabulary, int threads, StopRequest stop) const {
-  std::vector<Vocabulary> seen(static_cast<std::size_t>(std::max(threads, 1)));
-  const auto collect = [&](std::size_t part) -> Numbering {
-    return [&own = seen[part]](std::string_view key) { return own.intern(key); };
-  };
-  std::vector<SparseRows> parts = by_threads(table, threads, collect, stop);
-  for (std::size_t part = 0; part < parts.size(); ++part) {
-    std::vector<std::uint32_t> numbers(seen[part].size());
-    for (std::size_t id = 0; id < numbers.size(); ++id) numbers[id] = vocabulary.intern(seen[part].name(id));
-    for (std::uint32_t& feature : parts[part].features) feature = numbers[feature];
-  }
-  return joined(std::move(parts));
+  return learnt_rows(sentences_of(table), workspaces(table), vocabulary, threads, stop);
 }
 
 SparseRows Extractor::hash(const TokenColumns& table, int bits, int threads, StopRequest stop) const {
-  if (bits < 1 || bits > 31) throw std::invalid_argument("hashing takes 1 to 31 bits");
-  const auto cut = [&](std::size_t) -> Numbering {
-    return [mask = (1u << bits) - 1](std::string_view key) { return key_hash(key) & mask; };
-  };
-  return joined(by_threads(table, threads, cut, stop));
+  return hashed_rows(sentences_of(table), workspaces(table), bits, threads, stop);
 }
 
 }  // namespace marginloom

@@ -7,16 +7,11 @@
 
 #include "core/parallel.hpp"
 #include "features/atom_reader.hpp"
+#include "features/sparse_rows.hpp"
 #include "features/templates.hpp"
 #include "features/vocabulary.hpp"
 
 namespace marginloom {
-
-// Sparse rows of indicators, one per token.
-struct SparseRows {
-  std::vector<std::uint64_t> tokens{0};
-  std::vector<std::uint32_t> features;
-};
 
 class Extractor {
  public:
@@ -40,9 +35,7 @@ class Extractor {
  private:
   class Workspace;
 
-  template <class MakeNumbering>
-  std::vector<SparseRows> by_threads(const TokenColumns& table, int threads, const MakeNumbering& numbering,
-                                     StopRequest& stop) const;
+  [[nodiscard]] auto workspaces(const TokenColumns& table) const;
 
   std::vector<Template> templates_;
   AtomColumns columns_;

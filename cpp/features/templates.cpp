@@ -11,17 +11,16 @@
 namespace marginloom {
 namespace {
 
+// Whom an atom is for: a bit for every scope.
+enum Use : unsigned { in_tokens = 1, in_arcs = 2, in_states = 4, in_spans = 8, in_trees = 6, in_all = 15 };
+
 struct AtomForm {
   std::string_view name;
   Atom::Kind kind;
   int arguments;  // in brackets
-  bool for_tokens = true;
-  bool for_arcs = true;
-  bool for_states = true;
+  unsigned use = in_all;
 
-  [[nodiscard]] bool fits(Scope scope) const {
-    return scope == Scope::tokens ? for_tokens : scope == Scope::arcs ? for_arcs : for_states;
-  }
+  [[nodiscard]] bool fits(Scope scope) const { return (use >> static_cast<unsigned>(scope) & 1u) != 0; }
 };
 
 constexpr std::array forms{
@@ -33,15 +32,19 @@ constexpr std::array forms{
     AtomForm{"shape", Atom::Kind::shape, 1},
     AtomForm{"shortshape", Atom::Kind::shortshape, 1},
     AtomForm{"pos", Atom::Kind::pos, 1},
-    AtomForm{"xpos", Atom::Kind::xpos, 1, false},
-    AtomForm{"column", Atom::Kind::column, 2},
+    AtomForm{"xpos", Atom::Kind::xpos, 1, in_trees},
+    AtomForm{"column", Atom::Kind::column, 2, in_tokens | in_trees},
     AtomForm{"cluster", Atom::Kind::cluster, 2},
     AtomForm{"gazetteer", Atom::Kind::gazetteer, 1},
-    AtomForm{"direction", Atom::Kind::direction, 0, false, true, false},
-    AtomForm{"distance", Atom::Kind::distance, 0, false},
-    AtomForm{"label", Atom::Kind::label, 0, false},
-    AtomForm{"label", Atom::Kind::label, 1, true, false, false},
-    AtomForm{"valency", Atom::Kind::valency, 1, false, false, true},
+    AtomForm{"direction", Atom::Kind::direction, 0, in_arcs},
+    AtomForm{"distance", Atom::Kind::distance, 0, in_trees | in_spans},
+    AtomForm{"label", Atom::Kind::label, 0, in_trees},
+    AtomForm{"label", Atom::Kind::label, 1, in_tokens},
+    AtomForm{"valency", Atom::Kind::valency, 1, in_states},
+    AtomForm{"length", Atom::Kind::length, 0, in_spans},
+    AtomForm{"order", Atom::Kind::order, 0, in_spans},
+    AtomForm{"entities", Atom::Kind::entities, 0, in_spans},
+    AtomForm{"pair", Atom::Kind::pair, 0, in_spans},
 };
 
 struct NamedPlace {
@@ -51,6 +54,26 @@ struct NamedPlace {
 
 constexpr std::array places{NamedPlace{'h', Atom::Place::head}, NamedPlace{'m', Atom::Place::modifier},
                             NamedPlace{'b', Atom::Place::between}, NamedPlace{'s', Atom::Place::sibling}};
+
+struct NamedSpan {
+  std::string_view name;
+  Atom::Place place;
+};
+
+constexpr std::array span_places{
+    NamedSpan{"head.", Atom::Place::head},       NamedSpan{"tail.", Atom::Place::tail},
+    NamedSpan{"left.", Atom::Place::left},       NamedSpan{"right.", Atom::Place::right},
+    NamedSpan{"between.", Atom::Place::between}, NamedSpan{"around.", Atom::Place::around},
+    NamedSpan{"sentence.", Atom::Place::sentence}};
+
+struct NamedPart {
+  std::string_view name;
+  Atom::Part part;
+};
+
+constexpr std::array span_parts{NamedPart{"first", Atom::Part::first}, NamedPart{"last", Atom::Part::last},
+                                NamedPart{"every", Atom::Part::every}, NamedPart{"pairs", Atom::Part::pairs},
+                                NamedPart{"all", Atom::Part::all}};
 
 constexpr int farthest = 1000;
 
@@ -96,8 +119,35 @@ bool take_state_place(std::string_view& text, Atom& atom) {
   return atom.kind != Atom::Kind::valency || std::ranges::find(counted, atom.place) != counted.end();
 }
 
-// The position in brackets: a distance from the token, or one of an arc's words with a distance from it.
+// Of a span or a pair: a place and a part of it, such as head.last+1, where the two go together.
+bool take_part(std::string_view& text, Atom& atom) {
+  atom.place = Atom::Place::span;
+  for (const NamedSpan& known : span_places) {
+    if (!text.starts_with(known.name)) continue;
+    atom.place = known.place;
+    text.remove_prefix(known.name.size());
+    break;
+  }
+  const auto* named =
+      std::ranges::find_if(span_parts, [&](const NamedPart& known) { return text.starts_with(known.name); });
+  if (named == span_parts.end()) return false;
+  text.remove_prefix(named->name.size());
+  atom.part = named->part;
+  const bool one_token = atom.part == Atom::Part::first || atom.part == Atom::Part::last;
+  const bool is_bag = atom.place == Atom::Place::around || atom.place == Atom::Place::sentence;
+  if (is_bag && atom.part != Atom::Part::every) return false;
+  if (atom.part == Atom::Part::pairs && atom.place != Atom::Place::between) return false;
+  if (atom.kind == Atom::Kind::gazetteer && !one_token && atom.part != Atom::Part::every) return false;
+  if (!text.starts_with('+') && !text.starts_with('-')) return true;
+  const auto offset = one_token && atom.place != Atom::Place::between ? take_number(text) : std::nullopt;
+  if (offset) atom.offset = *offset;
+  return offset.has_value();
+}
+
+// The position in brackets: a distance from the token, one of an arc's words with a distance from it, or what states
+// and spans have instead.
 bool take_position(std::string_view& text, Scope scope, Atom& atom) {
+  if (scope == Scope::spans) return take_part(text, atom);
   if (scope == Scope::states) return take_state_place(text, atom);
   if (scope == Scope::arcs) {
     const auto* named = text.empty() ? places.end() : std::ranges::find(places, text.front(), &NamedPlace::name);
@@ -114,12 +164,17 @@ bool take_position(std::string_view& text, Scope scope, Atom& atom) {
 
 // How an atom with a place is written.
 std::string usage_of(const AtomForm& form, Scope scope) {
-  const std::string_view position = scope == Scope::tokens ? "[-1" : scope == Scope::arcs ? "[m-1" : "[s0";
-  const std::string example = std::string(form.name) + std::string(position) + (form.arguments == 1 ? "]" : ",3]");
+  constexpr std::array positions{"[-1", "[m-1", "[s0", "[head.last+1"};
+  const std::string position = positions[static_cast<std::size_t>(scope)];
+  const std::string example = std::string(form.name) + position + (form.arguments == 1 ? "]" : ",3]");
   if (form.kind == Atom::Kind::valency) return "valency[s0.l], at s0.l, s0.r, s1.l or s1.r";
   if (scope == Scope::tokens) return example;
   if (scope == Scope::arcs) {
     return example + ", at h, m or s, or [b] without a distance (s0, q0 and so on are for method transition)";
+  }
+  if (scope == Scope::spans) {
+    return example + ", at first, last, every or all of the span itself, or of head, tail, left, right or between, " +
+           "where there is also between.pairs, or at around.every or sentence.every";
   }
   std::string places;
   for (const std::string_view name : state_place_names) (places += places.empty() ? "" : " ") += name;
@@ -190,6 +245,20 @@ void check_arc_template(const Template& line, std::size_t number) {
   }
 }
 
+// What a span's template may not combine.
+void check_span_template(const Template& line, std::size_t number) {
+  if (std::ranges::count_if(line.atoms, &Atom::lists) > 1) {
+    fail(number, line.name, "at most one atom with several values (every, pairs or gazetteer) on a line");
+  }
+  const auto is_own = [](const Atom& atom) {
+    return atom.kind == Atom::Kind::length ||
+           (atom.has_place() && (atom.place == Atom::Place::span || atom.place == Atom::Place::around));
+  };
+  if (is_about_pairs(line) && std::ranges::any_of(line.atoms, is_own)) {
+    fail(number, line.name, "atoms of one span, or of a pair, such as word[head.last], but not both on a line");
+  }
+}
+
 // Between blanks, without a comment.
 std::vector<std::string_view> words_of(std::string_view rest) {
   std::vector<std::string_view> words;
@@ -203,6 +272,15 @@ std::vector<std::string_view> words_of(std::string_view rest) {
 }
 
 }  // namespace
+
+bool is_about_pairs(const Template& line) {
+  return std::ranges::any_of(line.atoms, [](const Atom& atom) {
+    if (!atom.has_place()) {
+      return atom.kind == Atom::Kind::distance || (atom.kind >= Atom::Kind::order && atom.kind <= Atom::Kind::pair);
+    }
+    return atom.place != Atom::Place::span && atom.place != Atom::Place::around && atom.place != Atom::Place::sentence;
+  });
+}
 
 std::vector<Template> parse_templates(std::string_view text, Scope scope) {
   std::vector<Template> templates;
@@ -219,6 +297,7 @@ std::vector<Template> parse_templates(std::string_view text, Scope scope) {
     }
     if (result.atoms.empty()) continue;
     if (own == Scope::arcs) check_arc_template(result, line);
+    if (scope == Scope::spans) check_span_template(result, line);
     if (scope == Scope::tokens) note_labels(result, line);
     if (scope == Scope::tokens && std::ranges::count(result.atoms, Atom::Kind::gazetteer, &Atom::kind) > 1) {
       fail(line, result.name, "at most one gazetteer atom on a line");
@@ -230,10 +309,9 @@ std::vector<Template> parse_templates(std::string_view text, Scope scope) {
     templates.push_back(std::move(result));
   }
   if (templates.empty()) {
+    constexpr std::array examples{"0]", "m]", "s0]", "first]"};
     throw std::invalid_argument(std::string("found no template, expected one a line, such as word[") +
-                                (scope == Scope::tokens ? "0]"
-                                 : scope == Scope::arcs ? "m]"
-                                                        : "s0]"));
+                                examples[static_cast<std::size_t>(scope)]);
   }
   return templates;
 }

@@ -33,6 +33,21 @@
 //   distance                 how far s0 is from s1
 //   label word[m]            a template of labels, about an arc
 //
+// About a span of tokens, or an ordered pair of two spans, positions are words: a place, a dot and a part of it. Without
+// a place they are about the span itself; places of pairs are head, tail, left and right (the same two spans in the
+// order of the text) and between:
+//
+//   word[first] word[last+1]      the first word of the span, and the one after it
+//   lower[all] length             the whole phrase, and how many words it has, 5+ alike
+//   word[every]                   one feature for every different word of it
+//   word[around.every]            ... of the three before it and the three after it
+//   word[head.last] word[tail.last] order     the last words of both, and which stands first
+//   word[between.every] distance  every different word between them, and how many there are, in classes
+//   pos[between.all]              all tags between them, up to 6
+//   word[between.pairs]           every different pair of neighbors between them
+//   word[sentence.every] pair     every word of the sentence, for pairs
+//   entities                      how many other spans lie between, 3+ alike
+//
 // A line is one template. Beyond the ends of a sentence an atom's value is <s> or </s>; a template of which an atom has
 // no value (a prefix longer than the word, a word without cluster) gives no feature for the token.
 #pragma once
@@ -66,7 +81,11 @@ struct Atom {
     direction,
     distance,
     label,
-    valency
+    valency,
+    length,
+    order,
+    entities,
+    pair
   };
   // Those of states are in the order of their names, see state_place_names.
   enum class Place {
@@ -88,19 +107,29 @@ struct Atom {
     s1_left,
     s1_right,
     s1_left2,
-    s1_right2
+    s1_right2,
+    span,
+    around,
+    tail,
+    left,
+    right,
+    sentence
   };
+  // Of a place that is a row of tokens.
+  enum class Part { first, last, every, pairs, all };
 
   Kind kind;
   Place place = Place::token;
   int offset = 0;
   std::size_t argument = 0;  // letters, steps, or the column's index from 0 in the table that is read
   std::string column = {};   // as written: a number from 1, or a name
+  Part part = Part::first;
 
   // Whether it reads a word.
-  [[nodiscard]] bool has_place() const {
-    return kind != Kind::bias && kind != Kind::direction && kind != Kind::distance && kind != Kind::label &&
-           kind != Kind::valency;
+  [[nodiscard]] bool has_place() const { return kind <= Kind::gazetteer && kind != Kind::bias; }
+  // Whether a place in a row of tokens may give it several values.
+  [[nodiscard]] bool lists() const {
+    return has_place() && (kind == Kind::gazetteer || part == Part::every || part == Part::pairs);
   }
   friend bool operator==(const Atom&, const Atom&) = default;
 };
@@ -120,9 +149,12 @@ struct Template {
   }
 };
 
-// What templates are about: tokens, arcs of trees, or states of a parser; the latter with templates of labels, which
-// are about arcs.
-enum class Scope { tokens, arcs, states };
+// What templates are about: tokens, arcs of trees, states of a parser (with templates of labels, which are about arcs),
+// or spans and pairs of them.
+enum class Scope { tokens, arcs, states, spans };
+
+// Whether a template of the scope `spans` is about pairs; the others are about one span.
+[[nodiscard]] bool is_about_pairs(const Template& line);
 
 // The names of places from Atom::Place::s0 on.
 inline constexpr std::array<std::string_view, 14> state_place_names{

@@ -130,7 +130,7 @@ def test_all_tasks_learners_and_engines_are_among_the_cases():
     used = {(ALGORITHMS[name].learner.name, engine) for name, engine in CASES}
     assert used == {(p.learner.name, engine) for p in ALGORITHMS.values() for engine in engines_of(p.learner)}
     names = {make().task.name for make in SMALL.values()}
-    assert names == {"sequence", "multiclass", "multilabel", "detection", "parse", "custom"}
+    assert names == {"sequence", "multiclass", "multilabel", "detection", "parse", "relations", "custom"}
 
 
 def test_the_problems_are_no_trivial_ones(small):

@@ -11,9 +11,11 @@ from scipy.sparse import csr_array
 
 from marginloom.core.task import Task
 from marginloom.tasks.multiclass.task import MulticlassTask
+from marginloom.tasks.relations.task import Losses
 from support.chain_tasks import ObservedChains, make_task
 from support.classes import TinyClasses
 from support.custom_chains import EnumeratedChains
+from support.entities import TinyRelations
 from support.images import TinyImages
 from support.label_sets import TinySets
 from support.oracles import TinyChains, WholeDual
@@ -128,6 +130,11 @@ def _detection():
     return Small(found.images.task(), found)
 
 
+def _relations(seed, solver=None, **options):
+    tiny = teach(TinyRelations(seed, **options), seed)
+    return Small(tiny.task(solver), tiny)
+
+
 def _parse(seed, **options):
     trees = taught_trees(seed, **options)
     exact = trees.projective or trees.order == 1
@@ -147,5 +154,8 @@ SMALL = {
     "parse, any tree": lambda: _parse(10, lengths=(2, 2, 3, 3, 3, 3, 3, 4), projective=False),
     "parse, siblings and labels": lambda: _parse(11, lengths=(1, 2, 2, 3, 3, 3), order=2, labels=3),
     "parse, siblings in any tree": lambda: _parse(12, lengths=(2, 2, 3, 3, 3, 4, 4), order=2, projective=False),
+    "relations": lambda: _relations(
+        13, spans=(1, 2, 2, 3, 2, 3, 1, 0, 3), relations=2, lines=[(1, 0, 1), (2, 1, 1)], losses=Losses(1.0, 1.0, 2.0)
+    ),
     "custom": _custom,
 }

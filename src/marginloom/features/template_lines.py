@@ -23,7 +23,7 @@ _NEEDS = {
     "cluster": ("word clusters, and none were given", "give a file of them with clusters= (--clusters FILE)"),
     "gazetteer": ("gazetteers, and none was given", "give them with gazetteers= (--gazetteer NAME=FILE)"),
 }
-_WITHOUT_WORDS = ("bias", "direction", "distance", "label", "valency")
+_WITHOUT_WORDS = ("bias", "direction", "distance", "label", "valency", "length", "order", "entities", "pair")
 _LABEL = re.compile(r"label\[([+-]?\d+)\]")
 
 #: The labels before a token that a template of taggers can read: the one before, the one before that, or both.
@@ -87,7 +87,7 @@ class TemplateLine:
 
 
 def template_lines(name: str, text: str, *, is_file: bool, about: str = "tokens") -> list[TemplateLine]:
-    r"""Parse templates about ``tokens``, ``arcs`` or ``states``; `InputError` if one is wrong.
+    r"""Parse templates about ``tokens``, ``arcs``, ``states`` or ``spans``; `InputError` if one is wrong.
 
     Examples
     --------

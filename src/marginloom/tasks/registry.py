@@ -94,6 +94,16 @@ OWN = (
         },
     ),
     Registered("marginloom.tasks.multilabel", "multilabel", {"MultilabelClassifier": "estimator"}),
+    Registered(
+        "marginloom.tasks.relations",
+        "relations",
+        {
+            "RelationExtractor": "estimator",
+            "make_relations": "datasets",
+            "read_relations": "files",
+            "write_relations": "files",
+        },
+    ),
     Registered("marginloom.tasks.custom", None, {"CustomEstimator": "estimator", "CustomTask": "task"}),
 )
 
@@ -111,6 +121,10 @@ if TYPE_CHECKING:  # the same names, for type checkers
     from marginloom.tasks.parse.estimator import DependencyParser as DependencyParser
     from marginloom.tasks.parse.files import read_conllu as read_conllu
     from marginloom.tasks.parse.files import write_conllu as write_conllu
+    from marginloom.tasks.relations.datasets import make_relations as make_relations
+    from marginloom.tasks.relations.estimator import RelationExtractor as RelationExtractor
+    from marginloom.tasks.relations.files import read_relations as read_relations
+    from marginloom.tasks.relations.files import write_relations as write_relations
     from marginloom.tasks.sequence.datasets import make_tagging as make_tagging
     from marginloom.tasks.sequence.estimator import SequenceTagger as SequenceTagger
     from marginloom.tasks.sequence.files import read_conll as read_conll

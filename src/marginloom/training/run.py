@@ -69,7 +69,6 @@ class Run:
         self.certificate: Certificate | None = None
         self.primal: float | None = None
         self.seconds = {"train": 0.0, "certify": 0.0}
-        self.exact = "exact" in task.core.capabilities
         self.bounded = "bounded" in task.core.capabilities
         self._reason_within_tolerance = "tolerance" if self.bounded else "estimate"
         self._plan = plan
@@ -115,6 +114,11 @@ class Run:
     def chosen_parameters(self) -> dict[str, float]:
         """Parameters that the native learner has chosen by itself."""
         return self.algorithm.learner.chosen(self._learner)
+
+    @property
+    def exact(self) -> bool:
+        """Whether inference has found the best output so far: a search may be cut off at a limit, with a bound."""
+        return "exact" in self.task.core.capabilities
 
     @property
     def evaluation_sets(self) -> list[str]:

@@ -225,6 +225,11 @@ y : list of label sequences, or a flat array if `lengths` is given
         """Return the best labels of one sentence, as a list."""
         return self.predict([xseq])[0]
 
+    def predict_spans(self, X: Any) -> list[list[tuple[str, int, int]]]:
+        """Return for every sentence the spans that the best labels mark: type, first token, one past the last token."""
+        self._check_fitted()
+        return self.tagger_.predict_spans(self._source(X, None), self.n_threads)
+
     def predict_k_best(
         self, X: Any, k: int = 3, lengths: ArrayLike | None = None
     ) -> list[list[tuple[list[Any], float]]]:

@@ -28,7 +28,7 @@ from marginloom.tasks.sequence.gold import Gold, check_label_count, check_learna
 from marginloom.tasks.sequence.histories import Histories
 from marginloom.tasks.sequence.metrics import SHORT, numbered_scores, warn_without_spans
 from marginloom.tasks.sequence.named_weights import NamedWeights
-from marginloom.tasks.sequence.spans import check_scheme
+from marginloom.tasks.sequence.spans import Span, SpanLabels, check_scheme, span_style
 from marginloom.tasks.sequence.task import SequenceTask
 from marginloom.training.checks import checked_weights
 from marginloom.training.spec import RunSpec
@@ -62,6 +62,27 @@ class SequenceModel(Model):
         """Return sentence offsets and the number of the best label of every token."""
         encoded = self.features.transform(source)
         return encoded.sentences, self.task_of(encoded).predict(self.weights, resolve_threads(n_threads))
+
+    def predict_spans(self, source: Any, n_threads: int | None = 1) -> list[list[Span]]:
+        """Return for every sentence the spans that its labels mark, in order: type, first token, one past the last.
+
+        `InputError` if the labels of the tagger mark no spans.
+        """
+        style = span_style(self.labels.names)
+        if style is None:
+            raise InputError(
+                f"the labels of the tagger mark no spans: {self.labels.summary()}; give a tagger with labels such as "
+                "B-PER, I-PER and O"
+            )
+        offsets, numbers = self.predict(source, n_threads)
+        read = SpanLabels.of(self.labels.names, style)
+        bounds = offsets.astype(np.int64)
+        kinds, starts, ends = read.spans(numbers, bounds)
+        owners = np.searchsorted(bounds, starts, side="right") - 1
+        found: list[list[Span]] = [[] for _ in range(bounds.size - 1)]
+        for kind, start, end, owner in zip(*map(np.ndarray.tolist, (kinds, starts, ends, owners)), strict=True):
+            found[owner].append((read.types[kind], start - int(bounds[owner]), end - int(bounds[owner])))
+        return found
 
     def predict_k_best(
         self, source: Any, k: int, n_threads: int | None = 1
