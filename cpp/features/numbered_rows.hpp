@@ -1,7 +1,8 @@
 // Numbers for the keys of features, by a vocabulary or a hash, sentence by sentence on several threads.
 //
-// `make(numbering)` returns one thread's workspace, whose extract(sentence, rows) appends the rows of a sentence and asks
-// the numbering for the number of every key. Rows come in the order of the sentences whatever the number of threads.
+// `make(numbering)` returns one thread's workspace, whose extract(sentence, rows) appends the rows of a sentence and
+// asks the numbering for the number of every key. Rows come in the order of the sentences whatever the number of
+// threads.
 #pragma once
 
 #include <algorithm>

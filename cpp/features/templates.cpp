@@ -61,9 +61,9 @@ struct NamedSpan {
 };
 
 constexpr std::array span_places{
-    NamedSpan{"head.", Atom::Place::head},       NamedSpan{"tail.", Atom::Place::tail},
-    NamedSpan{"left.", Atom::Place::left},       NamedSpan{"right.", Atom::Place::right},
-    NamedSpan{"between.", Atom::Place::between}, NamedSpan{"around.", Atom::Place::around},
+    NamedSpan{"head.", Atom::Place::head},        NamedSpan{"tail.", Atom::Place::tail},
+    NamedSpan{"left.", Atom::Place::left},        NamedSpan{"right.", Atom::Place::right},
+    NamedSpan{"between.", Atom::Place::between},  NamedSpan{"around.", Atom::Place::around},
     NamedSpan{"sentence.", Atom::Place::sentence}};
 
 struct NamedPart {

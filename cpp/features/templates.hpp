@@ -33,9 +33,9 @@
 //   distance                 how far s0 is from s1
 //   label word[m]            a template of labels, about an arc
 //
-// About a span of tokens, or an ordered pair of two spans, positions are words: a place, a dot and a part of it. Without
-// a place they are about the span itself; places of pairs are head, tail, left and right (the same two spans in the
-// order of the text) and between:
+// About a span of tokens, or an ordered pair of two spans, positions are words: a place, a dot and a part of it.
+// Without a place they are about the span itself; places of pairs are head, tail, left and right (the same two spans in
+// the order of the text) and between:
 //
 //   word[first] word[last+1]      the first word of the span, and the one after it
 //   lower[all] length             the whole phrase, and how many words it has, 5+ alike

@@ -10,6 +10,7 @@ from fuzz.files import tampered_file
 from fuzz.samples import BY_NAME, PROGRAMS, SAMPLES, train_arguments
 
 _INPUTS = {
+    "spans": "dev.relations",
     "templates": "dev.conll",
     "classify": "dev.svm",
     "multilabel": "dev.sets",
@@ -31,9 +32,10 @@ def _use(random, sample, path, scratch):
     model = estimator.model_
     json.dumps(model.summary())
     model.strongest(20)
+    k_best = getattr(estimator, "predict_k_best", lambda X, k: None)
     outcomes = [
         outcome(lambda: estimator.predict(sample.X, **sample.options)),
-        outcome(lambda: estimator.predict_k_best(sample.X, 2, **sample.options)),
+        outcome(lambda: k_best(sample.X, 2, **sample.options)),
         outcome(lambda: estimator.score(sample.X, sample.y, **sample.options)),
         outcome(lambda: estimator.save(scratch / "again")),
     ]

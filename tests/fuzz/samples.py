@@ -20,13 +20,16 @@ from marginloom import (
     MulticlassClassifier,
     MultilabelClassifier,
     ObjectDetector,
+    RelationExtractor,
     SequenceTagger,
+    make_relations,
     make_tagging,
     make_treebank,
     write_conllu,
     write_crfsuite,
     write_detections,
     write_libsvm,
+    write_relations,
 )
 from marginloom.cli import run
 from marginloom.tasks.sequence.datasets import write_conll
@@ -42,6 +45,10 @@ CLASSES = np.array([3, 5, 9])[_NUMBERS.integers(3, size=14)]
 SETS = [[name for name, there in zip("abcd", row, strict=True) if there] for row in ROWS[:, :4] > 0.2]
 IMAGES = np.round(_NUMBERS.random((6, 7, 8)), 2)
 OBJECTS = [(["cat", "dog"][i % 2], (i % 3, i % 4, 3, 4) if i % 2 else (i % 3, 1, 2, 2)) for i in range(6)]
+
+# Lists all the way down here too.
+SENTENCES = make_relations(10, seed=0)
+GOLD = [{name: one[name] for name in ("entities", "relations")} for one in SENTENCES]
 
 _FOR_TAGGING = [
     "dcd-ssvm", "ms-dcd", "demi-dcd", "cpd", "n-slack", "one-slack", "bcfw", "fsmo", "fastssvm", "averaged-perceptron",
@@ -92,6 +99,10 @@ def _parser(algorithm="dcd-ssvm", **options):
     return lambda: DependencyParser(algorithm, **{"max_iter": 3, "warm_start": True, "hash_bits": 8, **options})
 
 
+def _extractor(algorithm="dcd-ssvm", **options):
+    return lambda: RelationExtractor(algorithm, **{"max_iter": 3, "warm_start": True, **options})
+
+
 SAMPLES = [
     *(Sample(f"tag {name}", _tagger(name), WORDS, TAGS) for name in _FOR_TAGGING),
     Sample("tag early", _tagger("averaged-perceptron", max_iter=6), WORDS, TAGS, stops_early=True),
@@ -121,6 +132,10 @@ SAMPLES = [
         "parse any", _parser("averaged-perceptron", projective=False, min_count=2, hash_bits=None), TREE_WORDS, TREES
     ),
     Sample("parse inexact", _parser(order=2, projective=False, roots="many"), TREE_WORDS, HEADS),
+    Sample("relations", _extractor(missed_relation_loss=2.0), SENTENCES, GOLD),
+    Sample("relations hashed", _extractor("bcfw", hash_bits=8, type_constraints="predict"), SENTENCES, GOLD),
+    Sample("relations mira", _extractor("mira", min_count=2, type_constraints="none"), SENTENCES, GOLD),
+    Sample("relations early", _extractor(node_limit=5), SENTENCES, GOLD, stops_early=True),
     Sample("parse early", _parser(labelled=True, feature_cache="1M"), TREE_WORDS, TREES, stops_early=True),
 ]
 BY_NAME = {sample.name: sample for sample in SAMPLES}
@@ -146,6 +161,21 @@ PROGRAMS = {
     "detect": ["detect", "train.npz", "--dev", "dev.npz"],
     "trees": ["parse", "train.trees", "--dev", "dev.trees", "--labelled", "--hash-bits", "8"],
     "conllx": ["parse", "train.conllx", "--dev", "dev.conllx", "--xpos", "--hash-bits", "8", "--invalid-gold", "skip"],
+    "relations": ["relations", "train.relations", "--dev", "dev.relations", "--relation-types", "types.txt"],
+    "spans": [
+        "relations",
+        "train.relations",
+        "--features",
+        "spans.txt",
+        "--clusters",
+        "brown.txt",
+        "--gazetteer",
+        "g=names.txt",
+        "--hash-bits",
+        "8",
+        "--invalid-gold",
+        "repair",
+    ],
     "arcs": [
         "parse",
         "train.trees",
@@ -197,6 +227,25 @@ label pos[h] direction
 """
 
 
+SPAN_TEMPLATES = """bias
+word[first]
+word[last+1] lower[first-1]
+suffix[every,2]
+pos[all] length
+shape[around.every]
+cluster[last,4]
+gazetteer[every]
+pair
+order distance entities
+lower[between.every] order
+pos[between.pairs]
+word[between.all]
+prefix[head.last,2] word[tail.first]
+word[left.first-1] shortshape[right.last+1]
+word[sentence.every] pair
+"""
+
+
 def build(folder):
     """Write all files into a folder."""
     folder = Path(folder)
@@ -242,11 +291,17 @@ def build_inputs(folder):
         write_crfsuite(folder / f"{part}.crfsuite", attributes, tags)
         write_libsvm(folder / f"{part}.svm", ROWS, CLASSES.tolist())
         write_libsvm(folder / f"{part}.sets", ROWS, SETS)
+        write_relations(folder / f"{part}.relations", [{**one, "id": 7} for one in make_relations(40, seed=seed)])
         labels, boxes = zip(*OBJECTS, strict=True)
         write_detections(folder / f"{part}.npz", IMAGES, list(labels), list(boxes))
     (folder / "set.txt").write_text(TEMPLATES)
     (folder / "set.crfpp").write_text(CRFPP_TEMPLATES)
     (folder / "arcs.txt").write_text(ARC_TEMPLATES)
+    (folder / "spans.txt").write_text(SPAN_TEMPLATES)
+    (folder / "types.txt").write_text(
+        "# RELATION HEAD TAIL\nLive_In Peop Loc\nWork_For\tPeop\tOrg\nOrgBased_In Org Loc\nLocated_In Loc Loc\n"
+        "Kill Peop Peop\n"
+    )
     words = sorted({word for sentence in WORDS for word in sentence})
     (folder / "brown.txt").write_text("".join(f"{n:b}\t{word}\t{n}\n" for n, word in enumerate(words, 1)))
     (folder / "names.txt").write_text("\n".join(" ".join(sentence[:2]) for sentence in WORDS) + "\n")

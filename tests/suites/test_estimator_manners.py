@@ -18,7 +18,9 @@ from marginloom import (
     DependencyParser,
     InputError,
     MulticlassClassifier,
+    RelationExtractor,
     SequenceTagger,
+    make_relations,
     make_tagging,
 )
 from marginloom.tasks.parse.datasets import make_treebank
@@ -38,6 +40,15 @@ def classes():
     return X, np.array(["ant", "bee", "cat"])[X[:, :3].argmax(axis=1)]
 
 
+def sentences_and_gold():
+    X, y = [], []
+    for made in make_relations(30, seed=0):
+        spans = [{"start": entity["start"], "end": entity["end"]} for entity in made["entities"]]
+        X.append({"tokens": made["tokens"], "entities": spans})
+        y.append({"entities": made["entities"], "relations": made["relations"]})
+    return X, y
+
+
 CASES = {
     "tag": Case(
         SequenceTagger(features="words", C=0.5),
@@ -55,6 +66,11 @@ CASES = {
         "DependencyParser(C=0.5, hash_bits=12, order=2)",
     ),
     "classify": Case(MulticlassClassifier(C=0.5), *classes(), "MulticlassClassifier(C=0.5)"),
+    "relations": Case(
+        RelationExtractor(missed_relation_loss=2.0, C=0.5),
+        *sentences_and_gold(),
+        "RelationExtractor(C=0.5, missed_relation_loss=2.0)",
+    ),
     "custom": Case(
         CustomEstimator(task=Majority, C=0.5),
         *votes(30),

@@ -17,6 +17,8 @@ from marginloom.tasks.multilabel.task import MultilabelTask
 from marginloom.tasks.parse.features import ArcFeatureSet
 from marginloom.tasks.parse.model import ParseProblem
 from marginloom.tasks.parse.treebank import Treebank
+from marginloom.tasks.relations.features import EncodedSpans, FeatureRows
+from marginloom.tasks.relations.task import Outputs, RelationsTask, Space
 from marginloom.tasks.sequence.task import SequenceTask
 from marginloom.training.spec import RunSpec
 
@@ -55,6 +57,18 @@ def detector(side):
     return DetectionTask(images, gold, 8, sizes, losses=loss_tables("iou", range(8), sizes))
 
 
+def extractor(spans):
+    pairs = spans * (spans - 1)
+    rows = [
+        FeatureRows(np.arange(count + 1, dtype=np.uint64), DRAW.integers(50, size=count).astype(np.uint32))
+        for count in (spans, pairs)
+    ]
+    encoded = EncodedSpans(np.array([0, spans], np.uint64), *rows)
+    gold = Outputs(np.zeros(spans, np.uint8), np.zeros(pairs, np.uint8))
+    table = [(1, 0, 1), (2, 1, 2), (3, 2, 2)]
+    return RelationsTask(encoded, (50, 50), Space(4, 3, table), gold=gold)
+
+
 #: Tasks whose only example, or the few that are searched together, takes far longer to search than the 50 ms after
 #: which work looks for signals.
 LONG = {
@@ -65,6 +79,7 @@ LONG = {
     "labels of arcs": partial(parser, 1500, labelled=True),
     "sequences": partial(tagger, 8000, 900),
     "sets of labels": partial(labels, 1500),
+    "types and relations": partial(extractor, 900),
     "windows": partial(detector, 1200),
 }
 

@@ -15,10 +15,12 @@ from marginloom.tasks.detection.boxes import loss_tables
 from marginloom.tasks.detection.images import ImageSet
 from marginloom.tasks.detection.task import DetectionTask
 from marginloom.tasks.multiclass.task import MulticlassTask
+from marginloom.tasks.relations.task import Losses
 from marginloom.tasks.sequence.constraints import BOUNDARY
 from support.chain_tasks import make_task
 from support.classes import TinyClasses
 from support.custom_chains import EnumeratedChains
+from support.entities import TinyRelations
 from support.label_sets import TinySets
 from support.oracles import TinyChains
 from support.small_tasks import Detections, taught_trees, teach
@@ -179,6 +181,17 @@ class Treebanks(Problem):
         return np.asarray(weights)[self._places[sizes]]
 
 
+class Entities(Problem):
+    def task(self):
+        return self.oracle.task()
+
+    def output(self, encoded):
+        return tuple(encoded)
+
+    def weights(self, weights):
+        return self.oracle.from_core(weights, self.task())
+
+
 def eighths(values):
     """Round to numbers that single precision adds up exactly."""
     return np.round(np.asarray(values) * 8) / 8
@@ -213,6 +226,11 @@ def objects():
     return teach(found, 5)
 
 
+def entities(seed):
+    found = TinyRelations(seed, spans=(2, 2, 3, 2, 3, 1), relations=2, lines=[(1, 0, 1), (2, 1, 1), (1, 1, 0)])
+    return teach(found, seed)
+
+
 LENGTHS = (2, 3, 3, 3, 3, 3)
 TREE = [(0, 1), (1, 2), (1, 3)]
 FULL = list(itertools.combinations(range(4), 2))
@@ -232,6 +250,7 @@ PROBLEMS = {
     "parse, siblings in any tree": Treebanks(
         taught_trees(12, lengths=LENGTHS, order=2, projective=False), exact=False, bounded=False
     ),
+    "relations": Entities(entities(13)),
     "custom": Custom(chains(4, max_length=2)),
     "custom, constrained": Custom(chains(2, forbidden=FORBIDDEN)),
 }
@@ -369,6 +388,31 @@ def all_labels_everywhere(oracle):
     oracle.root_labels = oracle.other_labels = list(range(oracle.labels))
 
 
+def missed_relations_cost_more(oracle):
+    oracle.losses = Losses(0.5, 1.25, 2.0)
+
+
+def no_loss_of_types(oracle):
+    oracle.losses = Losses(0.0, 1.0, 0.5)
+
+
+def allow_only_gold_relations(oracle):
+    used = set()
+    for count, y in zip(oracle.spans, oracle.y, strict=True):
+        pairs = itertools.permutations(y[:count], 2)
+        used |= {(label, *types) for label, types in zip(y[count:], pairs, strict=True) if label}
+    assert used < set(oracle.table)
+    oracle.table = sorted(used)
+
+
+def allow_more_relations(oracle):
+    oracle.table = sorted({*oracle.table, (2, 0, 0), (1, 0, 0)})
+
+
+def other_features(oracle):
+    oracle.X = [[[(row + 1) % oracle.features for row in rows] for rows in kinds] for kinds in oracle.X]
+
+
 _OF_CHAINS = {
     "costs": set_label_costs(2.0, 0.5, 1.25),
     "lower costs": set_label_costs(0.25, 0.5, 0.25),
@@ -416,6 +460,13 @@ CHANGES = {
     "parse, any tree": _OF_TREES,
     "parse, siblings and labels": {**_OF_TREES, "no siblings": no_siblings, "other masks": all_labels_everywhere},
     "parse, siblings in any tree": _OF_TREES,
+    "relations": {
+        "losses": missed_relations_cost_more,
+        "a loss of 0": no_loss_of_types,
+        "a narrower table": allow_only_gold_relations,
+        "a wider table": allow_more_relations,
+        "features": other_features,
+    },
     "custom": _OF_CHAINS,
     "custom, constrained": {**_OF_CHAINS, "no constraints": allow_all},
 }

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import marginloom
-from marginloom import make_digit_detection, make_tagging
+from marginloom import make_digit_detection, make_relations, make_tagging
 from marginloom.tasks.base.estimator import Estimator
 from marginloom.tasks.parse.datasets import make_treebank
 from support.custom_chains import Majority, votes
@@ -50,6 +50,7 @@ _MADE = {
     "MulticlassClassifier": ({}, _classes()),
     "MultilabelClassifier": ({}, _label_sets()),
     "ObjectDetector": ({}, _images()),
+    "RelationExtractor": ({}, (make_relations(12, seed=0), None)),
     "CustomEstimator": ({"task": Majority}, votes(12)),
 }
 

@@ -21,8 +21,10 @@ from marginloom import (
     MulticlassClassifier,
     MultilabelClassifier,
     ObjectDetector,
+    RelationExtractor,
     SequenceTagger,
     make_digit_detection,
+    make_relations,
     make_tagging,
 )
 from marginloom.tasks.parse.datasets import make_treebank
@@ -42,6 +44,7 @@ def fitted():
     sparse, classes, sets = csr_matrix(rows), rows[:, :3].argmax(axis=1), (rows > 0).astype(int)
     digits = make_digit_detection(20, seed=0)
     choices = votes(100)
+    entities = make_relations(300, seed=0)
     return {
         "tag words": (SequenceTagger(features="tagging", **short).fit(words, tags), words),
         "tag words, hashed": (SequenceTagger(features="tagging", hash_bits=10, **short).fit(words, tags), words),
@@ -52,6 +55,7 @@ def fitted():
         "classify, sparse": (MulticlassClassifier(**short).fit(sparse, classes), sparse),
         "label": (MultilabelClassifier(**short).fit(rows, sets), rows),
         "detect": (ObjectDetector(**short).fit(digits.images, digits.targets), digits.images),
+        "relations": (RelationExtractor(**short).fit(entities), entities),
         "custom": (CustomEstimator(task=Majority, **short).fit(*choices), choices[0]),
     }
 

@@ -50,9 +50,8 @@ JointOptimum PythonSolver::solve(const TypeTable& table, const JointScores& scor
     const nb::gil_scoped_acquire gil;
     const PythonCall call;
     try {
-      const nb::object result =
-          search_(without_padding(scores.types, scores.type_stride, table.types()),
-                  without_padding(scores.pairs, scores.pair_stride, table.labels()));
+      const nb::object result = search_(without_padding(scores.types, scores.type_stride, table.types()),
+                                        without_padding(scores.pairs, scores.pair_stride, table.labels()));
       const std::size_t pairs = scores.pairs.size() / std::max<std::size_t>(scores.pair_stride, 1);
       output.types = numbers_below(result[0], scores.spans, table.types());
       output.labels = numbers_below(result[1], pairs, table.labels());
@@ -168,8 +167,8 @@ void bind_extractor(nb::module_& module) {
   bind_options(module, "SpanArrays", Field{"offsets", &SpanArrays::offsets}, Field{"starts", &SpanArrays::starts},
                Field{"ends", &SpanArrays::ends});
   nb::class_<SpanExtractor>(module, "SpanExtractor")
-      .def("__init__", &make_span_extractor, nb::arg("templates"), nb::arg("word_column"),
-           nb::arg("pos_column").none(), nb::arg("cluster_words"), nb::arg("cluster_paths"), nb::arg("gazetteers"))
+      .def("__init__", &make_span_extractor, nb::arg("templates"), nb::arg("word_column"), nb::arg("pos_column").none(),
+           nb::arg("cluster_words"), nb::arg("cluster_paths"), nb::arg("gazetteers"))
       .def(
           "encode",
           [](const SpanExtractor& self, bool pairs, const TokenColumns& table, const SpanArrays& spans,
@@ -202,12 +201,11 @@ void bind_extractor(nb::module_& module) {
 
 void bind_solvers(nb::module_& module) {
   nb::class_<JointSolver>(module, "JointSolver").def_prop_ro("needs_gil", &JointSolver::needs_gil);
-  nb::class_<BranchAndBound, JointSolver>(module, "BranchAndBound")
-      .def(nb::init<std::size_t>(), nb::arg("node_limit"));
+  nb::class_<BranchAndBound, JointSolver>(module, "BranchAndBound").def(nb::init<std::size_t>(), nb::arg("node_limit"));
   nb::class_<PythonSolver, JointSolver>(module, "PythonSolver").def(nb::init<nb::object>(), nb::arg("search"));
-  bind_result(module, "SolvedSentence", Field{"output", &SolvedSentence::output}, Field{"score", &SolvedSentence::score},
-              Field{"bound", &SolvedSentence::bound}, Field{"complete", &SolvedSentence::complete},
-              Field{"nodes", &SolvedSentence::nodes});
+  bind_result(module, "SolvedSentence", Field{"output", &SolvedSentence::output},
+              Field{"score", &SolvedSentence::score}, Field{"bound", &SolvedSentence::bound},
+              Field{"complete", &SolvedSentence::complete}, Field{"nodes", &SolvedSentence::nodes});
 }
 
 void bind(nb::module_& module) {

@@ -12,7 +12,7 @@ namespace marginloom {
 namespace {
 
 constexpr double lowest = -std::numeric_limits<double>::infinity();
-constexpr int most_sweeps = 50;      // of max-sum diffusion
+constexpr int most_sweeps = 50;       // of max-sum diffusion
 constexpr double least_share = 1e-2;  // of the gap that a sweep must close for another one
 
 // One connected component: its spans numbered from 0, with scores that diffusion moves about.
@@ -187,7 +187,8 @@ class Component {
         std::size_t best = round == 0 ? 0 : modes_[a];
         double highest = lowest;
         for (std::size_t k = 0; k < types_; ++k) {
-          const std::size_t t = round == 0 ? k : (modes_[a] + k) % types_;  // stays where it is unless another is better
+          const std::size_t t =
+              round == 0 ? k : (modes_[a] + k) % types_;  // stays where it is unless another is better
           double value = own_[a * types_ + t];
           for (const End& end : ends(a)) {
             if (round > 0 || end.other < a) value += term(end, t, modes_[end.other]);
@@ -251,8 +252,8 @@ class Component {
     }
   }
 
-  // What an assignment of the first spans can reach at most: their score, the best of each free span given these, and the
-  // best of the edges between free ones.
+  // What an assignment of the first spans can reach at most: their score, the best of each free span given these, and
+  // the best of the edges between free ones.
   [[nodiscard]] double bound_at(std::size_t depth, double assigned) const {
     const double* given = given_.data() + depth * spans_.size() * types_;
     double sum = assigned + open_[depth];
@@ -325,9 +326,9 @@ class Component {
 struct Buffers final : Scratch {
   TypeGraph graph;
   Component component;
-  std::vector<std::uint32_t> group;        // of every span: the first span of its component
-  std::vector<std::size_t> place;          // in its component
-  std::vector<std::uint32_t> first_edge;   // edges by component, linked
+  std::vector<std::uint32_t> group;       // of every span: the first span of its component
+  std::vector<std::size_t> place;         // in its component
+  std::vector<std::uint32_t> first_edge;  // edges by component, linked
   std::vector<std::uint32_t> next_edge;
   std::vector<std::uint32_t> next_member;  // spans by component, linked
   std::vector<std::uint32_t> last_member;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/common.hpp"
+#include "core/interruption.hpp"
 
 namespace marginloom {
 
@@ -36,6 +37,7 @@ void take_best_labels(const TypeTable& table, const JointScores& scores, JointOu
   output.labels.assign(scores.spans * (scores.spans - std::min<std::size_t>(scores.spans, 1)), 0);
   std::size_t row = 0;
   for (std::size_t a = 0; a < scores.spans; ++a) {
+    count_steps(scores.spans * table.labels());
     for (std::size_t b = 0; b < scores.spans; ++b) {
       if (a == b) continue;
       const double* pair = scores.pairs.data() + row * scores.pair_stride;

@@ -12,8 +12,8 @@ namespace marginloom::python {
 // search(type_scores, pair_scores) -> (types, labels, bound, complete)
 //
 // Scores are float64 arrays without padding, a row for every span and for every ordered pair, whose column 0 is none;
-// types and labels are bytes. The score of what comes back is computed here, and the bound is not believed below it. The
-// GIL is held for the call and may be released in it.
+// types and labels are bytes. The score of what comes back is computed here, and the bound is not believed below it.
+// The GIL is held for the call and may be released in it.
 class PythonSolver final : public JointSolver {
  public:
   explicit PythonSolver(nb::object search) : search_(std::move(search)) {}

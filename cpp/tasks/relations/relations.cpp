@@ -9,6 +9,7 @@
 
 #include "core/common.hpp"
 #include "core/entry_sort.hpp"
+#include "core/interruption.hpp"
 #include "core/kernels.hpp"
 
 namespace marginloom {
@@ -124,6 +125,7 @@ void RelationsTask::score(std::size_t i, WeightView w, JointScores& scores) cons
   const double* weights = w.data() + span_weights_.size();
   for (std::size_t p = 0; p < pairs(i); ++p) {
     const auto row = data_.pairs.of(first_pair_[i] + p);
+    count_steps(pair_stride + row.size());
     kernel.add_rows(weights, row.data(), row.size(), pair_stride, scores.pairs.data() + p * pair_stride);
   }
 }
@@ -186,10 +188,12 @@ double RelationsTask::find(std::size_t i, WeightView w, const FindOptions& optio
   const auto labels = gold_labels(i);
   double gold = 0;
   for (std::size_t a = 0; a < types.size(); ++a) gold += buffers.scores.type(a, types[a]);
-  for (std::size_t p = 0; p < labels.size(); ++p) gold += buffers.scores.pairs[p * buffers.scores.pair_stride + labels[p]];
+  for (std::size_t p = 0; p < labels.size(); ++p)
+    gold += buffers.scores.pairs[p * buffers.scores.pair_stride + labels[p]];
   if (options.loss_scale != 0) add_loss(i, options.loss_scale, buffers.scores);
   const JointOptimum found = search(buffers);
-  const bool is_gold = std::ranges::equal(buffers.found.types, types) && std::ranges::equal(buffers.found.labels, labels);
+  const bool is_gold =
+      std::ranges::equal(buffers.found.types, types) && std::ranges::equal(buffers.found.labels, labels);
   if (!is_gold && found.score - gold >= options.min_violation) emit(i, buffers, sink);
   return std::max(found.bound - gold, 0.0);
 }
@@ -236,7 +240,8 @@ bool RelationsTask::candidate(std::size_t i, ByteView output, Scratch& scratch, 
   const ByteView types = output.first(spans(i));
   const ByteView labels = output.subspan(spans(i));
   const auto is_below = [](std::size_t limit) { return [=](std::uint8_t number) { return number < limit; }; };
-  if (!std::ranges::all_of(types, is_below(table_.types())) || !std::ranges::all_of(labels, is_below(table_.labels()))) {
+  if (!std::ranges::all_of(types, is_below(table_.types())) ||
+      !std::ranges::all_of(labels, is_below(table_.labels()))) {
     throw std::invalid_argument("an output of sentence " + std::to_string(i) + " has a number that is no label's");
   }
   if (!fits(types, labels)) return false;

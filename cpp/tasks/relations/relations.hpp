@@ -35,7 +35,7 @@ struct FeatureRows {
 struct RelationsData {
   std::span<const std::uint64_t> sentences;  // sentence i has the spans sentences[i] .. sentences[i + 1] - 1
   FeatureRows spans;
-  FeatureRows pairs;                   // of a sentence with n spans n (n - 1), as JointScores numbers them
+  FeatureRows pairs;  // of a sentence with n spans n (n - 1), as JointScores numbers them
   bool gold = false;
   std::span<const std::uint8_t> types;   // gold, if there is any
   std::span<const std::uint8_t> labels;  // of every pair

@@ -21,8 +21,8 @@ struct Class {
   std::string_view name;
 };
 
-constexpr std::array distances{Class{0, "0"},     Class{1, "1"},      Class{2, "2"},       Class{3, "3"},
-                               Class{4, "4"},     Class{5, "5"},      Class{7, "6-7"},     Class{10, "8-10"},
+constexpr std::array distances{Class{0, "0"},      Class{1, "1"},     Class{2, "2"},   Class{3, "3"},
+                               Class{4, "4"},      Class{5, "5"},     Class{7, "6-7"}, Class{10, "8-10"},
                                Class{15, "11-15"}, Class{25, "16-25"}};
 constexpr std::array lengths{Class{1, "1"}, Class{2, "2"}, Class{3, "3"}, Class{4, "4"}};
 constexpr std::array others{Class{0, "0"}, Class{1, "1"}, Class{2, "2"}};

@@ -15,8 +15,8 @@
 
 namespace marginloom {
 
-// Sentence i has the spans offsets[i] .. offsets[i + 1] - 1, in the order of the text; a span is the tokens from its start
-// to before its end, counted in its sentence.
+// Sentence i has the spans offsets[i] .. offsets[i + 1] - 1, in the order of the text; a span is the tokens from its
+// start to before its end, counted in its sentence.
 struct SpanTable {
   std::span<const std::uint64_t> offsets;
   std::span<const std::uint32_t> starts;
@@ -28,8 +28,8 @@ struct SpanTable {
 
 class SpanExtractor {
  public:
-  // What rows are of: the spans of all sentences, or the pairs of the spans of each, where pairs with the same first span
-  // follow each other, and the first span is the head.
+  // What rows are of: the spans of all sentences, or the pairs of the spans of each, where pairs with the same first
+  // span follow each other, and the first span is the head.
   enum class Kind { span, pair };
 
   // Templates are of the scope `spans`.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/interruption.hpp"
+
 namespace marginloom {
 
 void TypeGraph::build(const TypeTable& table, const JointScores& scores) {
@@ -17,6 +19,7 @@ void TypeGraph::build(const TypeTable& table, const JointScores& scores) {
   best_.resize(cells);
   gains_.resize(cells);
   for (std::size_t a = 0; a < scores.spans; ++a) {
+    count_steps((scores.spans - a) * (table.labels() + cells));
     for (std::size_t b = a + 1; b < scores.spans; ++b) {
       const double* forward = scores.pair(a, b);
       const double* backward = scores.pair(b, a);

@@ -11,7 +11,7 @@ namespace marginloom {
 
 struct TypeGraph {
   struct Edge {
-    std::uint32_t first;   // spans, in order
+    std::uint32_t first;  // spans, in order
     std::uint32_t second;
     std::size_t table;  // where its terms begin: one for every type of the first and of the second
   };

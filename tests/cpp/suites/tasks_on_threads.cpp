@@ -1,5 +1,5 @@
-// Detection and sets of labels on every engine that has threads: the certified optimum, and under the thread sanitizer
-// nothing that two threads touch in the tasks.
+// Detection, sets of labels and relations on every engine that has threads: the certified optimum, and under the thread
+// sanitizer nothing that two threads touch in the tasks.
 #include <memory>
 #include <numeric>
 #include <vector>
@@ -14,6 +14,8 @@
 #include "problems.hpp"
 #include "tasks/detection/detection.hpp"
 #include "tasks/multilabel/multilabel.hpp"
+#include "tasks/relations/branch_and_bound.hpp"
+#include "tasks/relations/relations.hpp"
 #include "test.hpp"
 
 using namespace marginloom;
@@ -79,6 +81,54 @@ struct Sets {
   }
 };
 
+// Sentences of 0 to 4 spans with random features, types and relations.
+struct Entities {
+  static constexpr std::size_t features = 6;
+  std::vector<std::uint64_t> sentences{0}, span_ends{0}, pair_ends{0};
+  std::vector<std::uint32_t> span_features, pair_features;
+  std::vector<std::uint8_t> types, labels;
+  std::vector<TypeTable::Line> lines{{1, 0, 1}, {2, 1, 1}, {2, 2, 0}};
+
+  explicit Entities(Random& random) {
+    const TypeTable table(3, 3, lines);
+    for (std::size_t i = 0; i < 20; ++i) {
+      const std::size_t count = i % 5;
+      sentences.push_back(sentences.back() + count);
+      for (std::size_t a = 0; a < count; ++a) {
+        types.push_back(static_cast<std::uint8_t>(random.below(3)));
+        add_row(random, span_features, span_ends);
+      }
+      for (std::size_t p = 0; p + 1 < count * count; ++p) {
+        const std::size_t a = sentences[i] + p / std::max<std::size_t>(count - 1, 1);
+        if (a >= sentences[i + 1]) break;
+        const std::size_t b = p % (count - 1);
+        const std::size_t other = sentences[i] + b + (b >= a - sentences[i] ? 1 : 0);
+        const std::size_t label = random.below(3);
+        labels.push_back(static_cast<std::uint8_t>(table.allows(label, types[a], types[other]) ? label : 0));
+        add_row(random, pair_features, pair_ends);
+      }
+    }
+  }
+
+  static void add_row(Random& random, std::vector<std::uint32_t>& found, std::vector<std::uint64_t>& ends) {
+    for (std::uint32_t feature = 0; feature < features; ++feature) {
+      if (random.below(2) == 0) found.push_back(feature);
+    }
+    ends.push_back(found.size());
+  }
+
+  [[nodiscard]] SharedTask task() const {
+    const RelationsData data{.sentences = sentences,
+                             .spans = {span_ends, span_features},
+                             .pairs = {pair_ends, pair_features},
+                             .gold = true,
+                             .types = types,
+                             .labels = labels};
+    return std::make_shared<RelationsTask>(data, TypeTable(3, 3, lines), features, features, RelationsLosses{1, 1, 2},
+                                           std::make_shared<BranchAndBound>(0));
+  }
+};
+
 double gap_after(DualEngine& engine, int passes) {
   StopRequest never;
   double gap = 1;
@@ -136,4 +186,10 @@ TEST("tasks on threads: sets of labels reach the certified optimum on every engi
   const Sets sets(random);
   check_all_engines(sets.task({}));
   check_all_engines(sets.task({{0, 1}, {1, 2}, {1, 3}}));
+}
+
+TEST("tasks on threads: types and relations reach the certified optimum on every engine") {
+  Random random(3);
+  const Entities entities(random);
+  check_all_engines(entities.task());
 }

@@ -125,6 +125,9 @@ class SpanFeatureSet:
                 )
             )
             return
+        for kind, example in ((False, "one span, such as word[first]"), (True, "pairs, such as order")):
+            if not any(_is_about_pairs(line.text) == kind for line in self._lines):
+                raise InputError(f"{self.name}: found no template about {example}; add one")
         check_given(self._lines, {"pos", *(kind for kind, there in given.items() if there)})
         used = {kind for line in self._lines for kind in line.kinds}
         for atom in (name for name, there in given.items() if there and name not in used):
@@ -215,3 +218,12 @@ class SpanFeatureSet:
         features._vocabularies = [load_vocabulary(tensors, f"features_{kind}") for kind in KINDS]
         features._settle(str(options["templates"]))
         return features
+
+
+def _is_about_pairs(template: str) -> bool:
+    """Tell what a template is about, as the native part does."""
+    places = ("[head.", "[tail.", "[left.", "[right.", "[between.")
+    return any(
+        atom in ("pair", "order", "distance", "entities") or any(map(atom.__contains__, places))
+        for atom in template.split()
+    )

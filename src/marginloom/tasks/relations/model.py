@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom.common.threads import resolve_threads
-from marginloom.core.row import Row
 from marginloom.errors import InputError, InputWarning, ScoreWarning
 from marginloom.io.model import Tensors
 from marginloom.tasks.base.model import Evaluator, Model, Prepared, Problem, strongest_places
@@ -271,8 +270,6 @@ class RelationsProblem(Problem[RelationsModel]):
         if not any(one.relations for one in corpus.sentences):
             text = "the training sentences have no relation, so that none will be predicted"
             warnings.warn(InputWarning(text), stacklevel=4)
-        if self.relation_types is None and self.tell is not None and table and self.type_constraints != "none":
-            self.tell(f"relation types, learnt from training: {described(table)}")
         encoded = self.features.fit(corpus)
         model = RelationsModel(
             features=self.features,
@@ -295,6 +292,8 @@ class RelationsProblem(Problem[RelationsModel]):
         if weights is not None and gold.kept is not None:
             weights = checked_weights(weights, gold.kept.size)[gold.kept]
         callbacks = [*spec.callbacks, CutSearches(task)]
+        if self.relation_types is None and self.tell is not None and table and self.type_constraints != "none":
+            callbacks.insert(0, TableLearnt(self.tell, f"relation types, learnt from training: {described(table)}"))
         return Prepared(model, task, dataclasses.replace(spec, sample_weight=weights, callbacks=callbacks))
 
     def _table(self, types: Sequence[str], relations: Sequence[str]) -> list[Line]:
@@ -355,6 +354,17 @@ def warn_of_cut_searches(task: RelationsTask, told: int = 0) -> int:
     return cut
 
 
+class TableLearnt(Callback):
+    """Tells before training which table of types was learnt."""
+
+    def __init__(self, tell: Callable[[str], None], text: str) -> None:
+        self._tell, self._text = tell, text
+
+    def before_training(self, run: Run) -> None:
+        """Tell it."""
+        self._tell(self._text)
+
+
 class CutSearches(Callback):
     """Reports how many searches of a run were cut off at the solver's limit."""
 
@@ -369,10 +379,6 @@ class CutSearches(Callback):
     def after_certificate(self, run: Run) -> None:
         """Warn of searches for a certificate."""
         self._told = warn_of_cut_searches(self._task, self._told)
-
-    def after_iteration(self, run: Run, row: Row) -> bool | None:
-        """Let training go on."""
-        return None
 
 
 class RelationsEvaluator(Evaluator):
