@@ -587,6 +587,171 @@ class TransitionTask(Task):
         bounds: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     ) -> ReadTrees: ...
 
+class SpanArrays:
+    def __init__(
+        self,
+        *,
+        offsets: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        starts: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        ends: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+    @property
+    def offsets(
+        self,
+    ) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)]: ...
+    @property
+    def starts(
+        self,
+    ) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)]: ...
+    @property
+    def ends(
+        self,
+    ) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)]: ...
+
+class SpanExtractor:
+    def __init__(
+        self,
+        templates: str,
+        word_column: int,
+        pos_column: int | None,
+        cluster_words: Vocabulary,
+        cluster_paths: Sequence[str],
+        gazetteers: Sequence[tuple[str, Vocabulary]],
+    ) -> None: ...
+    def encode(
+        self, pairs: bool, table: TokenColumns, spans: SpanArrays, vocabulary: Vocabulary, threads: int
+    ) -> tuple[
+        Annotated[NDArray[numpy.uint64], dict(shape=(None,))], Annotated[NDArray[numpy.uint32], dict(shape=(None,))]
+    ]: ...
+    def learn(
+        self, pairs: bool, table: TokenColumns, spans: SpanArrays, vocabulary: Vocabulary, threads: int
+    ) -> tuple[
+        Annotated[NDArray[numpy.uint64], dict(shape=(None,))], Annotated[NDArray[numpy.uint32], dict(shape=(None,))]
+    ]: ...
+    def hash(
+        self, pairs: bool, table: TokenColumns, spans: SpanArrays, bits: int, threads: int
+    ) -> tuple[
+        Annotated[NDArray[numpy.uint64], dict(shape=(None,))], Annotated[NDArray[numpy.uint32], dict(shape=(None,))]
+    ]: ...
+
+class JointSolver:
+    @property
+    def needs_gil(self) -> bool: ...
+
+class BranchAndBound(JointSolver):
+    def __init__(self, node_limit: int) -> None: ...
+
+class PythonSolver(JointSolver):
+    def __init__(self, search: object) -> None: ...
+
+class SolvedSentence:
+    @property
+    def output(self) -> bytes: ...
+    @property
+    def score(self) -> float: ...
+    @property
+    def bound(self) -> float: ...
+    @property
+    def complete(self) -> bool: ...
+    @property
+    def nodes(self) -> int: ...
+
+class RelationsData:
+    def __init__(
+        self,
+        *,
+        sentences: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        span_rows: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        span_features: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        pair_rows: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        pair_features: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        types: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    ) -> None: ...
+    @property
+    def sentences(
+        self,
+    ) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)]: ...
+    @property
+    def span_rows(
+        self,
+    ) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)]: ...
+    @property
+    def span_features(
+        self,
+    ) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)]: ...
+    @property
+    def pair_rows(
+        self,
+    ) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)]: ...
+    @property
+    def pair_features(
+        self,
+    ) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)]: ...
+    @property
+    def types(
+        self,
+    ) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None: ...
+    @property
+    def labels(
+        self,
+    ) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None: ...
+
+class RelationsOptions:
+    def __init__(
+        self,
+        *,
+        types: int,
+        labels: int,
+        table: Sequence[Sequence[int]],
+        span_features: int,
+        pair_features: int,
+        entity_loss: float,
+        pair_loss: float,
+        missed_loss: float,
+    ) -> None: ...
+    @property
+    def types(self) -> int: ...
+    @property
+    def labels(self) -> int: ...
+    @property
+    def table(self) -> list[list[int]]: ...
+    @property
+    def span_features(self) -> int: ...
+    @property
+    def pair_features(self) -> int: ...
+    @property
+    def entity_loss(self) -> float: ...
+    @property
+    def pair_loss(self) -> float: ...
+    @property
+    def missed_loss(self) -> float: ...
+
+class Searches:
+    @property
+    def all(self) -> int: ...
+    @property
+    def cut_off(self) -> int: ...
+    @property
+    def nodes(self) -> int: ...
+    @property
+    def most_nodes(self) -> int: ...
+
+class RelationsTask(Task):
+    def __init__(self, data: RelationsData, options: RelationsOptions, solver: JointSolver) -> None: ...
+    @property
+    def span_rows(self) -> WeightRows: ...
+    @property
+    def pair_rows(self) -> WeightRows: ...
+    @property
+    def searches(self) -> Searches: ...
+    def solve(
+        self,
+        example: int,
+        weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        loss_scale: float,
+    ) -> SolvedSentence: ...
+
 class SequenceData:
     def __init__(
         self,

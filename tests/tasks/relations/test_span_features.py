@@ -155,14 +155,14 @@ def test_mistakes_in_templates_are_told_with_their_line(written, text, message):
         SpanFeatureSet(written(text)).fit(corpus())
 
 
-def test_words_of_tokens_and_arcs_know_nothing_of_spans():
+def test_other_templates_know_nothing_of_spans():
     from marginloom import _core
 
-    for scope in ("tokens", "arcs"):
+    for scope in ("tokens", "arcs", "states"):
         for text in ("length", "pair", "word[first]"):
             with pytest.raises(ValueError, match="expected"):
                 _core.numbered_templates(text, scope)
-    with pytest.raises(ValueError, match="tokens, arcs or spans, not words"):
+    with pytest.raises(ValueError, match="templates are not about words"):
         _core.numbered_templates("bias", "words")
 
 
