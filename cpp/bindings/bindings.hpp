@@ -100,6 +100,9 @@ inline void check_signals() {
 // there, or has no right output.
 [[nodiscard]] std::vector<std::size_t> checked_rows(const Task& task, const InputArray<std::uint64_t>& rows);
 
+// std::invalid_argument if there are not as many weights as the task has.
+void require_weights(const Task& task, const InputArray<double>& weights);
+
 // Costs or weights of rows; std::invalid_argument if one is negative or not finite.
 [[nodiscard]] std::vector<double> checked_numbers(const InputArray<double>& numbers);
 
@@ -115,6 +118,7 @@ void bind_text(nb::module_& module);
 void bind_libsvm(nb::module_& module);
 void bind_features(nb::module_& module);
 void bind_tasks(nb::module_& module);
+void bind_marginals(nb::module_& module, nb::class_<Task>& task);
 void bind_training(nb::module_& module);
 void bind_learners(nb::module_& module);
 void bind_engines(nb::module_& module);

@@ -39,13 +39,6 @@ std::vector<std::string> capability_names(const Task& task) {
   return names;
 }
 
-void require_weights(const Task& task, const InputArray<double>& weights) {
-  if (weights.size() != task.dimension()) {
-    throw std::invalid_argument("the task has " + std::to_string(task.dimension()) + " weights, not " +
-                                std::to_string(weights.size()));
-  }
-}
-
 // The k best outputs of every example.
 struct Predictions {
   OutputArray<std::uint8_t> outputs;         // the bytes of all of them in a row
@@ -189,6 +182,13 @@ std::vector<TaskBinding::Bind>& task_bindings() {
 
 }  // namespace
 
+void require_weights(const Task& task, const InputArray<double>& weights) {
+  if (weights.size() != task.dimension()) {
+    throw std::invalid_argument("the task has " + std::to_string(task.dimension()) + " weights, not " +
+                                std::to_string(weights.size()));
+  }
+}
+
 TaskBinding::TaskBinding(Bind bind) {
   task_bindings().push_back(bind);
 }
@@ -196,8 +196,8 @@ TaskBinding::TaskBinding(Bind bind) {
 void bind_tasks(nb::module_& module) {
   bind_found(module);
   bind_inputs(module);
-  nb::class_<Task>(module, "Task")
-      .def_prop_ro("size", &Task::size)
+  nb::class_<Task> bound(module, "Task");
+  bound.def_prop_ro("size", &Task::size)
       .def_prop_ro("dimension", &Task::dimension)
       .def_prop_ro("examples_per_row", &Task::examples_per_row)
       .def_prop_ro("capabilities", &capability_names)
@@ -210,6 +210,7 @@ void bind_tasks(nb::module_& module) {
       .def("find", &find, nb::arg("example"), nb::arg("weights"), nb::arg("loss_scale") = 1.0, nb::arg("k") = 1,
            nb::arg("min_violation") = -std::numeric_limits<double>::infinity())
       .def("candidate", &candidate, nb::arg("example"), nb::arg("output"));
+  bind_marginals(module, bound);
   for (const auto bind : task_bindings()) bind(module);
 }
 

@@ -276,6 +276,63 @@ class Task:
         min_violation: float = float("-inf"),
     ) -> Found: ...
     def candidate(self, example: int, output: bytes) -> Candidate | None: ...
+    def marginals(
+        self,
+        weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        request: MarginalRequest,
+        threads: int = 1,
+    ) -> Marginals: ...
+    @property
+    def part_counts(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]: ...
+    @property
+    def choice_counts(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]: ...
+    @property
+    def offset_count(self) -> int: ...
+    @property
+    def has_marginals(self) -> bool: ...
+    @property
+    def why_no_marginals(self) -> str: ...
+
+class MarginalRequest:
+    def __init__(
+        self,
+        *,
+        scales: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        offsets: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        outputs: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        example_bounds: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | None,
+        tables: bool,
+        first: int,
+    ) -> None: ...
+    @property
+    def scales(
+        self,
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]: ...
+    @property
+    def offsets(
+        self,
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None: ...
+    @property
+    def outputs(
+        self,
+    ) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)] | None: ...
+    @property
+    def example_bounds(
+        self,
+    ) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None: ...
+    @property
+    def tables(self) -> bool: ...
+    @property
+    def first(self) -> int: ...
+
+class Marginals:
+    @property
+    def parts(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+    @property
+    def wholes(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+    @property
+    def table(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
 
 class CustomTask(Task):
     def __init__(self, oracle: object, size: int, dimension: int, gold: bool, exact: bool, k_best: bool) -> None: ...
@@ -845,10 +902,52 @@ class SequenceOptions:
     @property
     def forbidden(self) -> list[tuple[int, int]]: ...
 
+class LabelRuns:
+    def __init__(
+        self,
+        *,
+        sentences: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        firsts: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        bounds: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        sets: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        set_bounds: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        labels: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+    @property
+    def sentences(
+        self,
+    ) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)]: ...
+    @property
+    def firsts(
+        self,
+    ) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)]: ...
+    @property
+    def bounds(
+        self,
+    ) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)]: ...
+    @property
+    def sets(
+        self,
+    ) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)]: ...
+    @property
+    def set_bounds(
+        self,
+    ) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)]: ...
+    @property
+    def labels(
+        self,
+    ) -> Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)]: ...
+
 class SequenceTask(Task):
     def __init__(self, data: SequenceData, options: SequenceOptions, histories: LabelHistories | None) -> None: ...
     @staticmethod
     def weight_rows(feature_count: int, label_count: int) -> WeightRows: ...
+    def run_probabilities(
+        self,
+        weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        scale: float,
+        runs: LabelRuns,
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
     @property
     def stride(self) -> int: ...
     @property

@@ -41,6 +41,10 @@ class ScoreWarning(UserWarning):
     """A score says nothing about the predictions, such as the recall of spans where there is none."""
 
 
+class CalibrationWarning(UserWarning):
+    """Probabilities were fitted on examples that say little about them."""
+
+
 class PartError(MarginloomError, RuntimeError):
     """Another process of a run has failed, or gives answers that cannot be used."""
 

@@ -18,6 +18,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/marginals.hpp"
 #include "core/task.hpp"
 #include "tasks/detection/correlation.hpp"
 #include "tasks/detection/window.hpp"
@@ -56,7 +57,7 @@ struct WindowWeight {
   std::size_t column = 0;
 };
 
-class DetectionTask final : public Task, public ImplicitDifferences {
+class DetectionTask final : public Task, public ImplicitDifferences, public Marginals {
  public:
   // Throws std::invalid_argument if the data contradict themselves.
   DetectionTask(const DetectionData& data, DetectionOptions options);
@@ -73,6 +74,13 @@ class DetectionTask final : public Task, public ImplicitDifferences {
 
   [[nodiscard]] WindowWeight describe(std::size_t weight) const;  // requires that there is such a weight
 
+  // The only part is the image, and its choices are its windows: by label, size, top and left, of the sizes that fit.
+  std::size_t part_count(std::size_t) const override { return 1; }
+  std::size_t choice_count(std::size_t i) const override { return data_.label_count * windows_of_label(i); }
+  void score_choices(std::size_t i, WeightView w, Scratch& scratch) const override;
+  void marginals(std::size_t i, const Tempering& tempering, const MarginalQuery& query,
+                 Scratch& scratch) const override;
+
   // Several outputs share the gold window.
   void gather(std::size_t i, std::span<const ByteView> outputs, WeightView w, std::span<double> values) const override;
   void scatter(std::size_t i, std::span<const ByteView> outputs, std::span<const double> steps,
@@ -86,6 +94,8 @@ class DetectionTask final : public Task, public ImplicitDifferences {
   [[nodiscard]] ImageView image(std::size_t i) const;
   [[nodiscard]] Window gold(std::size_t i) const;
   [[nodiscard]] bool fits(std::size_t i, std::size_t size) const;
+  [[nodiscard]] std::size_t windows_of_label(std::size_t i) const;
+  [[nodiscard]] Window window_of(std::size_t i, std::size_t choice) const;
   [[nodiscard]] std::size_t block(const Window& window) const;  // its first weight
   [[nodiscard]] std::size_t pixel_weights(std::size_t size) const;
   [[nodiscard]] const float* corner(std::size_t i, const Window& window) const;

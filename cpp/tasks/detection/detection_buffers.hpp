@@ -21,6 +21,8 @@ struct DetectionTask::Buffers final : Scratch {
   std::vector<double> errors;             // by label and size: of the scores in the planes
   std::vector<float> row_maxima;          // by label, size and row
   std::size_t most_rows = 0;              // that a plane of this image has
+  std::vector<double> values;             // of all windows, for their probabilities: as in the planes, or exact
+  std::vector<bool> exact;                // which of them are
 
   [[nodiscard]] std::size_t place(std::size_t label, std::size_t size) const { return label * planes.size() + size; }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/input_matrix.hpp"
+#include "core/marginals.hpp"
 #include "core/prefetch.hpp"
 #include "core/scored_task.hpp"
 
@@ -22,7 +23,7 @@ namespace marginloom {
 
 using ClassIndex = std::uint32_t;
 
-class MulticlassTask final : public ScoredTask {
+class MulticlassTask final : public ScoredTask, public Marginals {
  public:
   // `gold` has one class per row of the inputs, or is empty: nothing to learn from. `costs` is the loss of class y
   // where class g is right, costs[g * class_count + y], or empty: 1 for every wrong class. The memory of `inputs` and
@@ -69,6 +70,13 @@ class MulticlassTask final : public ScoredTask {
     prefetch_line(&gold_[i]);
   }
   std::optional<ProductForm> product_form() const override { return ProductForm{inputs_, class_count_, stride_}; }
+
+  // The only part is the example, and its choices are the classes.
+  std::size_t part_count(std::size_t) const override { return 1; }
+  std::size_t choice_count(std::size_t) const override { return class_count_; }
+  void score_choices(std::size_t i, WeightView w, Scratch& scratch) const override;
+  void marginals(std::size_t i, const Tempering& tempering, const MarginalQuery& query,
+                 Scratch& scratch) const override;
 
   [[nodiscard]] std::size_t class_count() const { return class_count_; }
   [[nodiscard]] std::size_t stride() const { return stride_; }

@@ -38,6 +38,12 @@ struct PairOptimum {
   double bound = 0;  // no set scores more; equal to `score` if exact
 };
 
+// By label.
+struct LogMarginals {
+  std::span<double> present;
+  std::span<double> absent;
+};
+
 // How graphs with cycles are searched.
 struct PairSearch {
   bool relaxes = false;  // even where the labels are few enough to look at every set
@@ -61,6 +67,14 @@ class LabelPairs {
   // The score of the next best set, which it fills in; none if there is none, or k have been found. The weights must be
   // as they were.
   std::optional<double> next(PairBuffers& buffers, std::span<std::uint8_t> set) const;
+
+  // Where the pairs form a forest: fills in the logarithms of the probabilities that each label is present and absent,
+  // where that of a set is proportional to the exponential of what it brings.
+  [[nodiscard]] bool is_forest() const { return forest_; }
+  void forest_marginals(std::span<const double> gains, const double* weights, PairBuffers& buffers,
+                        LogMarginals result) const;
+  // After that: the log probability of a set.
+  [[nodiscard]] double log_probability(ByteView set, const double* weights, const PairBuffers& buffers) const;
 
   // sum of the weights of the pairs that are both in the set.
   [[nodiscard]] double score(ByteView set, const double* weights) const;

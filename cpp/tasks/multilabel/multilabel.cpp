@@ -11,16 +11,9 @@
 #include "core/common.hpp"
 #include "core/few_numbers.hpp"
 #include "core/input_columns.hpp"
-#include "tasks/multilabel/k_best_sets.hpp"
+#include "tasks/multilabel/multilabel_buffers.hpp"
 
 namespace marginloom {
-
-struct MultilabelTask::Buffers final : ScoredScratch {
-  std::vector<double> gains;      // per label: what its presence brings
-  std::vector<std::uint8_t> set;  // the set found
-  KBestSets k_best;
-  PairBuffers pairs;
-};
 
 namespace {
 

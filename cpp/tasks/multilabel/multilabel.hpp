@@ -24,10 +24,12 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/input_matrix.hpp"
 #include "core/kernels.hpp"
+#include "core/marginals.hpp"
 #include "core/scored_task.hpp"
 #include "tasks/multilabel/gold_sets.hpp"
 #include "tasks/multilabel/label_pairs.hpp"
@@ -44,7 +46,7 @@ struct MultilabelOptions {
   int sweeps = 30;       // of the relaxation at most
 };
 
-class MultilabelTask final : public ScoredTask {
+class MultilabelTask final : public ScoredTask, public Marginals {
  public:
   // `gold` has a set of labels (label_sets.hpp) per row, or is empty: nothing to learn from. The memory of `inputs` and
   // `gold` must outlive the task. Throws std::invalid_argument if they contradict themselves.
@@ -88,6 +90,15 @@ class MultilabelTask final : public ScoredTask {
   bool gold_decision(std::size_t row, std::size_t column) const override { return has_label(gold_.row(row), column); }
   void append_output(std::size_t i, std::span<const std::size_t> wrong,
                      std::vector<std::uint8_t>& bytes) const override;
+
+  // Parts are the labels of the example; choice 1 is to have it. Every label has an offset.
+  std::string why_no_marginals() const override;
+  std::size_t part_count(std::size_t i) const override { return labels_of(i); }
+  std::size_t choice_count(std::size_t) const override { return 2; }
+  std::size_t offset_count() const override { return label_count_; }
+  void score_choices(std::size_t i, WeightView w, Scratch& scratch) const override;
+  void marginals(std::size_t i, const Tempering& tempering, const MarginalQuery& query,
+                 Scratch& scratch) const override;
 
   [[nodiscard]] std::size_t stride() const { return stride_; }
   [[nodiscard]] std::size_t first_row() const { return padded(pairs_.size()); }  // where the features' weights begin

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/interruption.hpp"
 #include "tasks/parse/trees.hpp"
 
 namespace marginloom {
@@ -53,19 +54,74 @@ struct Split {
   return best;
 }
 
+// What the spans of a chart keep of the ways to build them: the best one, or (tree_marginals.hpp) the sum of all.
+struct BestWay {
+  static constexpr std::size_t cost = 3;  // steps, as count_steps() counts them
+  static Split of_splits(const double* first, const double* second, std::size_t begin, std::size_t end) {
+    return best_split(first, second, begin, end);
+  }
+  // Of the value at begin <= place < end, and of a first one; of equals the first one, then the lowest place.
+  template <class Value>
+  static Split of_places(std::size_t begin, std::size_t end, Split first, Value value) {
+    for (std::size_t place = begin; place < end; ++place) {
+      const double score = value(place);
+      if (score > first.score) first = {score, place};
+    }
+    return first;
+  }
+};
+
+// The chart, filled from single words to all of them.
+template <class Ways>
+class ProjectiveSpans {
+ public:
+  // Words from `first` on, which is the root or the first word.
+  void fill(const ArcScores& scores, std::size_t first);
+
+  [[nodiscard]] const FullSpans& full() const { return full_; }
+  [[nodiscard]] const double* open_of(std::size_t head) const { return open_.data() + head * side_; }
+  [[nodiscard]] std::size_t open_split(std::size_t i, std::size_t j) const { return open_splits_[i * side_ + j]; }
+
+ private:
+  std::size_t side_ = 0;
+  FullSpans full_;
+  std::vector<double> open_;                // by head and modifier
+  std::vector<std::uint16_t> open_splits_;  // by the smaller and the greater of them
+};
+
+template <class Ways>
+void ProjectiveSpans<Ways>::fill(const ArcScores& scores, std::size_t first) {
+  side_ = scores.length() + 1;
+  full_.resize(side_);
+  open_.resize(side_ * side_);
+  open_splits_.resize(side_ * side_);
+  for (std::size_t i = first; i < side_; ++i) full_.set(i, i, 0, i);
+  for (std::size_t width = 1; first + width < side_; ++width) {
+    count_steps(Ways::cost * width * (side_ - width));
+    for (std::size_t i = first; i + width < side_; ++i) {
+      const std::size_t j = i + width;
+      const Split inner = Ways::of_splits(full_.of_head(i), full_.of_head(j) + 1, i, j);
+      open_splits_[i * side_ + j] = static_cast<std::uint16_t>(inner.place);
+      open_[i * side_ + j] = inner.score + scores.at(i, j);
+      const Split right = Ways::of_splits(open_.data() + i * side_, full_.of_end(j), i + 1, j + 1);
+      full_.set(i, j, right.score, right.place);
+      if (i == 0) continue;  // the root has no head
+      open_[j * side_ + i] = inner.score + scores.at(j, i);
+      const Split left = Ways::of_splits(open_.data() + j * side_, full_.of_end(i), i, j);
+      full_.set(j, i, left.score, left.place);
+    }
+  }
+}
+
 class Eisner {
  public:
   // Writes the best tree; returns its score, minus infinity if every tree has an arc that scores that.
   double best_tree(const ArcScores& scores, bool one_root, Heads& heads);
 
  private:
-  void span_words(const ArcScores& scores, std::size_t first);
   void follow(std::size_t head, std::size_t end, Heads& heads);
 
-  std::size_t side_ = 0;
-  FullSpans full_;
-  std::vector<double> open_;                // by head and modifier
-  std::vector<std::uint16_t> open_splits_;  // by the smaller and the greater of them
+  ProjectiveSpans<BestWay> spans_;
   std::vector<std::pair<std::size_t, std::size_t>> pending_;
 };
 

@@ -13,11 +13,14 @@
 // An output is two bytes for each head, then one or two for each label.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "core/marginals.hpp"
 #include "core/parallel.hpp"
 #include "core/task.hpp"
 #include "tasks/parse/arc_scorer.hpp"
@@ -46,7 +49,7 @@ struct ParseOptions {
   std::size_t memory = 0;  // bytes for features of all arcs that are kept instead of made again for every search
 };
 
-class ParseTask final : public Task {
+class ParseTask final : public Task, public Marginals {
  public:
   // Throws std::invalid_argument if the data contradict themselves, and Interrupted if it was stopped.
   ParseTask(const ParseData& data, ParseOptions options, std::shared_ptr<const ArcFeatures> features, int threads,
@@ -62,6 +65,14 @@ class ParseTask final : public Task {
   bool candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const override;
   double work(std::size_t i) const override;
 
+  // Parts are words, and choices their heads, or heads times labels.
+  std::string why_no_marginals() const override;
+  std::size_t part_count(std::size_t i) const override { return length(i); }
+  std::size_t choice_count(std::size_t i) const override { return (length(i) + 1) * choices_per_head(); }
+  void score_choices(std::size_t i, WeightView w, Scratch& scratch) const override;
+  void marginals(std::size_t i, const Tempering& tempering, const MarginalQuery& query,
+                 Scratch& scratch) const override;
+
   [[nodiscard]] const ParseWeights& layout() const { return layout_; }
   [[nodiscard]] std::size_t bytes_per_label() const { return !labelled() ? 0 : options_.label_count > 256 ? 2 : 1; }
   [[nodiscard]] std::size_t length(std::size_t i) const { return data_.sentences[i + 1] - data_.sentences[i]; }
@@ -70,6 +81,7 @@ class ParseTask final : public Task {
  private:
   struct Buffers;
 
+  [[nodiscard]] std::size_t choices_per_head() const { return std::max<std::size_t>(options_.label_count, 1); }
   [[nodiscard]] bool labelled() const { return options_.label_count > 0; }
   [[nodiscard]] bool is_exact() const { return options_.projective || !options_.siblings; }
   [[nodiscard]] std::span<const std::uint16_t> gold_labels(std::size_t i) const {

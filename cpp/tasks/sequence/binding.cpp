@@ -1,11 +1,14 @@
 // The task of labelling sequences, for Python.
 #include <nanobind/stl/pair.h>
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "bindings/bindings.hpp"
 #include "bindings/inputs.hpp"
 #include "bindings/structs.hpp"
+#include "core/common.hpp"
 #include "tasks/sequence/sequence.hpp"
 
 namespace marginloom::python {
@@ -55,6 +58,62 @@ void make_histories(LabelHistories* self, const HistoryArrays& arrays) {
                              .triples = arrays.triples});
 }
 
+// Runs of tokens, each with a set of labels: what the probability is asked of that all have one of theirs.
+struct LabelRuns {
+  InputArray<std::uint64_t> sentences = {};  // of every run, ascending
+  InputArray<std::uint64_t> firsts = {};     // its first token, counted in the sentence
+  InputArray<std::uint64_t> bounds = {};     // where its tokens are in `sets`
+  InputArray<std::uint32_t> sets = {};       // of the tokens of all runs
+  InputArray<std::uint64_t> set_bounds = {};
+  InputArray<LabelIndex> labels = {};  // of all sets
+};
+
+void check_runs(const SequenceTask& task, const LabelRuns& runs) {
+  const auto bounds = view(runs.bounds), set_bounds = view(runs.set_bounds);
+  const std::size_t count = runs.sentences.size();
+  const bool fits = runs.firsts.size() == count && bounds.size() == count + 1 && std::ranges::is_sorted(bounds) &&
+                    bounds.back() == runs.sets.size() && !set_bounds.empty() && std::ranges::is_sorted(set_bounds) &&
+                    set_bounds.back() == runs.labels.size() && std::ranges::is_sorted(view(runs.sentences));
+  require(fits, "the arrays of runs differ in length");
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::size_t i = view(runs.sentences)[k];
+    require(i < task.size() && view(runs.firsts)[k] + (bounds[k + 1] - bounds[k]) <= task.length(i),
+            "a run is beyond its sentence");
+  }
+  require(std::ranges::all_of(view(runs.sets), [&](std::uint32_t set) { return set + 1 < set_bounds.size(); }),
+          "a run names a set of labels that is not there");
+  require(std::ranges::all_of(view(runs.labels), [&](LabelIndex y) { return y < task.choice_count(0); }),
+          "a label of a run is beyond the last one");
+}
+
+OutputArray<double> run_probabilities(const SequenceTask& task, const InputArray<double>& weights, double scale,
+                                      const LabelRuns& runs) {
+  require_weights(task, weights);
+  check_runs(task, runs);
+  require(scale > 0 && std::isfinite(scale), "inverse temperatures must be positive and finite");
+  const auto set_bounds = view(runs.set_bounds);
+  std::vector<double> result(runs.sentences.size());
+  interruptible([&](StopRequest& stop) {
+    const auto scratch = task.make_scratch();
+    std::vector<ChainMarginals::Labels> tokens;
+    for (std::size_t k = 0; k < result.size(); ++k) {
+      stop.check();
+      const std::size_t i = view(runs.sentences)[k];
+      if (k == 0 || i != view(runs.sentences)[k - 1]) {
+        task.score_choices(i, view(weights), *scratch);
+        task.marginals(i, {scale, {}}, {}, *scratch);
+      }
+      tokens.clear();
+      for (std::size_t t = view(runs.bounds)[k]; t < view(runs.bounds)[k + 1]; ++t) {
+        const std::size_t set = view(runs.sets)[t];
+        tokens.push_back(view(runs.labels).subspan(set_bounds[set], set_bounds[set + 1] - set_bounds[set]));
+      }
+      result[k] = std::exp(SequenceTask::log_probability_of_run(view(runs.firsts)[k], tokens, *scratch));
+    }
+  });
+  return to_numpy(std::move(result));
+}
+
 void make_task(SequenceTask* self, const SequenceArrays& arrays, SequenceOptions options,
                const LabelHistories* histories) {
   new (self) SequenceTask(arrays.data(histories), std::move(options));
@@ -75,10 +134,15 @@ void bind(nb::module_& module) {
       .def("__len__", &LabelHistories::size);
   bind_options(module, "SequenceOptions", Field{"start_end", &SequenceOptions::start_end},
                Field{"label_costs", &SequenceOptions::label_costs}, Field{"forbidden", &SequenceOptions::forbidden});
+  using Runs = LabelRuns;
+  bind_options(module, "LabelRuns", Field{"sentences", &Runs::sentences}, Field{"firsts", &Runs::firsts},
+               Field{"bounds", &Runs::bounds}, Field{"sets", &Runs::sets}, Field{"set_bounds", &Runs::set_bounds},
+               Field{"labels", &Runs::labels});
   nb::class_<SequenceTask, Task>(module, "SequenceTask")
       .def("__init__", &make_task, nb::arg("data"), nb::arg("options"), nb::arg("histories").none(),
            nb::keep_alive<1, 2>(), nb::keep_alive<1, 4>())
       .def_static("weight_rows", &SequenceTask::weight_rows, nb::arg("feature_count"), nb::arg("label_count"))
+      .def("run_probabilities", &run_probabilities, nb::arg("weights"), nb::arg("scale"), nb::arg("runs"))
       .def_prop_ro("stride", &SequenceTask::stride)
       .def_prop_ro("start_row", &SequenceTask::start_row)
       .def_prop_ro("first_feature_row", &SequenceTask::first_feature_row)

@@ -1,12 +1,11 @@
 #include "tasks/sequence/sequence.hpp"
 
-#include "core/aligned_vector.hpp"
 #include "core/common.hpp"
 #include "core/entry_sort.hpp"
 #include "core/few_numbers.hpp"
 #include "core/interruption.hpp"
 #include "core/sparse_product.hpp"
-#include "tasks/sequence/k_best.hpp"
+#include "tasks/sequence/sequence_buffers.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -16,22 +15,6 @@
 #include <utility>
 
 namespace marginloom {
-
-struct SequenceTask::Buffers final : Scratch {
-  AlignedVector<double> scores;       // tokens times stride: emission scores, then best scores of prefixes
-  AlignedVector<double> transitions;  // with what is forbidden at minus infinity
-  bool copies_transitions = false;    // although nothing is forbidden
-  LocalTransitions local;
-  Viterbi viterbi;
-  KBestPaths k_best;
-  std::vector<LabelIndex> labels;    // the decoded path
-  std::vector<std::uint8_t> output;  // the same, encoded
-  std::vector<Entry> difference;
-  std::vector<Entry> other_difference;
-  std::vector<Entry> spare;
-  std::vector<double> token_products;    // of the features of a sentence's tokens
-  std::vector<double> dense_difference;  // for the norm of an implicit difference; all 0 between uses
-};
 
 namespace {
 
@@ -71,19 +54,19 @@ void check(const SequenceData& data, const SequenceOptions& options) {
           "label costs must be finite and not negative");
 }
 
-[[noreturn]] void no_labelling(std::size_t i) {
+}  // namespace
+
+void SequenceTask::no_labelling(std::size_t i) {
   throw std::domain_error("no labelling of sentence " + std::to_string(i) + " satisfies the constraints");
 }
 
 // Minus infinity is the score of what is forbidden; weights beyond all measure make other scores that are not finite.
-void check_score(double best, std::size_t i) {
+void SequenceTask::check_score(double best, std::size_t i) {
   if (std::isfinite(best)) return;
   if (best == -std::numeric_limits<double>::infinity()) no_labelling(i);
   throw std::overflow_error("the scores of sentence " + std::to_string(i) +
                             " exceed double precision; divide the features by their scale");
 }
-
-}  // namespace
 
 SequenceTask::SequenceTask(const SequenceData& data, SequenceOptions options)
     : Task(data.dense ? this : nullptr), data_(data), options_(std::move(options)), stride_(padded(data.label_count)) {

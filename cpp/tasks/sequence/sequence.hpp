@@ -15,8 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/marginals.hpp"
 #include "core/task.hpp"
 #include "core/weight_rows.hpp"
+#include "tasks/sequence/chain_marginals.hpp"
 #include "tasks/sequence/label_histories.hpp"
 #include "tasks/sequence/viterbi.hpp"
 
@@ -46,7 +48,7 @@ struct SequenceOptions {
   static constexpr std::uint32_t boundary = 0xFFFFFFFF;
 };
 
-class SequenceTask final : public Task, public ImplicitDifferences {
+class SequenceTask final : public Task, public ImplicitDifferences, public Marginals {
  public:
   // Throws std::invalid_argument if the data contradict themselves.
   SequenceTask(const SequenceData& data, SequenceOptions options);
@@ -69,6 +71,16 @@ class SequenceTask final : public Task, public ImplicitDifferences {
                const WeightWriter& w) const override;
   void products(std::size_t i, ByteView output, std::span<const ByteView> others, Scratch& scratch,
                 std::span<double> result) const override;
+
+  // Parts are tokens, and choices their labels.
+  std::size_t part_count(std::size_t i) const override { return length(i); }
+  std::size_t choice_count(std::size_t) const override { return data_.label_count; }
+  void score_choices(std::size_t i, WeightView w, Scratch& scratch) const override;
+  void marginals(std::size_t i, const Tempering& tempering, const MarginalQuery& query,
+                 Scratch& scratch) const override;
+  // After marginals(): that the tokens from `first` on each have one of these labels.
+  [[nodiscard]] static double log_probability_of_run(std::size_t first, std::span<const ChainMarginals::Labels> labels,
+                                                     const Scratch& scratch);
 
   template <class Function>
   void visit_difference(std::size_t i, ByteView output, Function function) const;
@@ -99,6 +111,8 @@ class SequenceTask final : public Task, public ImplicitDifferences {
     return bytes_per_label() == 1 ? output[t] : output[2 * t] + 256u * output[2 * t + 1];
   }
   void encode(std::span<const LabelIndex> labels, std::vector<std::uint8_t>& bytes) const;
+  [[noreturn]] static void no_labelling(std::size_t i);
+  static void check_score(double best, std::size_t i);
   void score_tokens(std::size_t i, WeightView w, Buffers& buffers) const;
   void check_histories() const;
   [[nodiscard]] bool copies_transitions(const Buffers& buffers) const;

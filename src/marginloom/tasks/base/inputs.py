@@ -13,7 +13,7 @@ from marginloom import _core
 from marginloom.common.memory import check_weight_count
 from marginloom.common.parameters import checked
 from marginloom.common.sparse_matrices import checked_csr
-from marginloom.core.task import Task
+from marginloom.core.marginals import MarginalTask
 from marginloom.errors import InputError
 
 #: Values that are looked at together.
@@ -199,7 +199,7 @@ def bias_of(fit_intercept: bool, intercept_scaling: float) -> float:
     return scaling if checked("fit_intercept", fit_intercept, "switch") else 0.0
 
 
-class RowTask(Task):
+class RowTask(MarginalTask):
     """What tasks share whose examples are rows of numbers."""
 
     _gold: NDArray[Any] | None

@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 
 from marginloom import _core
 from marginloom.common.threads import resolve_threads
+from marginloom.core.marginals import Tempering
 from marginloom.core.task import Task
-from marginloom.errors import ModelFileError
+from marginloom.errors import InputError, ModelFileError
 from marginloom.io.files import StrPath
 from marginloom.io.model import MISFITS, OpenedFile, Tensors, load_model, misfit, save_model
+from marginloom.tasks.base.calibration import Calibration, CalibrationExamples, calibrated
 from marginloom.tasks.registry import command_of
 from marginloom.training.certificate import Certificate
 from marginloom.training.earlier import GIVEN, present_settings
@@ -29,6 +31,12 @@ from marginloom.training.train import train_as
 
 #: Of rows of numbers an inference takes a microsecond or so; training on a handful of them makes as many in no time.
 LEAST_INFERENCES = 2_000
+
+#: What to do where probabilities are asked for too early.
+NOT_CALIBRATED = (
+    "the model is not calibrated, so its scores are not probabilities: run 'marginloom calibrate MODEL DEV' or call "
+    "calibrate(X, y), with examples that training did not see"
+)
 
 #: Weights that are looked at together, so that neither memory nor Ctrl-C suffers from how many there are.
 _PART = 1 << 22
@@ -63,6 +71,10 @@ class Evaluator(ABC):
         """Return all scores, also those that would be too long for every row of a trace."""
         return self(weights)
 
+    def calibration_examples(self) -> CalibrationExamples:
+        """Return the examples with their gold choices; `InputError` if the task has no probabilities."""
+        raise InputError("this task has no probabilities, so there is nothing to calibrate")
+
 
 @dataclasses.dataclass(kw_only=True)
 class Model(ABC):
@@ -78,12 +90,15 @@ class Model(ABC):
         How far from the optimum the weights can be, and whether that is exact or a bound.
     state : State or None
         Where training can go on, if it was kept.
+    calibration : Calibration or None
+        How scores become probabilities, if that was fitted.
     """
 
     weights: NDArray[np.float64] = dataclasses.field(default_factory=lambda: np.zeros(0))
     settings: dict[str, Any] = dataclasses.field(default_factory=dict)
     certificate: Certificate | None = None
     state: State | None = None
+    calibration: Calibration | None = None
 
     @property
     @abstractmethod
@@ -115,9 +130,30 @@ class Model(ABC):
     def from_own_parts(cls, header: dict[str, Any], tensors: Tensors) -> Self:
         """Return a model without weights from what `own_parts` returned, which may be damaged: check it."""
 
+    def check_offsets(self, offsets: NDArray[np.float64] | None) -> None:
+        """Raise `ValueError` if the offsets of a calibration, which may be damaged, are not those of this model."""
+        if offsets is not None:
+            raise ValueError("the calibration has offsets, and this task has none")
+
     def scores(self, labelled: Any, n_threads: int | None = 1) -> dict[str, Any]:
         """Return all scores on examples with their gold outputs."""
         return self.evaluator(labelled, n_threads).report(self.weights)
+
+    def calibrate(self, labelled: Any, n_threads: int | None = 1, first: int = 0) -> Calibration:
+        """Fit the calibration on the examples with their gold outputs from the one of number `first` on, and keep it.
+
+        What `labelled` is, `evaluator` says.
+        """
+        examples = self.evaluator(labelled, n_threads).calibration_examples()
+        self.calibration = calibrated(examples, self.weights, resolve_threads(n_threads), first)
+        return self.calibration
+
+    @property
+    def tempering(self) -> Tempering:
+        """How scores become probabilities; `InputError` before `calibrate`."""
+        if self.calibration is None:
+            raise InputError(NOT_CALIBRATED)
+        return self.calibration.tempering
 
     def save(self, path: StrPath) -> None:
         """Write the model to one file."""
@@ -146,6 +182,9 @@ class Model(ABC):
             "certificate": dataclasses.asdict(self.certificate) if self.certificate else None,
         }
         tensors = {"weights": self.weights, **arrays}
+        if self.calibration is not None:
+            header["calibration"] = self.calibration.header()
+            tensors |= self.calibration.tensors()
         if self.state is not None:
             header["state"] = self.state.header()
             tensors |= self.state.tensors("state.")
@@ -158,6 +197,9 @@ class Model(ABC):
         model.settings = present_settings(header["settings"])
         model.certificate = _load_certificate(header["certificate"])
         model.state = State.from_parts(header["state"], tensors, "state.") if "state" in header else None
+        if "calibration" in header:
+            model.calibration = Calibration.from_parts(header["calibration"], tensors)
+            model.check_offsets(model.calibration.offsets)
         dimension = model.dimension
         if model.weights.dtype != np.float64 or model.weights.shape != (dimension,):
             raise ValueError(f"{dimension} weights were expected")

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from marginloom import _core
 from marginloom.common.threads import resolve_threads
+from marginloom.core.marginals import NO_CHOICE
 from marginloom.errors import InputError
 from marginloom.io.model import Tensors
-from marginloom.labels.label_set import LabelSet
+from marginloom.labels.label_set import UNSEEN, LabelSet
+from marginloom.tasks.base.calibration import CalibrationExamples
 from marginloom.tasks.base.model import Evaluator, Model, Prepared, Problem, strongest_places
 from marginloom.tasks.detection.boxes import Box, LossFunction, loss_tables
 from marginloom.tasks.detection.features import LabelledImages
@@ -271,6 +273,18 @@ class DetectionEvaluator(Evaluator):
         self._labels = detector.labels.encode(labelled.labels)
         #: Labels that training did not see, with how often they occur.
         self.unseen: dict[str, int] = detector.labels.count_unseen(labelled.labels)
+
+    def calibration_examples(self) -> CalibrationExamples:
+        """Return the images with the numbers of their gold windows; boxes of other sizes or places have none."""
+        detector = self._detector
+        cells, odd = self._boxes // detector.stride, (self._boxes % detector.stride).any(axis=1)
+        numbers = {size: number for number, size in enumerate(detector.sizes)}
+        sizes = np.array([numbers.get((height, width), -1) for height, width in cells[:, 2:].tolist()], dtype=np.int64)
+        known = (self._labels != UNSEEN) & (sizes >= 0) & ~odd
+        windows = np.column_stack([self._labels.astype(np.int64), sizes, cells[:, :2]])
+        gold = np.full(known.size, NO_CHOICE)
+        gold[known] = self._task.numbered(windows[known], np.flatnonzero(known))
+        return CalibrationExamples(self._task, gold)
 
     @property
     def counts(self) -> dict[str, int]:

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from marginloom import _core
 from marginloom.common.parameters import checked
 from marginloom.core.choice import Choice, Circumstances
-from marginloom.core.task import Task
+from marginloom.core.marginals import MarginalTask
 from marginloom.errors import InputError
 from marginloom.tasks.detection.boxes import LossTables
 from marginloom.tasks.detection.images import ImageSet
 
 
-class DetectionTask(Task):
+class DetectionTask(MarginalTask):
     """Images in which one window is to be found and labelled, with or without the right one.
 
     Parameters
@@ -156,3 +156,27 @@ class DetectionTask(Task):
         """
         found = self._predictions(weights, n_threads, k)
         return found.outputs.view("<u2").astype(np.int64).reshape(-1, 4), found.scores, found.example_bounds
+
+    def choices(self, found: _core.Predictions) -> NDArray[np.uint32]:
+        """Return the numbers of the windows."""
+        windows = found.outputs.view("<u2").astype(np.int64).reshape(-1, 4)
+        bounds = found.example_bounds.astype(np.int64)
+        counts = bounds[1:] - bounds[:-1]
+        return self.numbered(windows, np.repeat(np.arange(counts.size), counts))
+
+    def numbered(self, windows: NDArray[np.int64], images: NDArray[np.int64]) -> NDArray[np.uint32]:
+        """Return the numbers of windows (label, size, top, left) of these images, in that order."""
+        rows, columns = self.window_counts()
+        before = np.cumsum(rows * columns, axis=1)
+        label, size, top, left = windows.T
+        starts = np.where(size > 0, before[images, np.maximum(size, 1) - 1], 0)
+        place = label * before[images, -1] + starts + top * columns[images, size] + left
+        return np.asarray(place, dtype=np.uint32)
+
+    def window_counts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return how many tops and how many lefts windows can have, for every image and size; 0 where none fits."""
+        heights, widths = np.array(self._sizes, dtype=np.int64).T
+        rows = np.maximum(self._images.heights.astype(np.int64)[:, None] - heights + 1, 0)
+        columns = np.maximum(self._images.widths.astype(np.int64)[:, None] - widths + 1, 0)
+        fits = (rows > 0) & (columns > 0)
+        return rows * fits, columns * fits

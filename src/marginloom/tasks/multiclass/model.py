@@ -12,9 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from marginloom.common.parameters import check_costs, checked
 from marginloom.common.threads import resolve_threads
+from marginloom.core.marginals import NO_CHOICE
 from marginloom.errors import InputError
 from marginloom.io.model import Tensors
 from marginloom.labels.label_set import UNSEEN, LabelSet
+from marginloom.tasks.base.calibration import CalibrationExamples
 from marginloom.tasks.base.dense import require_costs
 from marginloom.tasks.base.metrics import confusions
 from marginloom.tasks.base.model import LEAST_INFERENCES, Evaluator, Model, Prepared, Problem
@@ -233,6 +235,11 @@ class MulticlassEvaluator(Evaluator):
             raise InputError(f"there are {self._gold.size} labels for {self._task.core.size} examples")
         #: Labels that training did not see, with how often they occur.
         self.unseen: dict[str, int] = classifier.labels.count_unseen(labelled.labels)
+
+    def calibration_examples(self) -> CalibrationExamples:
+        """Return the examples with the numbers of their classes."""
+        gold = np.where(self._gold == UNSEEN, NO_CHOICE, self._gold)
+        return CalibrationExamples(self._task, gold.astype(np.uint32))
 
     @property
     def counts(self) -> dict[str, int]:

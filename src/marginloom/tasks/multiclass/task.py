@@ -122,6 +122,10 @@ class MulticlassTask(RowTask):
         shape = (self._inputs.rows, min(k, self._n_classes))
         return found.outputs.view(np.uint32).reshape(shape), found.scores.reshape(shape)
 
+    def choices(self, found: _core.Predictions) -> NDArray[np.uint32]:
+        """Return the classes."""
+        return found.outputs.view(np.uint32)
+
     def scores(self, weights: NDArray[np.float64], n_threads: int = 1) -> NDArray[np.float64]:
         """Return the scores of all classes, one row per example."""
         require_scores(self._inputs.rows, self._n_classes)

@@ -16,6 +16,7 @@ from marginloom.common.threads import resolve_threads
 from marginloom.errors import InputError
 from marginloom.io.model import Tensors
 from marginloom.labels.label_set import LabelSet
+from marginloom.tasks.base.calibration import CalibrationExamples
 from marginloom.tasks.base.dense import require_coefficients, require_scores, row_batches
 from marginloom.tasks.base.model import LEAST_INFERENCES, Evaluator, Model, Prepared, Problem, strongest_places
 from marginloom.tasks.multilabel.features import LabelledRows, encode_labels, learn_labels
@@ -62,6 +63,11 @@ class MultilabelModel(Model):
         if task.n_features != self.n_features:
             raise InputError(f"X has {task.n_features} columns, and training had {self.n_features}")
         return task
+
+    def check_offsets(self, offsets: NDArray[np.float64] | None) -> None:
+        """Raise `ValueError` unless a calibration has an offset for every label."""
+        if offsets is None or offsets.size != len(self.labels.names):
+            raise ValueError("the calibration must have an offset for every label")
 
     def predict(self, X: Any, n_threads: int | None = 1) -> PackedSets:
         """Return the best set of labels of every example."""
@@ -281,6 +287,11 @@ class MultilabelEvaluator(Evaluator):
         #: Labels that training did not see, with how often they occur.
         self.unseen: dict[str, int] = unseen
         self._names = [*model.labels.names, *unseen]
+
+    def calibration_examples(self) -> CalibrationExamples:
+        """Return the examples with a decision for each label that training has seen."""
+        known = self._gold.dense()[:, : self._task.n_labels]
+        return CalibrationExamples(self._task, np.ascontiguousarray(known, dtype=np.uint32).reshape(-1))
 
     @property
     def counts(self) -> dict[str, int]:

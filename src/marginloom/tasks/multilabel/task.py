@@ -187,6 +187,12 @@ class MultilabelTask(RowTask):
         found = self._predictions(weights, n_threads, k)
         return found.outputs.reshape(-1, bytes_of(self.n_labels)), found.scores, found.example_bounds
 
+    def choices(self, found: _core.Predictions) -> NDArray[np.uint32]:
+        """Return for every label whether it is in the set."""
+        packed = found.outputs.reshape(-1, bytes_of(self.n_labels))
+        bits = np.unpackbits(packed, axis=1, count=self.n_labels, bitorder="little")
+        return bits.astype(np.uint32).reshape(-1)
+
     @property
     def has_k_best(self) -> bool:
         """Whether the best sets can be found one after the other: where inference is exact."""

@@ -14,13 +14,15 @@ from marginloom import _core
 from marginloom.common.memory import parse_size, require_memory
 from marginloom.common.parameters import checked
 from marginloom.common.threads import resolve_threads
+from marginloom.core.marginals import NO_CHOICE
 from marginloom.core.prefixes import checked_beam, checked_update
 from marginloom.errors import InputError
 from marginloom.io.columns import NamedRows
 from marginloom.io.conll import ColumnCorpus
 from marginloom.io.model import Tensors
-from marginloom.labels.label_set import LabelSet
+from marginloom.labels.label_set import UNSEEN, LabelSet
 from marginloom.labels.numbered import NumberedLabels
+from marginloom.tasks.base.calibration import CalibrationExamples
 from marginloom.tasks.base.model import Evaluator, Model, Prepared, Problem, strongest_places
 from marginloom.tasks.parse.features import ArcFeatureSet
 from marginloom.tasks.parse.gold import FittingTrees, check_trees, fitting_trees
@@ -314,6 +316,15 @@ class ParseEvaluator(Evaluator):
         self._bank = bank
         #: Labels that training did not see, with how often they occur.
         self.unseen: dict[str, int] = {} if gold is None or model.labels is None else model.labels.count_unseen(gold)
+
+    def calibration_examples(self) -> CalibrationExamples:
+        """Return the sentences with the heads of their words, and the labels if there are any."""
+        heads = self._bank.heads.astype(np.uint16)
+        if self._labels is None or self._bank.labels is None:
+            return CalibrationExamples(self._task, self._task.numbered(Trees(heads, None)))
+        gold = self._labels.encode(self._bank.labels)
+        choices = self._task.numbered(Trees(heads, np.where(gold == UNSEEN, 0, gold).astype(np.uint16)))
+        return CalibrationExamples(self._task, np.where(gold == UNSEEN, NO_CHOICE, choices))
 
     @property
     def counts(self) -> dict[str, int]:

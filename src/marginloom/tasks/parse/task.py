@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from marginloom import _core
 from marginloom.common.memory import WEIGHT, require_memory
 from marginloom.common.parameters import checked
-from marginloom.core.task import Task
+from marginloom.core.marginals import MarginalTask
 from marginloom.errors import InputError
 from marginloom.tasks.parse.sentences import lengths_of
 
@@ -95,7 +95,7 @@ class KBestTrees(NamedTuple):
     bounds: NDArray[np.uint64]
 
 
-class ParseTask(Task):
+class ParseTask(MarginalTask):
     """Sentences to be parsed, with or without their right trees.
 
     Parameters
@@ -243,6 +243,16 @@ class ParseTask(Task):
         labels = [None] * lengths.size if whole.labels is None else np.split(whole.labels, ends)
         trees = [Trees(*tree) for tree in zip(np.split(whole.heads, ends), labels, strict=True)] if lengths.size else []
         return KBestTrees(trees, found.scores, found.example_bounds)
+
+    def choices(self, found: _core.Predictions) -> NDArray[np.uint32]:
+        """Return the heads of the words, or the numbers of heads and labels."""
+        lengths = np.repeat(self._lengths, lengths_of(found.example_bounds))
+        return self.numbered(self._decoded(found.outputs, found.output_bounds, lengths))
+
+    def numbered(self, trees: Trees) -> NDArray[np.uint32]:
+        """Return heads and labels as choices: head times labels plus label."""
+        heads = trees.heads.astype(np.uint32)
+        return heads if trees.labels is None else heads * np.uint32(self._options.label_count) + trees.labels
 
     def _predictions(self, weights: NDArray[np.float64], n_threads: int, k: int) -> _core.Predictions:
         """Return the k best trees; `InputError` if a sentence, such as a whole text, is too long for the memory."""

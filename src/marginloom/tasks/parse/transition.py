@@ -134,6 +134,14 @@ class TransitionTask(ParseTask):
             else super().why_it_lacks(need)
         )
 
+    @property
+    def why_no_marginals(self) -> str:
+        """Say that a beam does not see all trees."""
+        return (
+            "beam search does not sum over all trees, so a parser with method=transition has no probabilities: train "
+            "with method=graph (--method graph)"
+        )
+
     def choose(self, circumstances: Circumstances) -> Choice:
         """Return what the figures in benchmarks/RESULTS.md favour: batches also learn better than single sentences."""
         threads = circumstances.n_threads

@@ -14,12 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 from marginloom import _core
 from marginloom.common.parameters import check_costs, checked
 from marginloom.common.threads import resolve_threads
+from marginloom.core.marginals import NO_CHOICE
 from marginloom.errors import InputError
 from marginloom.features import STORED, Encoded, ExtractedFeatures, FeatureSet
 from marginloom.features.template_lines import BEFORE
 from marginloom.io.model import Tensors
 from marginloom.labels.label_set import LabelSet
 from marginloom.labels.numbered import NumberedLabels
+from marginloom.tasks.base.calibration import CalibrationExamples
 from marginloom.tasks.base.metrics import confusions
 from marginloom.tasks.base.model import Evaluator, Model, Prepared, Problem, strongest_places
 from marginloom.tasks.sequence.constraints import BOUNDARY, Pair, named_pairs
@@ -345,8 +347,14 @@ class SequenceEvaluator(Evaluator):
         self._bounds = encoded.sentences.astype(np.int64)
         self._gold, beyond = model.labels.encode_all(labels)
         self._names = [*model.labels.names, *beyond]
+        self._label_count = len(model.labels.names)
         #: Labels that training did not see, with how often they occur.
         self.unseen: dict[str, int] = model.labels.count_unseen(labels)
+
+    def calibration_examples(self) -> CalibrationExamples:
+        """Return the sentences with the numbers of their labels."""
+        known = self._gold < self._label_count
+        return CalibrationExamples(self._task, np.where(known, self._gold, NO_CHOICE).astype(np.uint32))
 
     @property
     def counts(self) -> dict[str, int]:

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from marginloom import _core
 from marginloom.common.memory import WEIGHT, check_weight_count
 from marginloom.common.parameters import checked
-from marginloom.core.task import Task
+from marginloom.core.marginals import MarginalTask
 from marginloom.errors import InputError
 from marginloom.features.base import Encoded
 from marginloom.tasks.base.inputs import has_sizes
 from marginloom.tasks.sequence.histories import Histories
 
 
-class SequenceTask(Task):
+class SequenceTask(MarginalTask):
     """Sentences to be labelled, with or without their right labels.
 
     Parameters
@@ -194,6 +194,12 @@ class SequenceTask(Task):
         Sentence i has the labellings from the i-th number of the last array to the one before the next.
         """
         found = self._predictions(weights, n_threads, k)
+        return self._labels(found), found.scores, found.example_bounds
+
+    def choices(self, found: _core.Predictions) -> NDArray[np.uint32]:
+        """Return the labels of the tokens."""
+        return self._labels(found).astype(np.uint32)
+
+    def _labels(self, found: _core.Predictions) -> NDArray[np.uint16]:
         wide = self.core.bytes_per_label == 2
-        labels = found.outputs.view("<u2").astype(np.uint16, copy=False) if wide else found.outputs.astype(np.uint16)
-        return labels, found.scores, found.example_bounds
+        return found.outputs.view("<u2").astype(np.uint16, copy=False) if wide else found.outputs.astype(np.uint16)
