@@ -9,7 +9,8 @@
 //   standard       the last one
 //
 // Of equal violations the longest prefix counts: with all weights at 0 every violation is 0, and the first wrong step
-// often has a loss of 0, with which a learner that asks for a margin would never move.
+// often has a loss of 0, with which a learner that asks for a margin would never move. So early update, too, goes on
+// where gold has left the beam in a tie, for as long as prefixes tie.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +29,11 @@ class PrefixChoice {
   // Where the best prefix is gold's, the two scores must be the same bits.
   void take(double best, double gold, bool gold_in_beam) {
     ++steps_;
-    if (settled_) return;
     const double violation = best - gold;
+    if (settled_) {
+      if (violation == 0 && violation_ == 0) length_ = steps_;
+      return;
+    }
     if (update_ != PrefixUpdate::max_violation || violation >= violation_) {
       length_ = steps_;
       violation_ = violation;

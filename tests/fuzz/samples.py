@@ -136,6 +136,13 @@ SAMPLES = [
     Sample("relations hashed", _extractor("bcfw", hash_bits=8, type_constraints="predict"), SENTENCES, GOLD),
     Sample("relations mira", _extractor("mira", min_count=2, type_constraints="none"), SENTENCES, GOLD),
     Sample("relations early", _extractor(node_limit=5), SENTENCES, GOLD, stops_early=True),
+    Sample("parse transition", _parser("minibatch-mira", method="transition", beam=4, hash_bits=10), TREE_WORDS, HEADS),
+    Sample(
+        "parse transition labels",
+        _parser("averaged-perceptron", method="transition", labelled=True, merging=False, hash_bits=None),
+        TREE_WORDS,
+        TREES,
+    ),
     Sample("parse early", _parser(labelled=True, feature_cache="1M"), TREE_WORDS, TREES, stops_early=True),
 ]
 BY_NAME = {sample.name: sample for sample in SAMPLES}
@@ -175,6 +182,10 @@ PROGRAMS = {
         "8",
         "--invalid-gold",
         "repair",
+    ],
+    "states": [
+        *("parse", "train.trees", "--dev", "dev.trees", "--features", "states.txt", "--labelled", "--hash-bits", "0"),
+        *("--method", "transition", "--beam", "3", "--update", "early", "--algorithm", "mira"),
     ],
     "arcs": [
         "parse",
@@ -222,6 +233,15 @@ cluster[m,4] gazetteer[m]
 prefix[m,2] shape[h]
 column[m,5]
 pos[h] pos[s] pos[m]
+label word[m]
+label pos[h] direction
+"""
+STATE_TEMPLATES = """bias
+pos[s0] pos[s1] distance
+word[s0] lower[q0]
+pos[s1] pos[s1.r] pos[s0.l2]
+prefix[q1,2] shape[s2]
+pos[s0] valency[s0.l]
 label word[m]
 label pos[h] direction
 """
@@ -302,6 +322,7 @@ def build_inputs(folder):
         "# RELATION HEAD TAIL\nLive_In Peop Loc\nWork_For\tPeop\tOrg\nOrgBased_In Org Loc\nLocated_In Loc Loc\n"
         "Kill Peop Peop\n"
     )
+    (folder / "states.txt").write_text(STATE_TEMPLATES)
     words = sorted({word for sentence in WORDS for word in sentence})
     (folder / "brown.txt").write_text("".join(f"{n:b}\t{word}\t{n}\n" for n, word in enumerate(words, 1)))
     (folder / "names.txt").write_text("\n".join(" ".join(sentence[:2]) for sentence in WORDS) + "\n")

@@ -16,6 +16,7 @@ from support.chain_tasks import ObservedChains, make_task
 from support.classes import TinyClasses
 from support.custom_chains import EnumeratedChains
 from support.entities import TinyRelations
+from support.derivations import TinyDerivations
 from support.images import TinyImages
 from support.label_sets import TinySets
 from support.oracles import TinyChains, WholeDual
@@ -141,6 +142,12 @@ def _parse(seed, **options):
     return Small(trees.task(), trees, exact=exact, bounded=exact)
 
 
+def _transition(seed, **options):
+    trees = teach(TinyDerivations(seed, **options), seed)
+    trees.learn()
+    return Small(trees.task(), trees, exact=False, bounded=False)
+
+
 #: Functions that make them.
 SMALL = {
     "sequence": _sequence,
@@ -157,5 +164,7 @@ SMALL = {
     "relations": lambda: _relations(
         13, spans=(1, 2, 2, 3, 2, 3, 1, 0, 3), relations=2, lines=[(1, 0, 1), (2, 1, 1)], losses=Losses(1.0, 1.0, 2.0)
     ),
+    "parse, transition": lambda: _transition(13, lengths=(1, 2, 3, 3, 3, 3, 3, 4), beam=4),
+    "parse, transition and labels": lambda: _transition(14, lengths=(1, 2, 2, 3, 3, 3), beam=4, labels=3),
     "custom": _custom,
 }

@@ -81,7 +81,9 @@ class Identity:
                     f"{shown(path)}: this checkpoint is of a run with {name} = {there.get(name)}, and now it is "
                     f"{here.get(name)}; {advice}"
                 )
-        for name in dict.fromkeys([*self.fingerprints, *stored.fingerprints]):
+        # What only one of them has says more than what differs because of it.
+        both = self.fingerprints.keys() & stored.fingerprints.keys()
+        for name in sorted({**self.fingerprints, **stored.fingerprints}, key=both.__contains__):
             if self.fingerprints.get(name) != stored.fingerprints.get(name):
                 raise InputError(f"{shown(path)}: this checkpoint is of a run with other {name}; {advice}")
 

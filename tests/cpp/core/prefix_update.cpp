@@ -45,11 +45,13 @@ TEST("prefix update: of equal violations the longest prefix counts, also at weig
   }
 }
 
-TEST("prefix update: gold that left the beam in a tie does not end the search") {
+TEST("prefix update: where gold left the beam in a tie, early update goes on while prefixes tie") {
   PrefixChoice choice = choice_of(PrefixUpdate::early, {{0, 0, true}, {1, 1, false}});
   CHECK(choice.length() == 2 && !choice.ends_search());
+  choice.take(2, 2, false);
+  CHECK(choice.length() == 3 && !choice.ends_search());
   choice.take(9, 1, false);
-  CHECK(choice.length() == 2 && choice.violation() == 0);
+  CHECK(choice.length() == 3 && choice.violation() == 0);
 }
 
 TEST("prefix update: before the first step there is no candidate") {

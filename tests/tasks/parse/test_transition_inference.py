@@ -130,6 +130,8 @@ def test_an_update_is_that_of_a_search_over_all_prefixes(merging, labels, update
             chosen = max(range(1, steps + 1), key=lambda j: (violations[j - 1], j))
         elif update == "early" and not all(with_gold):
             chosen = 1 + with_gold.index(False)
+            if violations[chosen - 1] == 0:  # gold was left in a tie
+                chosen = max(j for j in range(chosen, steps + 1) if violations[j - 1] == 0)
         found = task.core.find(i, weights, 0.0)
         if not steps:
             assert (found.bound, found.candidates) == (0, [])

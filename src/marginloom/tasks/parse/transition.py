@@ -105,7 +105,7 @@ class TransitionTask(ParseTask):
     @property
     def fingerprints(self) -> dict[str, str]:
         """Identify the method too, the sentences, their trees, their features and the options."""
-        return {"method": "transition", **super().fingerprints}
+        return {"method": "transition", **super().fingerprints, "examples": super().fingerprint}
 
     @property
     def memory(self) -> int:
