@@ -15,8 +15,8 @@ from marginloom.tasks.relations.task import Losses
 from support.chain_tasks import ObservedChains, make_task
 from support.classes import TinyClasses
 from support.custom_chains import EnumeratedChains
-from support.entities import TinyRelations
 from support.derivations import TinyDerivations
+from support.entities import TinyRelations
 from support.images import TinyImages
 from support.label_sets import TinySets
 from support.oracles import TinyChains, WholeDual
