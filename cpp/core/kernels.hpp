@@ -93,6 +93,14 @@ struct Kernels {
   std::size_t (*labels_within_reach)(const double* previous, const double* lowest, const double* highest,
                                      std::size_t labels, std::uint32_t* from);
 
+  // Fills `places` with those of the first `count` values that are not below the threshold with `more` added to them,
+  // and returns how many there are. Both arrays are `count` rounded up to a multiple of row_alignment long.
+  std::size_t (*places_not_below)(const double* values, double more, double threshold, std::size_t count,
+                                  std::uint32_t* places);
+
+  // A number that row_alignment of the values at least are not below, as high as is quickly found.
+  double (*reached_by_several)(const double* values, std::size_t stride);
+
   double (*squared_norm)(const double* values, std::size_t count);
 
   // out[r] = sum_k rows[r * stride + k] * vector[k], for k < count and the product_rows rows r.

@@ -13,12 +13,19 @@
 // where gold has left the beam in a tie, for as long as prefixes tie.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <limits>
+#include <utility>
 
 namespace marginloom {
 
 enum class PrefixUpdate { max_violation, early, standard };
+
+inline constexpr std::array<std::pair<const char*, PrefixUpdate>, 3> prefix_update_words{
+    {{"max-violation", PrefixUpdate::max_violation},
+     {"early", PrefixUpdate::early},
+     {"standard", PrefixUpdate::standard}}};
 
 // Follows one search and says which prefix its candidate is. With gold in the beam no violation is below 0.
 class PrefixChoice {

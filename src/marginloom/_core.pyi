@@ -893,7 +893,13 @@ class LabelHistories:
 
 class SequenceOptions:
     def __init__(
-        self, *, start_end: bool, label_costs: Sequence[float], forbidden: Sequence[tuple[int, int]]
+        self,
+        *,
+        start_end: bool,
+        label_costs: Sequence[float],
+        forbidden: Sequence[tuple[int, int]],
+        order: int,
+        beam: int,
     ) -> None: ...
     @property
     def start_end(self) -> bool: ...
@@ -901,6 +907,10 @@ class SequenceOptions:
     def label_costs(self) -> list[float]: ...
     @property
     def forbidden(self) -> list[tuple[int, int]]: ...
+    @property
+    def order(self) -> int: ...
+    @property
+    def beam(self) -> int: ...
 
 class LabelRuns:
     def __init__(
@@ -939,7 +949,9 @@ class LabelRuns:
     ) -> Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)]: ...
 
 class SequenceTask(Task):
-    def __init__(self, data: SequenceData, options: SequenceOptions, histories: LabelHistories | None) -> None: ...
+    def __init__(
+        self, data: SequenceData, options: SequenceOptions, histories: LabelHistories | None, update: str
+    ) -> None: ...
     @staticmethod
     def weight_rows(feature_count: int, label_count: int) -> WeightRows: ...
     def run_probabilities(

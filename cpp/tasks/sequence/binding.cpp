@@ -1,8 +1,11 @@
 // The task of labelling sequences, for Python.
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "bindings/bindings.hpp"
@@ -115,7 +118,10 @@ OutputArray<double> run_probabilities(const SequenceTask& task, const InputArray
 }
 
 void make_task(SequenceTask* self, const SequenceArrays& arrays, SequenceOptions options,
-               const LabelHistories* histories) {
+               const LabelHistories* histories, const std::string& update) {
+  const auto* word = std::ranges::find(prefix_update_words, update, [](const auto& pair) { return pair.first; });
+  if (word == prefix_update_words.end()) throw std::invalid_argument("there is no update '" + update + "'");
+  options.update = word->second;
   new (self) SequenceTask(arrays.data(histories), std::move(options));
 }
 
@@ -133,13 +139,14 @@ void bind(nb::module_& module) {
       .def("__init__", &make_histories, nb::arg("data"), nb::keep_alive<1, 2>())
       .def("__len__", &LabelHistories::size);
   bind_options(module, "SequenceOptions", Field{"start_end", &SequenceOptions::start_end},
-               Field{"label_costs", &SequenceOptions::label_costs}, Field{"forbidden", &SequenceOptions::forbidden});
+               Field{"label_costs", &SequenceOptions::label_costs}, Field{"forbidden", &SequenceOptions::forbidden},
+               Field{"order", &SequenceOptions::order}, Field{"beam", &SequenceOptions::beam});
   using Runs = LabelRuns;
   bind_options(module, "LabelRuns", Field{"sentences", &Runs::sentences}, Field{"firsts", &Runs::firsts},
                Field{"bounds", &Runs::bounds}, Field{"sets", &Runs::sets}, Field{"set_bounds", &Runs::set_bounds},
                Field{"labels", &Runs::labels});
   nb::class_<SequenceTask, Task>(module, "SequenceTask")
-      .def("__init__", &make_task, nb::arg("data"), nb::arg("options"), nb::arg("histories").none(),
+      .def("__init__", &make_task, nb::arg("data"), nb::arg("options"), nb::arg("histories").none(), nb::arg("update"),
            nb::keep_alive<1, 2>(), nb::keep_alive<1, 4>())
       .def_static("weight_rows", &SequenceTask::weight_rows, nb::arg("feature_count"), nb::arg("label_count"))
       .def("run_probabilities", &run_probabilities, nb::arg("weights"), nb::arg("scale"), nb::arg("runs"))

@@ -50,6 +50,10 @@ void check(const SequenceData& data, const SequenceOptions& options) {
           "a gold label is beyond the number of labels");
   require(options.label_costs.empty() || options.label_costs.size() == data.label_count,
           "there must be one cost per label");
+  require(options.order == 1 || options.order == 2, "the order of a chain is 1 or 2");
+  require(options.order == 2 || options.beam == 0, "a beam looks two labels back");
+  require(options.order == 1 || data.histories, "a chain of order 2 needs a table of histories");
+  require(options.beam == 0 || !data.dense, "a beam needs sparse features");
   require(std::ranges::all_of(options.label_costs, [](double c) { return c >= 0 && std::isfinite(c); }),
           "label costs must be finite and not negative");
 }
@@ -83,6 +87,7 @@ SequenceTask::SequenceTask(const SequenceData& data, SequenceOptions options)
   }
   note_forbidden();
   check_histories();
+  if (options_.beam > 0) note_dead_ends();
   if (data_.gold.empty()) return;
   for (std::size_t i = 0; i < size(); ++i) require(allows(gold(i)), "the gold labels break the constraints");
 }
@@ -101,7 +106,8 @@ void SequenceTask::check_histories() const {
   if (!data_.histories) return;
   const LabelHistories& histories = *data_.histories;
   require(histories.label_count() == data_.label_count, "the histories are those of another number of labels");
-  require(!histories.has(LabelHistories::Reach::before_that) && !histories.has(LabelHistories::Reach::both),
+  require(options_.order == 2 ||
+              (!histories.has(LabelHistories::Reach::before_that) && !histories.has(LabelHistories::Reach::both)),
           "a tagger of first order reads one label before a token");
   if (offsets.empty()) return;
   require(offsets.size() == data_.sentences.back() + 1, "observation offsets must be one more than there are tokens");
@@ -111,7 +117,7 @@ void SequenceTask::check_histories() const {
           "an observation is beyond the table of histories");
 }
 
-bool SequenceTask::allows(std::span<const LabelIndex> labels) const {
+bool SequenceTask::allows(std::span<const LabelIndex> labels, bool is_prefix) const {
   if (forbidden_.empty() || labels.empty()) return true;
   const std::size_t boundary = data_.label_count;
   const std::size_t side = boundary + 1;
@@ -120,11 +126,12 @@ bool SequenceTask::allows(std::span<const LabelIndex> labels) const {
     if (forbidden_[previous * side + label]) return false;
     previous = label;
   }
-  return !forbidden_[previous * side + boundary];
+  return is_prefix || !forbidden_[previous * side + boundary];
 }
 
 Capabilities SequenceTask::capabilities() const {
-  return {.gold = !data_.gold.empty(), .k_best = true};
+  if (options_.beam == 0) return {.gold = !data_.gold.empty(), .k_best = options_.order == 1};
+  return {.gold = !data_.gold.empty(), .exact = false, .bounded = false, .loss_augmented = false, .prefixes = true};
 }
 
 std::unique_ptr<Scratch> SequenceTask::make_scratch() const {
@@ -203,8 +210,8 @@ void SequenceTask::note_local_transitions(std::size_t i, WeightView w, Buffers& 
   LocalTransitions& local = buffers.local;
   local.clear();
   local.end_token();  // before the first one there is no label
-  for (std::size_t token = data_.sentences[i] + 1; token < data_.sentences[i + 1]; ++token) {
-    for_observations(token, [&](std::size_t observation) {
+  for (std::size_t t = 1; t < length(i); ++t) {
+    for_observations(i, t, [&](std::size_t observation) {
       const auto [first, last] = histories.combinations(observation);
       for (std::size_t j = first; j < last; ++j) {
         const double weight = weights[j];
@@ -214,7 +221,7 @@ void SequenceTask::note_local_transitions(std::size_t i, WeightView w, Buffers& 
       }
     });
     local.end_token();
-    count_steps(local.of(token - data_.sentences[i]).size() + 1);
+    count_steps(local.of(t).size() + 1);
   }
 }
 
@@ -229,12 +236,32 @@ ChainScores SequenceTask::score_prefixes(std::size_t i, WeightView w, Buffers& b
   return buffers.viterbi.score_prefixes(buffers.scores, transitions, labels, stride_, buffers.local);
 }
 
+// A chain in which two labels before a token count, over buffers.scores.
+HistoryChain SequenceTask::history_chain(std::size_t i, WeightView w, Buffers& buffers) const {
+  const bool copies = !options_.forbidden.empty() || buffers.copies_transitions;
+  if (copies) copy_transitions(i, w, buffers);
+  return {.tokens = buffers.scores.data(),
+          .transitions = copies ? buffers.transitions.data() : w.data(),
+          .length = length(i),
+          .labels = data_.label_count,
+          .stride = stride_,
+          .histories = data_.histories,
+          .weights = w.data() + first_combination(),
+          .observations = observations(i)};
+}
+
+// The best path by exact search, in buffers.labels; returns its score.
+double SequenceTask::best_path(std::size_t i, WeightView w, Buffers& buffers) const {
+  if (options_.order == 2) return buffers.pairs.best_path(history_chain(i, w, buffers), buffers.labels);
+  return buffers.viterbi.best_path(score_prefixes(i, w, buffers), buffers.labels);
+}
+
 // Calls take(score) for the k best paths, best first, each in buffers.labels, until it returns false; returns the best
 // score.
 template <class Take>
 double SequenceTask::decode_best(std::size_t i, WeightView w, int k, Buffers& buffers, Take take) const {
   if (k <= 1) {
-    const double score = buffers.viterbi.best_path(score_prefixes(i, w, buffers), buffers.labels);
+    const double score = best_path(i, w, buffers);
     check_score(score, i);
     take(score);
     return score;
@@ -255,8 +282,9 @@ double SequenceTask::history_score(std::size_t i, WeightView w) const {
   const auto truth = gold(i);
   double score = 0;
   for (std::size_t t = 1; t < truth.size(); ++t) {
-    const std::uint32_t history = histories.history(LabelHistories::Reach::before, 0, truth[t - 1]);
-    for_observations(data_.sentences[i] + t, [&](std::size_t observation) {
+    for_observations(i, t, [&](std::size_t observation) {
+      const std::uint32_t history =
+          histories.history(histories.reach(observation), truth[t < 2 ? 0 : t - 2], truth[t - 1]);
       const std::size_t combination = histories.find(observation, history, truth[t]);
       if (combination != LabelHistories::none) score += w[first_combination() + combination];
     });
@@ -283,6 +311,7 @@ void SequenceTask::predict(std::size_t i, WeightView w, int k, Scratch& scratch,
     return;
   }
   score_tokens(i, w, buffers);
+  if (options_.beam > 0) return predict_by_beam(i, w, buffers, outputs);
   decode_best(i, w, k, buffers, [&](double score) {
     Output& output = outputs.emplace_back();
     output.score = score;
@@ -300,6 +329,7 @@ double SequenceTask::find(std::size_t i, WeightView w, const FindOptions& option
   buffers.copies_transitions = options.in_motion && data_.label_count * stride_ * sizeof(double) <= nearest_cache;
   if (length(i) == 0) return 0;
   score_tokens(i, w, buffers);
+  if (options_.beam > 0) return find_by_beam(i, w, buffers, sink);
   const double right = gold_score(i, w, buffers);
   const auto truth = gold(i);
   double greatest_loss = 0;
@@ -329,7 +359,7 @@ void SequenceTask::emit(std::size_t i, Buffers& buffers, CandidateSink& sink) co
   result.output = buffers.output;
   result.implicit = data_.dense;
   const auto truth = gold(i);
-  for (std::size_t t = 0; t < truth.size(); ++t) {
+  for (std::size_t t = 0; t < buffers.labels.size(); ++t) {
     if (buffers.labels[t] != truth[t]) result.loss += label_cost(truth[t]);
   }
   if (data_.dense) {
@@ -449,11 +479,13 @@ void SequenceTask::products(std::size_t i, ByteView output, std::span<const Byte
 
 bool SequenceTask::candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const {
   auto& buffers = static_cast<Buffers&>(scratch);
-  if (output.size() != length(i) * bytes_per_label()) {
+  const std::size_t count = output.size() / bytes_per_label();
+  const bool fits = options_.beam == 0 ? count == length(i) : count <= length(i);
+  if (!fits || output.size() % bytes_per_label() != 0) {
     throw std::invalid_argument("an output of sentence " + std::to_string(i) + " has the wrong length");
   }
-  buffers.labels.resize(length(i));
-  for (std::size_t t = 0; t < length(i); ++t) {
+  buffers.labels.resize(count);
+  for (std::size_t t = 0; t < count; ++t) {
     const std::size_t label = decode_label(output, t);
     if (label >= data_.label_count) {
       throw std::invalid_argument("an output of sentence " + std::to_string(i) + " has label " + std::to_string(label) +
@@ -461,7 +493,7 @@ bool SequenceTask::candidate(std::size_t i, ByteView output, Scratch& scratch, C
     }
     buffers.labels[t] = static_cast<LabelIndex>(label);
   }
-  if (!allows(buffers.labels)) return false;
+  if (!allows(buffers.labels, count < length(i))) return false;
   emit(i, buffers, sink);
   return true;
 }

@@ -1,5 +1,6 @@
-// First-order chains: one label per token, scored by emission features times labels and by pairs of
-// neighbouring labels. Inference is Viterbi's algorithm.
+// Chains: one label per token, scored by emission features times labels, by pairs of neighbouring labels and by
+// combinations of one or two labels before a token, what is observed there, and its label. Inference is Viterbi's
+// algorithm over labels (order 1) or pairs of labels (order 2), or beam search, which looks two labels back as well.
 //
 // Weights lie in rows of `stride` doubles, one column per label, the padding always 0:
 //   rows 0 .. labels-1       transitions: row p, column c scores label c after label p
@@ -12,13 +13,16 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "core/marginals.hpp"
+#include "core/prefix_update.hpp"
 #include "core/task.hpp"
 #include "core/weight_rows.hpp"
 #include "tasks/sequence/chain_marginals.hpp"
+#include "tasks/sequence/history_chain.hpp"
 #include "tasks/sequence/label_histories.hpp"
 #include "tasks/sequence/viterbi.hpp"
 
@@ -46,6 +50,9 @@ struct SequenceOptions {
   // Pairs (from, to) of labels that must not be neighbours; `boundary` as one of them is the start or the end.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> forbidden;
   static constexpr std::uint32_t boundary = 0xFFFFFFFF;
+  int order = 1;                                      // labels before a token that count; 2 with a beam
+  std::size_t beam = 0;                               // states that beam search keeps; 0 is exact search
+  PrefixUpdate update = PrefixUpdate::max_violation;  // of beam search
 };
 
 class SequenceTask final : public Task, public ImplicitDifferences, public Marginals {
@@ -72,7 +79,8 @@ class SequenceTask final : public Task, public ImplicitDifferences, public Margi
   void products(std::size_t i, ByteView output, std::span<const ByteView> others, Scratch& scratch,
                 std::span<double> result) const override;
 
-  // Parts are tokens, and choices their labels.
+  // Parts are tokens, and choices their labels. Not where two labels before a token count.
+  std::string why_no_marginals() const override;
   std::size_t part_count(std::size_t i) const override { return length(i); }
   std::size_t choice_count(std::size_t) const override { return data_.label_count; }
   void score_choices(std::size_t i, WeightView w, Scratch& scratch) const override;
@@ -115,6 +123,12 @@ class SequenceTask final : public Task, public ImplicitDifferences, public Margi
   static void check_score(double best, std::size_t i);
   void score_tokens(std::size_t i, WeightView w, Buffers& buffers) const;
   void check_histories() const;
+  void note_dead_ends();
+  void mask_dead_ends(std::size_t i, Buffers& buffers) const;
+  [[nodiscard]] HistoryChain history_chain(std::size_t i, WeightView w, Buffers& buffers) const;
+  double best_path(std::size_t i, WeightView w, Buffers& buffers) const;
+  void predict_by_beam(std::size_t i, WeightView w, Buffers& buffers, std::vector<Output>& outputs) const;
+  double find_by_beam(std::size_t i, WeightView w, Buffers& buffers, CandidateSink& sink) const;
   [[nodiscard]] bool copies_transitions(const Buffers& buffers) const;
   void copy_transitions(std::size_t i, WeightView w, Buffers& buffers) const;
   void note_local_transitions(std::size_t i, WeightView w, Buffers& buffers) const;
@@ -122,12 +136,17 @@ class SequenceTask final : public Task, public ImplicitDifferences, public Margi
   template <class Take>
   double decode_best(std::size_t i, WeightView w, int k, Buffers& buffers, Take take) const;
   void note_forbidden();
-  [[nodiscard]] bool allows(std::span<const LabelIndex> labels) const;
+  [[nodiscard]] bool allows(std::span<const LabelIndex> labels, bool is_prefix = false) const;
   [[nodiscard]] double history_score(std::size_t i, WeightView w) const;
   [[nodiscard]] double gold_score(std::size_t i, WeightView w, const Buffers& buffers) const;
   void emit(std::size_t i, Buffers& buffers, CandidateSink& sink) const;
+  // The observations of a sentence's tokens.
+  [[nodiscard]] Observations observations(std::size_t i) const {
+    if (data_.observation_offsets.empty()) return {};
+    return {data_.observation_offsets.subspan(data_.sentences[i], length(i) + 1), data_.observations};
+  }
   template <class Function>
-  void for_observations(std::size_t token, Function function) const;
+  void for_observations(std::size_t i, std::size_t t, Function function) const;
   template <class Function>
   void visit_histories(std::size_t i, ByteView output, Function function) const;
   template <class Token, class Function>
@@ -139,6 +158,9 @@ class SequenceTask final : public Task, public ImplicitDifferences, public Margi
   SequenceOptions options_;
   std::size_t stride_;
   std::vector<bool> forbidden_;  // pairs of neighbours, the boundary after the last label; empty if all are allowed
+  // With a beam and constraints: by how many tokens follow, whether a label can be followed by so many; the last holds
+  // for all that are longer.
+  std::vector<std::vector<bool>> continues_;
 };
 
 template <class Function>
@@ -165,7 +187,8 @@ void SequenceTask::visit_parts(std::size_t i, ByteView output, Token token, Func
   const auto start = static_cast<WeightIndex>(data_.label_count * stride_);
   const auto pair = [&](std::size_t from, std::size_t to) { return static_cast<WeightIndex>(from * stride_ + to); };
   std::size_t previous = 0;
-  for (std::size_t t = 0; t < truth.size(); ++t) {
+  const std::size_t length = output.size() / bytes_per_label();  // that of a prefix, perhaps
+  for (std::size_t t = 0; t < length; ++t) {
     const std::size_t label = decode_label(output, t);
     const bool differs = label != truth[t];
     if (differs) token(t, truth[t], label);
@@ -186,12 +209,13 @@ void SequenceTask::visit_parts(std::size_t i, ByteView output, Token token, Func
   if (data_.histories) visit_histories(i, output, function);
 }
 
-// Calls function(observation) for those of a token, of which `token` counts from the first sentence on.
+// Calls function(observation) for those of token t whose histories are there: of two labels from the third token on.
 template <class Function>
-void SequenceTask::for_observations(std::size_t token, Function function) const {
-  if (data_.observation_offsets.empty()) return;
-  for (std::size_t j = data_.observation_offsets[token]; j < data_.observation_offsets[token + 1]; ++j) {
-    function(data_.observations[j]);
+void SequenceTask::for_observations(std::size_t i, std::size_t t, Function function) const {
+  const LabelHistories& histories = *data_.histories;
+  if (t >= 2 && histories.of_every_token() != LabelHistories::none) function(histories.of_every_token());
+  for (const std::uint32_t observation : observations(i).of(t)) {
+    if (t >= 2 || histories.reach(observation) == LabelHistories::Reach::before) function(observation);
   }
 }
 
@@ -200,17 +224,21 @@ template <class Function>
 void SequenceTask::visit_histories(std::size_t i, ByteView output, Function function) const {
   const LabelHistories& histories = *data_.histories;
   const auto truth = gold(i);
+  const auto label = [&](std::size_t t) { return decode_label(output, t); };
   const std::size_t first = first_combination();
-  for (std::size_t t = 1; t < truth.size(); ++t) {
-    const std::size_t label = decode_label(output, t);
-    const std::size_t before = decode_label(output, t - 1);
-    if (label == truth[t] && before == truth[t - 1]) continue;
-    for_observations(data_.sentences[i] + t, [&](std::size_t observation) {
-      const auto combination = [&](std::size_t p, std::size_t c) {
-        return histories.find(observation, histories.history(LabelHistories::Reach::before, 0, p), c);
-      };
-      const std::size_t right = combination(truth[t - 1], truth[t]);
-      const std::size_t wrong = combination(before, label);
+  const std::size_t length = output.size() / bytes_per_label();
+  std::size_t differs = length;  // the last token at which labels differ, so far
+  for (std::size_t t = 0; t < length; ++t) {
+    if (label(t) != truth[t]) differs = t;
+    if (t == 0 || differs == length || t - differs > 2) continue;
+    for_observations(i, t, [&](std::size_t observation) {
+      const LabelHistories::Reach reach = histories.reach(observation);
+      const std::size_t far = t < 2 ? 0 : t - 2;
+      const std::size_t right =
+          histories.find(observation, histories.history(reach, truth[far], truth[t - 1]), truth[t]);
+      const std::size_t wrong =
+          histories.find(observation, histories.history(reach, label(far), label(t - 1)), label(t));
+      if (right == wrong) return;
       if (right != LabelHistories::none) function(static_cast<WeightIndex>(first + right), 1);
       if (wrong != LabelHistories::none) function(static_cast<WeightIndex>(first + wrong), -1);
     });

@@ -7,6 +7,8 @@
 #include "core/aligned_vector.hpp"
 #include "tasks/sequence/chain_marginals.hpp"
 #include "tasks/sequence/k_best.hpp"
+#include "tasks/sequence/label_beam.hpp"
+#include "tasks/sequence/second_order.hpp"
 #include "tasks/sequence/sequence.hpp"
 
 namespace marginloom {
@@ -19,6 +21,8 @@ struct SequenceTask::Buffers final : Scratch {
   Viterbi viterbi;
   KBestPaths k_best;
   ChainMarginals marginals;
+  PairViterbi pairs;
+  LabelBeam beam;
   std::vector<LabelIndex> labels;    // the decoded path
   std::vector<std::uint8_t> output;  // the same, encoded
   std::vector<Entry> difference;

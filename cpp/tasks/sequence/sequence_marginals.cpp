@@ -7,6 +7,11 @@
 
 namespace marginloom {
 
+std::string SequenceTask::why_no_marginals() const {
+  if (options_.order == 1) return {};
+  return "a tagger that looks two labels back has no probabilities: train with order 1, without a beam";
+}
+
 void SequenceTask::score_choices(std::size_t i, WeightView w, Scratch& scratch) const {
   auto& buffers = static_cast<Buffers&>(scratch);
   buffers.copies_transitions = false;

@@ -28,6 +28,7 @@ from marginloom.commands.training import TrainingData, run_training
 from marginloom.commands.training_options import MinCountOption, TrainingOptions, training_command
 from marginloom.common.memory import require_memory
 from marginloom.common.parameters import checked
+from marginloom.core.prefixes import UPDATES
 from marginloom.errors import InputError, InputWarning
 from marginloom.features import ExtractedFeatures, FeatureSet, check_feature_set
 from marginloom.features.sets import FEATURE_SETS
@@ -41,12 +42,28 @@ from marginloom.labels.label_set import UNSEEN
 from marginloom.labels.numbered import NumberedLabels
 from marginloom.tasks.sequence.features import LabelledSentences, new_features
 from marginloom.tasks.sequence.gold import INVALID_GOLD
-from marginloom.tasks.sequence.model import SequenceEvaluator, SequenceModel, SequenceProblem
+from marginloom.tasks.sequence.model import SequenceEvaluator, SequenceModel, SequenceProblem, checked_search
 from marginloom.tasks.sequence.schemes import SCHEMES
 from marginloom.tasks.sequence.spans import check_scheme
 
 #: What to do with columns, and so of no use where a file holds ready features.
 COLUMN_OPTIONS = ("features", "column", "pos_column", "gazetteer", "clusters", "hash_bits")
+
+
+BeamOption = Annotated[
+    int | None,
+    typer.Option(
+        "--beam",
+        metavar="N",
+        help="Search with a beam of N states, looking two labels back. [default: exact search]",
+        rich_help_panel=STRUCTURE,
+    ),
+]
+
+OtherBeamOption = Annotated[
+    int | None,
+    typer.Option("--beam", metavar="N", help="States of beam search. [default: as in training]", rich_help_panel=INPUT),
+]
 
 
 @training_command
@@ -135,6 +152,25 @@ def train(
             rich_help_panel=STRUCTURE,
         ),
     ] = None,
+    order: Annotated[
+        int,
+        typer.Option(
+            "--order",
+            metavar="N",
+            help="Labels before a token that count in exact search: 1 or 2.",
+            rich_help_panel=STRUCTURE,
+        ),
+    ] = 1,
+    beam: BeamOption = None,
+    update: Annotated[
+        str,
+        typer.Option(
+            "--update",
+            metavar="RULE",
+            help="What to learn from a beam search: max-violation, early or standard.",
+            rich_help_panel=TRAINING,
+        ),
+    ] = UPDATES[0],
     format: FormatOption = None,
 ) -> None:
     """Train a sequence tagger: part-of-speech tags, entities, chunks.
@@ -151,6 +187,7 @@ def train(
             refuse(context, COLUMN_OPTIONS, "crfsuite and LIBSVM files hold ready features with the label first")
         else:
             check_feature_set(features)
+        checked_search(order, beam, update)
         if LIBSVM in formats:
             refuse(context, ["min_count"], "features of LIBSVM files have numbers and are not counted")
     if constraints != "none" and constraints not in SCHEMES:
@@ -183,6 +220,9 @@ def train(
             label_costs=costs,
             constraints=[(pair.split()[0], pair.split()[1]) for pair in forbid] if forbid else constraints,
             invalid_gold=invalid_gold,
+            order=order,
+            beam=beam,
+            update=update,
             settings={"format": corpus.format, "label_column": label_column + 1, **_label_name(corpus, label_column)},
         )
         strings = isinstance(NumberedLabels.of(training.labels).names[0], str)
@@ -207,6 +247,7 @@ class SequencePredictOptions(KBestOptions):
             "[default: by file name]",
         ),
     ] = None
+    beam: OtherBeamOption = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -215,6 +256,7 @@ class SequenceEvaluateOptions(EvaluateOptions):
 
     column: Annotated[str | None, column_option("as in training")] = None
     format: FormatOption = None
+    beam: OtherBeamOption = None
     strict: Annotated[
         str | None,
         typer.Option(
@@ -252,12 +294,14 @@ class SequenceCommands(TaskCommands[SequenceModel, SequencePredictOptions, Seque
             raise usage_error(
                 f"--k-best writes a column for each labelling, and the format {chosen} has no room for them"
             )
+        if k > 1:
+            model.check_k_best()
         with streams(options) as (stream, out, advance):
             read = stream_text if chosen == TEXT else partial(stream_corpora, format=chosen)
             for place, corpus in enumerate(read(stream, name=options.input)):
                 if place == 0 and options.format is None:
                     _warn_of_text(model, corpus)
-                numbers = _labels(model, corpus, k, options.threads)
+                numbers = _labels(model, corpus, k, options.threads, options.beam)
                 out.write(corpus.with_labels(model.labels.vocabulary, numbers, _label_column(model, corpus), k))
                 out.flush()
                 advance(corpus.byte_count)
@@ -276,7 +320,7 @@ class SequenceCommands(TaskCommands[SequenceModel, SequencePredictOptions, Seque
         """Return what scores the model on sentences, strictly by a scheme of spans if that is asked for."""
         with usage_errors():
             check_scheme(options.strict, "--strict")
-        return model.evaluator(self.read_labelled(model, options), options.threads, options.strict)
+        return model.evaluator(self.read_labelled(model, options), options.threads, options.strict, options.beam)
 
     def describe(self, model: SequenceModel) -> list[tuple[str, str]]:
         """Return the lines of `inspect` on features and labels."""
@@ -284,6 +328,8 @@ class SequenceCommands(TaskCommands[SequenceModel, SequencePredictOptions, Seque
             ("features", f"{model.features.name} ({model.feature_count:,})"),
             *([("columns", ", ".join(model.columns))] if model.columns else []),
             ("labels", f"{len(model.labels.names)}: {model.labels.summary()}"),
+            *([] if model.histories is None else [("histories", f"{len(model.histories):,} with a weight")]),
+            *([] if model.order == 1 else [("search", _search_of(model))]),
         ]
 
     def legend(self, model: SequenceModel) -> str:
@@ -303,6 +349,10 @@ class SequenceCommands(TaskCommands[SequenceModel, SequencePredictOptions, Seque
         return getattr(model.features, "hash_bits", None) is not None
 
 
+def _search_of(model: SequenceModel) -> str:
+    return "exact, two labels back" if model.beam is None else f"beam of {model.beam} states, two labels back"
+
+
 def _warn_of_text(tagger: SequenceModel, corpus: Corpus) -> None:
     """Warn if what is taken for columns looks like text: a sentence a line, and more columns than training had."""
     if not isinstance(corpus, ColumnCorpus) or corpus.format != CONLL:
@@ -320,10 +370,10 @@ def _warn_of_text(tagger: SequenceModel, corpus: Corpus) -> None:
         )
 
 
-def _labels(tagger: SequenceModel, corpus: Corpus, k: int, threads: int | None) -> NDArray[np.uint16]:
+def _labels(tagger: SequenceModel, corpus: Corpus, k: int, threads: int | None, beam: int | None) -> NDArray[np.uint16]:
     """Return the numbers of the k best labels of every token, `UNSEEN` where a sentence has fewer labellings."""
     if k == 1:
-        return tagger.predict(corpus, threads)[1]
+        return tagger.predict(corpus, threads, beam)[1]
     tokens = int(corpus.sentences[-1])
     require_memory(
         f"writing {k:,} labellings of {tokens:,} tokens",

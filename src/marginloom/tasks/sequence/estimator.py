@@ -10,6 +10,7 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 
 from marginloom.common.parameters import checked
+from marginloom.core.prefixes import UPDATES
 from marginloom.errors import InputError
 from marginloom.features import ExtractedFeatures, FeatureSet
 from marginloom.io.columns import checked_column, checked_columns
@@ -71,6 +72,13 @@ class SequenceTagger(Estimator):
         What to do with right labels that break the constraints: refuse them; make them keep to the scheme, so that
         spans without a beginning or an end get one; or leave such sentences out. The last two are counted and said in
         an `InputWarning`.
+    order : {1, 2}
+        How many labels before a token count. With 2, exact search looks at all pairs of labels.
+    beam : int, optional
+        Search with a beam of so many states instead of exactly; two labels before a token count. For perceptrons and
+        1-best MIRA.
+    update : {"max-violation", "early", "standard"}
+        Which part of a sentence beam search learns from.
 
     Attributes
     ----------
@@ -104,6 +112,9 @@ class SequenceTagger(Estimator):
     label_costs: Mapping[Any, float] | None = None
     constraints: str | Iterable[Pair] | None = None
     invalid_gold: str = "error"
+    order: int = 1
+    beam: int | None = None
+    update: str = UPDATES[0]
 
     model_type = SequenceModel
     fit_inputs = """
@@ -160,6 +171,9 @@ y : list of label sequences, or a flat array if `lengths` is given
                 label_costs=self.label_costs,
                 constraints=self.constraints,
                 invalid_gold=self.invalid_gold,
+                order=self.order,
+                beam=self.beam,
+                update=self.update,
                 settings={} if columns is None else {"columns": list(columns)},
             )
             return Posed(problem), {} if to_score is None else {"dev": evaluation_set(to_score).with_columns(columns)}
@@ -206,14 +220,15 @@ y : list of label sequences, or a flat array if `lengths` is given
         """The weights that are not 0, by pairs of a label and the one that follows it."""
         return self.tagger_.transition_weights()
 
-    def predict(self, X: Any, lengths: ArrayLike | None = None) -> Any:
+    def predict(self, X: Any, lengths: ArrayLike | None = None, *, beam: int | None = None) -> Any:
         """Return the best labels: a list of lists, or a flat array if `lengths` is given.
 
-        numpy takes the list for an array of one dimension, with a list for each sentence.
+        numpy takes the list for an array of one dimension, with a list for each sentence. `beam` is another beam than
+        that of training, for taggers that have one.
         """
         self._check_fitted()
         source = self._source(X, lengths)
-        offsets, numbers = self.tagger_.predict(source, self.n_threads)
+        offsets, numbers = self.tagger_.predict(source, self.n_threads, beam)
         labels = self.tagger_.labels.decode(numbers)
         if lengths is not None:
             return labels
@@ -247,16 +262,22 @@ y : list of label sequences, or a flat array if `lengths` is given
         return float(self.evaluate(X, y, lengths)["accuracy"])
 
     def evaluate(
-        self, X: Any, y: Any, lengths: ArrayLike | None = None, *, strict: str | None = None
+        self,
+        X: Any,
+        y: Any,
+        lengths: ArrayLike | None = None,
+        *,
+        strict: str | None = None,
+        beam: int | None = None,
     ) -> dict[str, Any]:
         """Return all scores: accuracy, those of spans where labels mark some, averages, and those of every label.
 
         They are those of `marginloom.metrics.sequence_scores`; with `strict`, only spans that are well formed in a
-        scheme (``"bio"``, ``"bioes"``, ``"bilou"``, ``"ioe"``) count.
+        scheme (``"bio"``, ``"bioes"``, ``"bilou"``, ``"ioe"``) count. `beam` is that of `predict`.
         """
         self._check_fitted()
         labelled = labelled_sentences(X, y, lengths).with_columns(checked_columns(self.columns))
-        evaluator = self.tagger_.evaluator(labelled, self.n_threads, strict)
+        evaluator = self.tagger_.evaluator(labelled, self.n_threads, strict, beam)
         return evaluator.report(self.tagger_.weights)
 
     @classmethod
@@ -271,9 +292,11 @@ y : list of label sequences, or a flat array if `lengths` is given
             else None,
             "columns": checked_columns(settings.get("columns")),
             "start_end": model.start_end,
+            "order": model.order if model.beam is None else 1,
+            "beam": model.beam,
             "label_costs": dict(settings.get("label_costs", [])) or None,
             "constraints": [tuple(pair) for pair in constraints] if isinstance(constraints, list) else constraints,
-            **{name: settings[name] for name in ("invalid_gold", "min_count") if name in settings},
+            **{name: settings[name] for name in ("invalid_gold", "min_count", "update") if name in settings},
         }
 
     def _new_features(self, source: Any) -> FeatureSet:

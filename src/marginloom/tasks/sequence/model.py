@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import itertools
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -15,7 +16,8 @@ from marginloom import _core
 from marginloom.common.parameters import check_costs, checked
 from marginloom.common.threads import resolve_threads
 from marginloom.core.marginals import NO_CHOICE
-from marginloom.errors import InputError
+from marginloom.core.prefixes import DEFAULT_BEAM, UPDATES, checked_beam, checked_update
+from marginloom.errors import InputError, InputWarning
 from marginloom.features import STORED, Encoded, ExtractedFeatures, FeatureSet
 from marginloom.features.template_lines import BEFORE
 from marginloom.io.model import Tensors
@@ -35,6 +37,9 @@ from marginloom.tasks.sequence.task import SequenceTask
 from marginloom.training.checks import checked_weights
 from marginloom.training.spec import RunSpec
 
+#: Of exact search of order 2, if no label can be left out.
+_SECONDS_PER_TRIPLE = 5e-10
+
 
 @dataclasses.dataclass(kw_only=True)
 class SequenceModel(Model):
@@ -52,6 +57,10 @@ class SequenceModel(Model):
         Numbers of labels that must not follow each other.
     histories : Histories, optional
         Which labels before a token, joined with its observations, have a weight.
+    order : {1, 2}
+        Labels before a token that count; 2 with a beam.
+    beam : int, optional
+        States that beam search keeps; None for exact search.
     """
 
     features: FeatureSet
@@ -59,11 +68,15 @@ class SequenceModel(Model):
     start_end: bool
     forbidden: list[tuple[int, int]] = dataclasses.field(default_factory=list)
     histories: Histories | None = None
+    order: int = 1
+    beam: int | None = None
 
-    def predict(self, source: Any, n_threads: int | None = 1) -> tuple[NDArray[np.uint64], NDArray[np.uint16]]:
-        """Return sentence offsets and the number of the best label of every token."""
+    def predict(
+        self, source: Any, n_threads: int | None = 1, beam: int | None = None
+    ) -> tuple[NDArray[np.uint64], NDArray[np.uint16]]:
+        """Return sentence offsets and the number of the best label of every token, by another beam if one is given."""
         encoded = self.features.transform(source)
-        return encoded.sentences, self.task_of(encoded).predict(self.weights, resolve_threads(n_threads))
+        return encoded.sentences, self.task_of(encoded, beam).predict(self.weights, resolve_threads(n_threads))
 
     def predict_spans(self, source: Any, n_threads: int | None = 1) -> list[list[Span]]:
         """Return for every sentence the spans that its labels mark, in order: type, first token, one past the last.
@@ -90,6 +103,8 @@ class SequenceModel(Model):
         self, source: Any, k: int, n_threads: int | None = 1
     ) -> list[list[tuple[NDArray[np.uint16], float]]]:
         """Return for every sentence its k best labellings, as numbers of labels with their score, best first."""
+        if k > 1:
+            self.check_k_best()
         encoded = self.features.transform(source)
         task = self.task_of(encoded)
         labels, scores, labellings = task.predict_k_best(self.weights, k, resolve_threads(n_threads))
@@ -99,11 +114,27 @@ class SequenceModel(Model):
         found = list(zip(parts, scores.tolist(), strict=True))
         return [found[start:end] for start, end in itertools.pairwise(labellings.tolist())]
 
+    def check_k_best(self) -> None:
+        """Raise `InputError` if this tagger finds the best labelling only."""
+        if self.beam is not None:
+            raise InputError(
+                "this tagger searches with a beam, which finds one labelling: k-best needs a first-order tagger"
+            )
+        if self.order == 2:
+            raise InputError("search of order 2 finds the best labelling only: k-best needs a first-order tagger")
+
     def evaluator(
-        self, labelled: LabelledSentences, n_threads: int | None = 1, strict: str | None = None
+        self,
+        labelled: LabelledSentences,
+        n_threads: int | None = 1,
+        strict: str | None = None,
+        beam: int | None = None,
     ) -> SequenceEvaluator:
-        """Return what scores weights of this tagger on labelled sentences; `strict` is that of `sequence_scores`."""
-        return SequenceEvaluator(self, labelled, n_threads, strict)
+        """Return what scores weights of this tagger on labelled sentences.
+
+        `strict` is that of `sequence_scores`, `beam` another one than training's.
+        """
+        return SequenceEvaluator(self, labelled, n_threads, strict, beam)
 
     @property
     def feature_count(self) -> int:
@@ -124,6 +155,7 @@ class SequenceModel(Model):
             "labels": self.labels.names,
             "start_end": self.start_end,
             **({} if self.histories is None else {"histories": len(self.histories)}),
+            **({} if self.order == 1 else {"order": self.order, "beam": self.beam}),
         }
 
     def strongest(self, count: int) -> list[dict[str, Any]]:
@@ -180,8 +212,12 @@ class SequenceModel(Model):
         rows = self.weights[: layout.first_combination]
         return rows.reshape(-1, layout.stride)[:, : len(self.labels.names)]
 
-    def task_of(self, encoded: Encoded) -> SequenceTask:
-        """Return the task of labelling encoded sentences."""
+    def task_of(self, encoded: Encoded, beam: int | None = None) -> SequenceTask:
+        """Return the task of labelling encoded sentences, with this beam or that of training."""
+        if beam is not None and self.beam is None:
+            raise InputError(
+                "this tagger was trained with exact search; a beam is for taggers that were trained with one"
+            )
         return SequenceTask(
             encoded,
             None,
@@ -189,6 +225,8 @@ class SequenceModel(Model):
             start_end=self.start_end,
             forbidden=self.forbidden,
             histories=self.histories,
+            order=self.order,
+            beam=self.beam if beam is None else checked_beam(beam),
         )
 
     @property
@@ -203,6 +241,8 @@ class SequenceModel(Model):
     def own_parts(self) -> tuple[dict[str, Any], Tensors]:
         """Return features and labels as a file has them."""
         header = {"features": self.features.kind, "start_end": self.start_end, "forbidden": self.forbidden}
+        if self.order != 1:
+            header |= {"order": self.order, "beam": self.beam}
         histories = {} if self.histories is None else self.histories.tensors()
         return header, {**self.features.tensors(), **self.labels.tensors(), **histories}
 
@@ -214,15 +254,22 @@ class SequenceModel(Model):
         kind = STORED[header["features"]]
         extracted = (header["settings"],) if kind is ExtractedFeatures else ()
         features, labels = kind.load(tensors, *extracted), LabelSet.load(tensors)
+        order, beam = header.get("order", 1), header.get("beam")
+        if order not in (1, 2) or (beam is not None and (order != 2 or beam != checked_beam(beam))):
+            raise ValueError("the order and the beam do not fit together")
+        observed = isinstance(features, ExtractedFeatures) and bool(features.of_histories)
         histories = None
-        if isinstance(features, ExtractedFeatures) and features.of_histories:
-            histories = Histories.load(tensors, len(labels.names), features.observation_count, False)
+        if observed or order == 2:
+            observations = features.observation_count if isinstance(features, ExtractedFeatures) else 0
+            histories = Histories.load(tensors, len(labels.names), observations, order == 2)
         return cls(
             features=features,
             labels=labels,
             start_end=header["start_end"],
             forbidden=[(_label_number(before), _label_number(after)) for before, after in header["forbidden"]],
             histories=histories,
+            order=order,
+            beam=beam,
         )
 
 
@@ -250,6 +297,12 @@ class SequenceProblem(Problem[SequenceModel]):
         Labels that must not follow each other, see `marginloom.tasks.sequence.constraints.forbidden_pairs`.
     invalid_gold : {"error", "repair", "skip"}
         What to do with right labels that break the constraints, see `marginloom.tasks.sequence.gold.fitting_gold`.
+    order : {1, 2}
+        Labels before a token that count in exact search.
+    beam : int, optional
+        Search with a beam of so many states instead, in which two labels before a token count.
+    update : str
+        Which prefix of a beam search is learnt from, see `marginloom.core.prefixes.UPDATES`.
     """
 
     training: LabelledSentences
@@ -258,11 +311,15 @@ class SequenceProblem(Problem[SequenceModel]):
     label_costs: Mapping[Any, float] | None = None
     constraints: str | Iterable[Pair] | None = None
     invalid_gold: str = "error"
+    order: int = 1
+    beam: int | None = None
+    update: str = UPDATES[0]
 
     def prepare(self, spec: RunSpec) -> Prepared[SequenceModel]:
         """Extract features, number labels, and check that these keep to the constraints."""
         training, features, constraints = self.training, self.features, self.constraints
-        _check_order(features)
+        order = checked_search(self.order, self.beam, self.update)
+        _check_templates(features, order)
         encoded = features.fit(training.source)  # first: the labels of a stream are known when it has been read
         check_learnable(features, encoded)
         given = NumberedLabels.of(training.labels)
@@ -273,11 +330,19 @@ class SequenceProblem(Problem[SequenceModel]):
         labels, forbidden = gold.labels, gold.forbidden
         costs = _label_costs(labels, self.label_costs)
         check_costs("label_costs", costs)
+        observed = isinstance(features, ExtractedFeatures) and bool(features.of_histories)
         histories = None
-        if isinstance(features, ExtractedFeatures) and features.of_histories:
-            histories = Histories.learn(gold.encoded, gold.numbers, len(labels.names), features.reaches)
+        if observed or order == 2:
+            reaches = features.reaches if isinstance(features, ExtractedFeatures) else np.zeros(0, np.uint8)
+            histories = Histories.learn(gold.encoded, gold.numbers, len(labels.names), reaches, order == 2)
         model = SequenceModel(
-            features=features, labels=labels, start_end=self.start_end, forbidden=forbidden, histories=histories
+            features=features,
+            labels=labels,
+            start_end=self.start_end,
+            forbidden=forbidden,
+            histories=histories,
+            order=order,
+            beam=self.beam,
         )
         model.settings = {
             "label_costs": [[label, cost] for label, cost in zip(labels.names, costs, strict=False) if cost != 1],
@@ -286,7 +351,10 @@ class SequenceProblem(Problem[SequenceModel]):
             if constraints is None or isinstance(constraints, str)
             else named_pairs(forbidden, labels.names),
             "invalid_gold": self.invalid_gold,
+            **({} if self.beam is None else {"update": self.update}),
         }
+        if order == 2 and self.beam is None:
+            _warn_of_slow_search(int(gold.encoded.sentences[-1]), len(labels.names))
         task = SequenceTask(
             gold.encoded,
             gold.numbers,
@@ -295,18 +363,57 @@ class SequenceProblem(Problem[SequenceModel]):
             label_costs=costs,
             forbidden=forbidden,
             histories=histories,
+            order=order,
+            beam=self.beam,
+            update=self.update,
         )
         weights = _sample_weight(spec.sample_weight, training.weights, gold)
         return Prepared(model, task, dataclasses.replace(spec, sample_weight=weights))
 
 
-def _check_order(features: FeatureSet) -> None:
+def checked_search(order: int, beam: int | None, update: str) -> int:
+    """Return how many labels before a token count; `InputError` in one sentence if the options do not fit together.
+
+    Examples
+    --------
+    >>> checked_search(1, 8, "early"), checked_search(1, None, "max-violation")
+    (2, 1)
+    """
+    if isinstance(order, bool) or order not in (1, 2):
+        raise InputError(f"order must be 1 or 2, the labels before a token that count, not {order!r}")
+    checked_update(update)
+    if beam is not None:
+        checked_beam(beam)
+        return 2
+    if update != UPDATES[0]:
+        raise InputError(
+            f"update says what is learnt from a beam search, and there is none: give a beam (--beam {DEFAULT_BEAM}, "
+            f"beam={DEFAULT_BEAM} in Python)"
+        )
+    return int(order)
+
+
+def _warn_of_slow_search(tokens: int, labels: int) -> None:
+    hours = tokens * labels**3 * _SECONDS_PER_TRIPLE / 3600
+    if hours > 1:
+        warnings.warn(
+            InputWarning(
+                f"exact search of order 2 looks at {labels**2:,} pairs of labels for each of {tokens:,} tokens, which "
+                f"may take up to {hours:,.0f} hours a pass; a beam (--beam {DEFAULT_BEAM}) takes far less"
+            ),
+            stacklevel=2,
+        )
+
+
+def _check_templates(features: FeatureSet, order: int) -> None:
     """Raise `InputError` if a template reads a label that the tagger does not look back to."""
+    if order == 2:
+        return
     for line in features.of_histories if isinstance(features, ExtractedFeatures) else ():
         if line.reach != BEFORE:
             raise InputError(
                 f"{line.place}: the template {line.text!r} reads the label two before the token, and a tagger of first "
-                "order only reads the one before"
+                "order only reads the one before; search with a beam (--beam 8), or exactly with --order 2"
             )
 
 
@@ -334,7 +441,12 @@ class SequenceEvaluator(Evaluator):
     """Scores weights of a tagger on labelled sentences, which are encoded once."""
 
     def __init__(
-        self, model: SequenceModel, labelled: LabelledSentences, n_threads: int | None = 1, strict: str | None = None
+        self,
+        model: SequenceModel,
+        labelled: LabelledSentences,
+        n_threads: int | None = 1,
+        strict: str | None = None,
+        beam: int | None = None,
     ) -> None:
         check_scheme(strict)
         self._strict = strict
@@ -343,7 +455,7 @@ class SequenceEvaluator(Evaluator):
         labels = NumberedLabels.of(labelled.labels)
         if encoded.sentences[-1] != len(labels):
             raise InputError(f"there are {len(labels)} labels for {encoded.sentences[-1]} tokens")
-        self._task = model.task_of(encoded)
+        self._task = model.task_of(encoded, beam)
         self._bounds = encoded.sentences.astype(np.int64)
         self._gold, beyond = model.labels.encode_all(labels)
         self._names = [*model.labels.names, *beyond]

@@ -14,10 +14,15 @@ from marginloom import _core
 from marginloom.common.memory import WEIGHT, check_weight_count
 from marginloom.common.parameters import checked
 from marginloom.core.marginals import MarginalTask
+from marginloom.core.prefixes import UPDATES, why_a_beam_lacks
 from marginloom.errors import InputError
 from marginloom.features.base import Encoded
 from marginloom.tasks.base.inputs import has_sizes
 from marginloom.tasks.sequence.histories import Histories
+
+#: Labels two before a token that exact search of order 2 looks at, usually: others cannot lead.
+_TRIED = 16
+_MOST_STATES = 1 << 20
 
 
 class SequenceTask(MarginalTask):
@@ -40,6 +45,12 @@ class SequenceTask(MarginalTask):
         start or end.
     histories : Histories, optional
         Which labels before a token, joined with its observations, have a weight.
+    order : {1, 2}
+        Labels before a token that count; 2 with a beam.
+    beam : int, optional
+        States that beam search keeps; None for exact search.
+    update : {"max-violation", "early", "standard"}
+        Which prefix of a beam search is learnt from.
 
     Examples
     --------
@@ -58,15 +69,27 @@ class SequenceTask(MarginalTask):
         label_costs: Sequence[float] = (),
         forbidden: Sequence[tuple[int, int]] = (),
         histories: Histories | None = None,
+        order: int = 1,
+        beam: int | None = None,
+        update: str = UPDATES[0],
     ) -> None:
         self._encoded = encoded
         self._gold = gold
         self._label_count = label_count
         self._histories = histories
+        self.order = order
+        self.beam = beam
+        if beam is not None and encoded.tokens is None:
+            raise InputError(
+                "beam search needs sparse features, and these are a dense array: make it sparse "
+                "(scipy.sparse.csr_matrix), or search exactly, without beam"
+            )
         rows = _core.SequenceTask.weight_rows(encoded.feature_count, label_count)
         check_weight_count(rows, self.way_to_need_less)
         start_end = checked("start_end", start_end, "switch")
         self._options = {"start_end": start_end, "label_costs": list(label_costs), "constraints": list(forbidden)}
+        if order != 1:
+            self._options |= {"order": order, "beam": beam, "update": update}
         try:
             data = _core.SequenceData(
                 sentences=encoded.sentences,
@@ -80,10 +103,14 @@ class SequenceTask(MarginalTask):
                 observations=encoded.observations,
             )
             options = _core.SequenceOptions(
-                start_end=start_end, label_costs=list(label_costs), forbidden=list(forbidden)
+                start_end=start_end,
+                label_costs=list(label_costs),
+                forbidden=list(forbidden),
+                order=order,
+                beam=beam or 0,
             )
             self.core: _core.SequenceTask = _core.SequenceTask(
-                data, options, None if histories is None else histories.core
+                data, options, None if histories is None else histories.core, update
             )
         except ValueError as error:
             raise InputError(str(error)) from error
@@ -162,13 +189,20 @@ class SequenceTask(MarginalTask):
     def pass_work(self) -> float:
         """Products of features with weights, and transitions."""
         tokens, labels = int(self._encoded.sentences[-1]), self._label_count
-        return float(labels * (self.entries + tokens * labels))
+        if self.order == 1:
+            return float(labels * (self.entries + tokens * labels))
+        states = labels * min(labels, _TRIED) if self.beam is None else min(self.beam, labels**2)
+        return float(labels * (self.entries + tokens * states))
 
     @property
     def buffer_bytes(self) -> int:
         """Bytes of a sentence's scores, of transitions with constraints, and of a difference of dense features."""
         lengths = np.diff(self._encoded.sentences.astype(np.int64))
-        scores = int(lengths.max(initial=0)) * self.core.stride
+        longest = int(lengths.max(initial=0))
+        scores = longest * self.core.stride
+        if self.order == 2:
+            states = self._label_count * self.core.stride if self.beam is None else 2 * min(self.beam, _MOST_STATES)
+            scores += longest * states
         copied = self._options["constraints"] or self._histories is not None
         transitions = self._label_count * self.core.stride if copied else 0
         difference = self.core.dimension if self._encoded.tokens is None and self._gold is not None else 0
@@ -177,10 +211,23 @@ class SequenceTask(MarginalTask):
     def way_to_need_less(self) -> str:
         """Say what a user can do to have fewer weights."""
         count = self._label_count
+        if self.order == 2 and self.beam is None:
+            return (
+                f"search with a beam (--beam 8, beam=8 in Python): exact search of order 2 keeps {count**2:,} pairs of "
+                "labels for every token of a sentence"
+            )
         return (
             "take fewer features, with min_count or hash_bits (--min-count, --hash-bits), or fewer labels: "
             f"pairs of the {count:,} that there are have {count**2:,} weights alone"
         )
+
+    def why_it_lacks(self, need: str) -> str:
+        """Say why a learner or an engine that needs this cannot have it: the rest of a sentence."""
+        if self.beam is not None:
+            return why_a_beam_lacks(f"beam={self.beam}")
+        if self.order == 2 and need == "k-best":
+            return "search of order 2 finds the best labelling only"
+        return super().why_it_lacks(need)
 
     def predict(self, weights: NDArray[np.float64], n_threads: int = 1) -> NDArray[np.uint16]:
         """Return the best label of every token, all sentences in a row."""
