@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,13 @@ from marginloom.tasks.multilabel.task import MultilabelTask
 from marginloom.tasks.parse.features import ArcFeatureSet
 from marginloom.tasks.parse.model import ParseProblem
 from marginloom.tasks.parse.treebank import Treebank
+from marginloom.tasks.relations import task as relations_task
+from marginloom.tasks.relations.features import SpanFeatureSet
+from marginloom.tasks.relations.integer_program import IntegerProgram
+from marginloom.tasks.relations.model import Labelled, RelationsProblem
+from marginloom.tasks.relations.sentences import checked_sentences
+from marginloom.tasks.relations.task import Losses, Solver
+from marginloom.tasks.relations.task import RelationsTask as RelationTask
 from marginloom.tasks.sequence.constraints import forbidden_pairs
 from marginloom.tasks.sequence.metrics import sequence_scores
 from marginloom.tasks.sequence.task import SequenceTask
@@ -40,9 +48,11 @@ from marginloom.training.spec import RunSpec
 from marginloom.training.train import train_as
 
 __all__ = [
+    "IntegerProgram",
     "MulticlassTask",
     "MultilabelTask",
     "Prepared",
+    "RelationTask",
     "Score",
     "Task",
     "available_cores",
@@ -50,6 +60,7 @@ __all__ = [
     "certifying_presets",
     "choose_and_train",
     "detection_parts",
+    "encoded_relations",
     "instruction_set",
     "loss_of",
     "micro_f1",
@@ -63,6 +74,7 @@ __all__ = [
     "sequence_parts",
     "tag_columns",
     "token_accuracy",
+    "with_integer_program",
 ]
 
 #: The score of weights.
@@ -160,6 +172,36 @@ def parse_parts(
     model, task, _ = problem.prepare(RunSpec())
     evaluator = model.evaluator(Treebank.from_lists(*scored))
     return task, lambda weights: float(evaluator(weights)["uas"])
+
+
+def encoded_relations(
+    train: Sequence[Any], scored: Sequence[Any], *, solver: str, missed: float = 1.0
+) -> tuple[RelationTask, Callable[[NDArray[np.float64]], dict[str, float]]]:
+    """Encode sentences once: a task to train on, and what computes the scores of weights on other sentences."""
+    problem = RelationsProblem(
+        training=checked_sentences(train, labelled=True),
+        features=SpanFeatureSet(),
+        losses=Losses(missed=missed),
+        solver=Solver(solver),
+        invalid_gold="repair",
+    )
+    model, task, _ = problem.prepare(RunSpec())
+    assert isinstance(task, RelationTask)
+    evaluator = dataclasses.replace(model, solver=Solver()).evaluator(
+        Labelled(checked_sentences(scored, labelled=True))
+    )
+    return task, lambda weights: dict(evaluator(weights))
+
+
+@contextmanager
+def with_integer_program(program: type[IntegerProgram]) -> Iterator[None]:
+    """Let tasks that are made within a ``with`` block solve another class's integer programs."""
+    usual = relations_task.IntegerProgram
+    relations_task.IntegerProgram = program  # type: ignore[misc]
+    try:
+        yield
+    finally:
+        relations_task.IntegerProgram = usual  # type: ignore[misc]
 
 
 def predict_all(task: Any) -> None:

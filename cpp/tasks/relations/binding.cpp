@@ -121,6 +121,7 @@ struct SolvedSentence {
   double bound = 0;
   bool complete = true;
   std::size_t nodes = 0;
+  double seconds = 0;  // in the solver, without making scores
 };
 
 SolvedSentence solve(const RelationsTask& task, std::size_t i, const InputArray<double>& weights, double loss_scale) {
@@ -133,8 +134,12 @@ SolvedSentence solve(const RelationsTask& task, std::size_t i, const InputArray<
   }();
   std::vector<std::uint8_t>& bytes = solved.output.types;
   bytes.insert(bytes.end(), solved.output.labels.begin(), solved.output.labels.end());
-  return {nb::bytes(bytes.data(), bytes.size()), solved.optimum.score, solved.optimum.bound, solved.optimum.complete,
-          solved.optimum.nodes};
+  return {nb::bytes(bytes.data(), bytes.size()),
+          solved.optimum.score,
+          solved.optimum.bound,
+          solved.optimum.complete,
+          solved.optimum.nodes,
+          solved.seconds};
 }
 
 void make_span_extractor(SpanExtractor* self, const std::string& templates, std::size_t word_column,
@@ -205,7 +210,8 @@ void bind_solvers(nb::module_& module) {
   nb::class_<PythonSolver, JointSolver>(module, "PythonSolver").def(nb::init<nb::object>(), nb::arg("search"));
   bind_result(module, "SolvedSentence", Field{"output", &SolvedSentence::output},
               Field{"score", &SolvedSentence::score}, Field{"bound", &SolvedSentence::bound},
-              Field{"complete", &SolvedSentence::complete}, Field{"nodes", &SolvedSentence::nodes});
+              Field{"complete", &SolvedSentence::complete}, Field{"nodes", &SolvedSentence::nodes},
+              Field{"seconds", &SolvedSentence::seconds});
 }
 
 void bind(nb::module_& module) {

@@ -11,6 +11,7 @@
 #include "core/entry_sort.hpp"
 #include "core/interruption.hpp"
 #include "core/kernels.hpp"
+#include "core/stopwatch.hpp"
 
 namespace marginloom {
 
@@ -165,8 +166,9 @@ RelationsTask::Solved RelationsTask::solve(std::size_t i, WeightView w, double l
   buffers.solver = solver_->make_scratch();
   score(i, w, buffers.scores);
   if (loss_scale != 0) add_loss(i, loss_scale, buffers.scores);
+  Stopwatch watch;
   const JointOptimum found = search(buffers);
-  return {std::move(buffers.scores), std::move(buffers.found), found};
+  return {std::move(buffers.found), found, watch.lap()};
 }
 
 void RelationsTask::predict(std::size_t i, WeightView w, int, Scratch& scratch, std::vector<Output>& outputs) const {

@@ -78,11 +78,11 @@ class RelationsTask final : public Task {
   };
   [[nodiscard]] Searches searches() const;
 
-  // The scores of a sentence under w, with the loss if `loss_scale` is not 0; and what the solver makes of them.
+  // What the solver makes of the scores of a sentence under w, with the loss if `loss_scale` is not 0, and its time.
   struct Solved {
-    JointScores scores;
     JointOutput output;
     JointOptimum optimum;
+    double seconds;
   };
   [[nodiscard]] Solved solve(std::size_t i, WeightView w, double loss_scale) const;
 

@@ -1,0 +1,77 @@
+"""What threads take for a pass, computed from the seconds of every search and update on one thread.
+
+Searches hold the interpreter's lock for a share of their time, so that no number of threads does a pass in less than
+the sum of these shares.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+#: Rounds of searches and updates in a pass of `ms-dcd`.
+ROUNDS = 64
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Seconds of a pass on one thread.
+
+    Attributes
+    ----------
+    searches : list of float
+        Of every sentence, in the order of the pass.
+    updates : float
+        Of all updates together.
+    locked : float
+        Of the searches, while they hold the interpreter's lock.
+    """
+
+    searches: Sequence[float]
+    updates: float
+    locked: float = 0.0
+
+
+def makespan(seconds: Sequence[float], threads: int) -> float:
+    """Return when the last thread ends if each takes the next piece of work as soon as it is free."""
+    free = [0.0] * threads
+    for one in seconds:
+        heapq.heappush(free, heapq.heappop(free) + one)
+    return max(free)
+
+
+def master_worker(pass_: Measured, threads: int) -> float:
+    """Return the seconds where all threads search and one updates, in turn, with a barrier after each round."""
+    size, searches = len(pass_.searches), pass_.searches
+    bounds = [size * k // ROUNDS for k in range(ROUNDS + 1)]
+    parts = (makespan(searches[start:end], threads) for start, end in itertools.pairwise(bounds))
+    return max(sum(parts), pass_.locked) + pass_.updates
+
+
+def decoupled(pass_: Measured, threads: int) -> float:
+    """Return the seconds where one thread learns while the others search."""
+    return max(sum(pass_.searches) / max(threads - 1, 1), pass_.locked)
+
+
+def shared(pass_: Measured, threads: int) -> float:
+    """Return the seconds where every thread searches and updates."""
+    return max((sum(pass_.searches) + pass_.updates) / threads, pass_.locked)
+
+
+def mixing(pass_: Measured, threads: int) -> float:
+    """Return the seconds where every thread has a shard of its own and all wait for the slowest."""
+    size = len(pass_.searches)
+    share = pass_.updates / max(size, 1)
+    bounds = [size * k // threads for k in range(threads + 1)]
+    pairs = itertools.pairwise(bounds)
+    return max(max(sum(pass_.searches[a:b]) + share * (b - a) for a, b in pairs), pass_.locked)
+
+
+SCHEDULES: dict[str, Callable[[Measured, int], float]] = {
+    "ms-dcd": master_worker,
+    "demi-dcd": decoupled,
+    "shared-dcd": shared,
+    "ipm": mixing,
+}
