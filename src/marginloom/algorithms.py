@@ -97,32 +97,32 @@ _PRESETS: dict[str, Algorithm] = {
         ),
         Algorithm(
             "dcd-light",
-            "DCD that visits each example once per inference",
+            "DCD without inner passes: each example is updated once, after its inference",
             DCD(inner_passes=0, sweeps=1),
             Serial(),
         ),
         Algorithm(
             "shrinking-dcd",
-            "DCD that skips examples that have settled; for cheap inference",
+            "DCD that skips examples whose updates gain little; for cheap inference",
             DCD(inner_passes=20, shrinking=0.003, rest=15, averaged=True),
             Serial(),
         ),
-        Algorithm("ms-dcd", "DCD; threads search in parallel, then one updates the weights", DCD(), MasterWorker()),
+        Algorithm("ms-dcd", "DCD; all threads do inference, then one updates the weights", DCD(), MasterWorker()),
         Algorithm(
             "demi-dcd",
-            "DCD; one thread updates the weights while the others search",
+            "DCD; one thread updates the weights while the others do inference",
             DCD(inner_passes=2),
             Decoupled(),
         ),
         Algorithm(
             "shared-dcd",
-            "DCD; all threads search and update the same weights",
+            "DCD; all threads do inference and update the same weights",
             DCD(inner_passes=2),
             Shared(),
         ),
         Algorithm(
             "newton",
-            "Newton's method, for few weights; features may have any scale",
+            "Newton's method, for at most 4,096 weights; features may differ in scale",
             Newton(),
             Serial(),
         ),
@@ -134,55 +134,71 @@ _PRESETS: dict[str, Algorithm] = {
         ),
         Algorithm("cpd", "cutting planes; the dual is solved by DCD after every pass", CPD(), Serial()),
         Algorithm("n-slack", "cutting planes; the dual is solved after every new constraint", NSlack(), Serial()),
-        Algorithm("one-slack", "cutting planes with one slack variable for all examples", OneSlack(), Serial()),
+        Algorithm(
+            "one-slack", "cutting planes with one slack variable for all examples together", OneSlack(), Serial()
+        ),
         Algorithm("bcfw", "block-coordinate Frank-Wolfe with line search", FrankWolfe(), Serial()),
         Algorithm("fsmo", "sequential minimal optimization (SMO) in batches", FSMO(), Serial()),
         Algorithm(
             "fastssvm",
-            "SMO with adaptive stopping; all threads update the same weights; classes: many candidates per inference",
+            "SMO that stops solving early; all threads update the same weights; for classifiers, many candidates per "
+            "inference",
             FSMO(k_best=0, inner_stop=True),
             Shared(),
         ),
         Algorithm(
-            "perceptron", "structured perceptron; predicts with the last weights", Perceptron(averaged=False), Serial()
+            "perceptron", "structured perceptron; predicts with the final weights", Perceptron(averaged=False), Serial()
         ),
         Algorithm(
-            "averaged-perceptron", "structured perceptron; predicts with averaged weights", Perceptron(), Serial()
+            "averaged-perceptron",
+            "structured perceptron; predicts with the average of the weights",
+            Perceptron(),
+            Serial(),
         ),
-        Algorithm("mira", "MIRA: the smallest change of the weights that gives the margin", MIRA(), Serial()),
+        Algorithm(
+            "mira",
+            "margin infused relaxed algorithm (MIRA): the smallest change of the weights that satisfies the margin",
+            MIRA(),
+            Serial(),
+        ),
         Algorithm(
             "kbest-mira",
-            "MIRA on the five best outputs",
+            "MIRA with the five best outputs as candidates",
             MIRA(k_best=5),
             Serial(),
         ),
         Algorithm(
             "passive-aggressive",
-            "MIRA in closed form: PA, PA-I, PA-II",
+            "MIRA with one candidate, in closed form: PA, PA-I or PA-II",
             PassiveAggressive(),
             Serial(),
         ),
         Algorithm("sgd", "stochastic (sub)gradient descent on the hinge objective", SGD(), Serial()),
         Algorithm(
             "minibatch-perceptron",
-            "perceptron; all threads search a minibatch together",
+            "perceptron; all threads do inference for a minibatch, then the weights are updated",
             Perceptron(),
             Minibatch(),
         ),
-        Algorithm("minibatch-mira", "MIRA; all threads search a minibatch together", MIRA(), Minibatch()),
+        Algorithm(
+            "minibatch-mira",
+            "MIRA; all threads do inference for a minibatch, then the weights are updated",
+            MIRA(),
+            Minibatch(),
+        ),
         Algorithm(
             "parameter-mixing",
-            "perceptrons on shards of the data, averaged at the end",
+            "perceptrons on shards, averaged at the end",
             Perceptron(),
             Mixing(inner_epochs=0),
         ),
         Algorithm(
             "ipm",
-            "iterative parameter mixing (IPM): averaged after every pass",
+            "iterative parameter mixing (IPM): perceptrons on shards, averaged after every pass",
             Perceptron(),
             Mixing(),
         ),
-        Algorithm("ipm-mira", "IPM with MIRA", MIRA(), Mixing()),
+        Algorithm("ipm-mira", "IPM with MIRA instead of perceptrons", MIRA(), Mixing()),
         Algorithm("subsample", "perceptron on one shard only, as a baseline", Perceptron(), Subsample()),
     )
 }

@@ -90,8 +90,8 @@ def test_a_preset_runs_on_an_engine_without_the_option_that_is_lost(corpus, tmp_
 
 def test_algorithms_and_help_show_which_options_an_engine_honours():
     shown = " ".join(run("algorithms", "shrinking-dcd", "--engine", "decoupled").stdout.split())
-    assert "master-worker does not support --rest; decoupled does not support --shrinking, --rest and" in shown
-    assert "default 15; the engine decoupled supports only --rest 0" in shown
+    assert "master-worker does not support --rest; decoupled does not support --shrinking, --rest or" in shown
+    assert "default: 15; the engine decoupled supports only --rest 0" in shown
     assert "takes" not in run("algorithms", "shrinking-dcd").stdout
     assert "does not support" not in run("algorithms", "bcfw").stdout
     assert "[dcd (not on master-worker, decoupled)]" in " ".join(run("train", "tag", "--help-all").stdout.split())
@@ -135,6 +135,6 @@ def test_the_engine_of_labels_that_there_was_is_refused_by_what_took_its_place(t
 
 def test_label_dcd_is_shown_as_a_learner_on_serial():
     shown = " ".join(run("algorithms", "label-dcd").stdout.split())
-    assert "learner binary-dcd (dual) engine serial engines serial (choose with --engine)" in shown
+    assert "learner binary-dcd (dual: certified) engine serial objective" in shown
     assert "yes-or-no decisions" in shown
     assert "--inner-passes" in shown

@@ -180,7 +180,7 @@ def test_algorithms_shows_one_in_full():
     text = run("algorithms", "dcd-light").stdout
     for part in ("dual", "serial", "objective", "squared_hinge", "update", "paper", "--delta", "--inner-passes"):
         assert part in text
-    assert "default 0)" in text
+    assert "[default: 0]" in text
     assert max(map(len, text.splitlines())) <= 100
     assert "engines    serial, minibatch, mixing, subsample" in run("algorithms", "ipm").stdout
 

@@ -14,7 +14,10 @@ from marginloom import load
         (["train", "train.conll"], "Name the task before the files, as in 'marginloom train tag train.conll'."),
         (["train", "ner", "train.conll"], "No such task: 'ner'. Did you mean 'tag'?"),
         (["train", "parser", "x"], "No such task: 'parser'. Did you mean 'parse'?"),
-        (["train", "sing"], "No such task: 'sing'. The tasks are tag, parse, classify, detect and multilabel."),
+        (
+            ["train", "sing"],
+            "No such task: 'sing'. The tasks are tag, parse, classify, detect, multilabel and relations.",
+        ),
     ],
     ids=" ".join,
 )

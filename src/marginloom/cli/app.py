@@ -70,7 +70,8 @@ def _interruption_told() -> Iterator[None]:
 app = typer.Typer(
     name="marginloom",
     cls=_Program,
-    help="Train taggers, parsers, classifiers and detectors, with a proven bound on the distance from the optimum.",
+    help="Train taggers, parsers, classifiers and object detectors. Most algorithms also prove how close the training "
+    "objective is to its optimum.",
     context_settings={
         "terminal_width": min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns),
         "help_option_names": ["--help", "-h"],
@@ -106,7 +107,8 @@ and tag new sentences:
   marginloom predict pos.safetensors new.conllu
 
 The other tasks are parse, classify, multilabel and detect. 'marginloom --help'
-lists all commands, and 'marginloom train tag --help' the options of one."""
+lists all commands; 'marginloom train tag --help' lists the options for training
+a tagger."""
 
 
 @app.callback()
@@ -115,7 +117,10 @@ def _options(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_version, is_eager=True, help="Show the version and the CPU instructions in use."
+            "--version",
+            callback=_version,
+            is_eager=True,
+            help="Show the version and the CPU instructions (SIMD) in use.",
         ),
     ] = False,
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 import typer
@@ -65,7 +65,7 @@ class ModelCommand:
 
     def _command(self, tasks: Sequence[AnyCommands], found: OpenedFile | None) -> Any:
         """Return the command with the options of tasks; the model that was found is not opened again."""
-        declaration = _together([(command_of(task.model_type), getattr(task, self.kind)) for task in tasks])
+        declaration = _together([(task.plural, getattr(task, self.kind)) for task in tasks])
 
         def command(*, context: typer.Context, options: Any) -> None:
             model = found if found is not None and found.name == options.model else self._opened(options, found)
@@ -109,7 +109,8 @@ def _opened(argument: str) -> OpenedFile | None:
 def _model_given(command: Any, arguments: Sequence[str]) -> Any:
     """Return what a command takes for its model; None if it does not take the arguments."""
     try:
-        given, _, _ = command.make_parser(command.context_class(command)).parse_args(list(arguments))
+        context = command.context_class(command, **command.context_settings)
+        given, _, _ = command.make_parser(context).parse_args(list(arguments))
     except Exception:  # of usage; the command with the options of all tasks says what is wrong
         return None
     return given.get("model")
@@ -134,19 +135,45 @@ def _together(declarations: Sequence[tuple[str, type[Any]]]) -> type[Any]:
         hints = get_type_hints(declaration, include_extras=True)
         for field in dataclasses.fields(declaration):
             found.setdefault(field.name, []).append((task, hints[field.name], field.default))
-    fields = [(name, _joined(variants), dataclasses.field(default=variants[0][2])) for name, variants in found.items()]
+    fields = [
+        (name, _joined(variants, len(declarations)), dataclasses.field(default=variants[0][2]))
+        for name, variants in found.items()
+    ]
     return dataclasses.make_dataclass("Options", fields, frozen=True, kw_only=True)
 
 
-def _joined(variants: Sequence[tuple[str, Any, Any]]) -> Any:
-    """Return the type of an option of several tasks."""
+def _joined(variants: Sequence[tuple[str, Any, Any]], task_count: int) -> Any:
+    """Return the type of an option of several tasks, whose help says which have it unless all do."""
     kind, option = get_args(variants[0][1])
     tasks_of: dict[str, list[str]] = {}
     for task, variant, _ in variants:
         tasks_of.setdefault(get_args(variant)[1].help, []).append(task)
-    if len(tasks_of) == 1:
+    if len(tasks_of) == 1 and len(variants) == task_count:
         return variants[0][1]
     option = copy.copy(option)
-    option.callback = None
-    option.help = " ".join(f"{text} ({listed(tasks)})" for text, tasks in tasks_of.items())
+    if len(tasks_of) > 1:
+        option.callback = None
+    option.help = _joined_help({text: listed(tasks) for text, tasks in tasks_of.items()})
     return Annotated[kind, option]
+
+
+def _joined_help(tasks_of: Mapping[str, str]) -> str:
+    """Return the help of an option, given what tasks say of it: first what all texts begin with, last their default.
+
+    Examples
+    --------
+    >>> _joined_help({"Format: a. [default: none]": "taggers", "Format: b. [default: none]": "parsers"})
+    'Format. Taggers: a. Parsers: b. [default: none]'
+    >>> _joined_help({"Only spans.": "taggers"})
+    'Taggers: only spans.'
+    """
+    texts = list(tasks_of)
+    topics = {text.partition(": ")[0] for text in texts}
+    topic = topics.pop() if len(texts) > 1 and len(topics) == 1 else ""
+    ends = {"".join(text.rpartition(" [default")[1:]) for text in texts if " [default" in text}
+    end = ends.pop() if len(ends) == 1 else ""
+    parts = [f"{topic}."] if topic else []
+    for text, tasks in tasks_of.items():
+        own = text.removesuffix(end).removeprefix(f"{topic}: " if topic else "")
+        parts.append(f"{tasks[0].upper()}{tasks[1:]}: {own[0].lower()}{own[1:]}")
+    return " ".join(parts) + end

@@ -85,7 +85,7 @@ ThreadsOption = Annotated[
         "--threads",
         metavar="N",
         callback=usage_check(resolve_threads),
-        help="Number of threads; -1 for all cores. [default: all cores]",
+        help="Number of threads; -1 means all cores. [default: all cores]",
     ),
 ]
 JsonOption = Annotated[
@@ -101,7 +101,9 @@ def format_option(known: KnownFormats, help: str) -> Any:
 
 FormatOption = Annotated[
     str | None,
-    format_option(LABELLED, "File format: conll, conllu, conlluplus, crfsuite or libsvm. [default: by file name]"),
+    format_option(
+        LABELLED, "File format: conll, conllu, conlluplus, crfsuite or libsvm. [default: from the file name]"
+    ),
 ]
 
 
@@ -111,7 +113,7 @@ def column_option(default: str) -> Any:
         "--column",
         metavar="N|NAME",
         callback=usage_check(partial(checked_column, "--column")),
-        help=f"Column of the labels, by number from 1 or by name, such as xpos. [default: {default}]",
+        help=f"Column of the labels, by name (such as xpos) or by number (from 1). [default: {default}]",
         rich_help_panel=INPUT,
     )
 
@@ -122,7 +124,7 @@ def pos_column_option(default: str) -> Any:
         "--pos-column",
         metavar="N|NAME",
         callback=usage_check(partial(checked_column, "--pos-column")),
-        help=f"Column of part-of-speech tags, by number from 1 or name; {default}.",
+        help=f"Column of part-of-speech tags, by name or by number (from 1){default}",
         rich_help_panel=INPUT,
     )
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import re
 import shutil
 from typing import Any
 
 from typer.core import TyperCommand
 
+from marginloom.commands.terms import terms_in
 from marginloom.common.parameters import listed
 
 INPUT, FEATURES, STRUCTURE, TRAINING = "Input", "Features", "Structure", "Training"
@@ -17,6 +19,14 @@ GROUPS = (INPUT, FEATURES, STRUCTURE, TRAINING, CLUSTERS, OUTPUT, "Options")
 ADVANCED = "Learners and engines"
 
 WIDTH = 98
+#: Options that are longer have a line to themselves.
+_WIDEST_NAME = 24
+#: A hyphen at which no line ends.
+_UNBROKEN = "\u2011"
+_ABOUT_ADVANCED = (
+    "Brackets list the learners or engines that support an option. 'marginloom algorithms NAME' shows the learner, the "
+    "engine and the defaults of an algorithm."
+)
 
 #: What other programs call our options, for users who try those names here.
 _ELSEWHERE = {
@@ -33,7 +43,10 @@ class GroupedCommand(TyperCommand):
     """A command whose help has a section for every group of options, and its epilog as it is written."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        settings = {"terminal_width": min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)}
+        settings = {
+            "terminal_width": min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns),
+            "help_option_names": ["--help", "-h"],
+        }
         options["context_settings"] = {**settings, **(options.get("context_settings") or {})}
         super().__init__(*arguments, **options)
 
@@ -73,24 +86,30 @@ class GroupedCommand(TyperCommand):
             record = parameter.get_help_record(ctx)
             if record is not None:
                 section = _section_of(parameter)
-                sections[section].append((_name(parameter), record[1]) if section == "Arguments" else record)
+                name = _name(parameter) if section == "Arguments" else record[0]
+                sections[section].append((name, _readable(record[1], parameter.metavar or "x")))
         for name, records in sections.items():
             if records:
                 with formatter.section(name):
                     if name == ADVANCED:
-                        formatter.write_text(
-                            "Brackets list the learners or engines that support an option. 'marginloom algorithms "
-                            "NAME' shows the learner and engine of an algorithm."
-                        )
+                        formatter.write_text(_ABOUT_ADVANCED)
                         formatter.write_paragraph()
-                    formatter.write_dl(records)
+                    formatter.write_dl(records, col_max=_WIDEST_NAME)
+        if sections[ADVANCED]:
+            with formatter.section("Terms"):
+                formatter.write_dl(list(terms_in(" ".join(text for _, text in sections[ADVANCED])).items()))
+
+    def get_help(self, ctx: Any) -> str:
+        """Return the page."""
+        return str(super().get_help(ctx)).replace(_UNBROKEN, "-")
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Write the examples, line by line."""
         if self.epilog:
             with formatter.section("Examples"):
                 for line in self.epilog.splitlines():
-                    formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
+                    for part in _broken(line, formatter.width - formatter.current_indent):
+                        formatter.write(f"{'':>{formatter.current_indent}}{part}\n")
 
 
 def suggested_options(option: str, known: list[str]) -> list[str]:
@@ -104,6 +123,36 @@ def suggested_options(option: str, known: list[str]) -> list[str]:
     written = option.replace("_", "-").lower()
     same = [name for name in known if name.lower() == written or written in _ELSEWHERE.get(name, ())]
     return same or difflib.get_close_matches(written, known, n=2, cutoff=0.7)
+
+
+def _readable(text: str, metavar: str) -> str:
+    """Say in words which numbers are allowed, and keep lines from ending within the name of an option.
+
+    Examples
+    --------
+    >>> _readable("Order.  [default: 1; 1<=x<=2]", "N"), _readable("Threads.  [x>=1]", "N")
+    ('Order. [default: 1; N from 1 to 2]', 'Threads. [N at least 1]')
+    """
+    text = re.sub(r"(\d+)<=x<=(\d+)", rf"{metavar} from \1 to \2", text)
+    text = re.sub(r"x>=(\d+)", rf"{metavar} at least \1", text).replace("]  [", "; ")
+    text = re.sub(r"\[default: ((?:no-)?fit-intercept)\]", r"[default: --\1]", text).replace(".  [", ". [")
+    return re.sub(r"--\w[\w-]*|\[[^]]*\]", lambda found: found[0].replace("-", _UNBROKEN), text)
+
+
+def _broken(command: str, width: int) -> list[str]:
+    r"""Return a command on as many lines as it takes, as a shell reads them.
+
+    Examples
+    --------
+    >>> _broken("program --first 1 --second 2", 20)
+    ['program --first 1 \\', '    --second 2']
+    """
+    if len(command) <= width:
+        return [command]
+    at = max((place.start() for place in re.finditer(r" -", command[: width - 1])), default=0)
+    if at == 0:
+        return [command]
+    return [f"{command[:at]} \\", *_broken(f"    {command[at + 1 :]}", width)]
 
 
 def _name(argument: Any) -> str:

@@ -86,10 +86,10 @@ def _declared() -> Declared:
 
 def _option(name: str, owners: list[tuple[type[Configured], Parameter]]) -> Any:
     first = owners[0][1]
-    said = f"{first.help[0].upper()}{first.help[1:]}."
-    if any(parameter.help != first.help for _, parameter in owners):
-        said += " Algorithms differ; see 'marginloom algorithms NAME'."
-    text = f"{said} [{', '.join(_owner_text(owner, name) for owner, _ in owners)}]"
+    having: dict[str, list[str]] = {}
+    for owner, parameter in owners:
+        having.setdefault(f"{parameter.help[0].upper()}{parameter.help[1:]}.", []).append(_owner_text(owner, name))
+    text = " ".join(f"{said} [{', '.join(names)}]" for said, names in having.items())
     convert = first.kind.convert
     if convert is bool:
         switch = f"{option_name(name)}/--no-{name.replace('_', '-')}"

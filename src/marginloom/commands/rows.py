@@ -20,15 +20,17 @@ from marginloom.labels.written import whole_number
 
 FitInterceptOption = Annotated[
     bool,
-    typer.Option("--fit-intercept/--no-fit-intercept", help="Give every label an intercept.", rich_help_panel=FEATURES),
+    typer.Option(
+        "--fit-intercept/--no-fit-intercept", help="Learn an intercept for every label.", rich_help_panel=FEATURES
+    ),
 ]
 InterceptScalingOption = Annotated[
     float,
     typer.Option(
         "--intercept-scaling",
         metavar="X",
-        help="Value of the constant feature for the intercept, which is its weight times X; larger values "
-        "regularize the intercept less.",
+        help="Value X of a constant feature that is added to every example. The intercept is X times its weight; "
+        "larger values regularize it less.",
         rich_help_panel=FEATURES,
     ),
 ]

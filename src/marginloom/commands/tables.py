@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
@@ -15,8 +16,9 @@ WIDEST = 100
 
 
 def line_width(widest: int = WIDEST) -> int:
-    """Return how many columns a line on standard output may have: what the terminal has, if it is one, at most."""
-    return min(widest, shutil.get_terminal_size().columns) if sys.stdout.isatty() else widest
+    """Return how many columns a line on standard output may have: at most those of a terminal, or of COLUMNS."""
+    known = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return min(widest, shutil.get_terminal_size().columns) if known else widest
 
 
 def print_table(table: Table, widest: int = WIDEST) -> None:

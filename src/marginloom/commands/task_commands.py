@@ -30,7 +30,7 @@ KBestOption = Annotated[
         "--k-best",
         metavar="K",
         callback=usage_check(lambda value: checked("k_best", value, "positive count")),
-        help="Write the K best predictions.",
+        help="Write the K best predictions for each example.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -41,14 +41,14 @@ class PredictOptions:
     """Options of `marginloom predict` that all tasks have; a task with more of them adds fields."""
 
     model: ModelArgument
-    input: Annotated[str, typer.Argument(metavar="INPUT", help="Examples to predict for; - is standard input.")]
+    input: Annotated[str, typer.Argument(metavar="INPUT", help="File of examples; - means standard input.")]
     output: Annotated[
         str,
         typer.Option(
             "-o",
             "--output",
             metavar="OUT",
-            help="Output file; - is standard output; .gz and .xz are compressed.",
+            help="Output file, compressed if it ends in .gz or .xz; - means standard output.",
             rich_help_panel=OUTPUT,
         ),
     ] = "-"
@@ -81,7 +81,7 @@ class EvaluateOptions:
     """Options of `marginloom evaluate` that all tasks have; a task with more of them adds fields."""
 
     model: ModelArgument
-    input: Annotated[str, typer.Argument(metavar="INPUT", help="Examples with gold labels.")]
+    input: Annotated[str, typer.Argument(metavar="INPUT", help="File of examples with gold labels.")]
     threads: ThreadsOption = None
     as_json: JsonOption = False
 
@@ -120,11 +120,12 @@ class TaskCommands(ShownModel[SomeModel], Generic[SomeModel, SomePredict, SomeEv
     `marginloom.commands.training_options.training_command`;
     `train_examples` are commands that its help shows.
     `predict_options` and `evaluate_options` are the types of the options, and `predict_help` says what is read and
-    written, in a paragraph.
+    written, in a paragraph. `plural` is what help calls the models.
     """
 
     train: ClassVar[Callable[..., None]]
     train_examples: ClassVar[tuple[str, ...]] = ()
+    plural: ClassVar[str] = "models of other tasks"
     predict_options: type[SomePredict]
     evaluate_options: type[SomeEvaluate]
     predict_help: ClassVar[str]

@@ -34,24 +34,28 @@ class TrainingOptions:
     """The options that every task has, as they were given on the command line."""
 
     training: Annotated[
-        list[str], typer.Argument(metavar="TRAIN", help="Training files, plain, .gz or .xz; - is standard input.")
+        list[str],
+        typer.Argument(metavar="TRAIN", help="Training files (also .gz or .xz); - means standard input."),
     ]
     model: Annotated[
         str, typer.Option("--model", "-o", metavar="OUT", help="Model file to write.", rich_help_panel=OUTPUT)
     ]
     dev: Annotated[
         str | None,
-        typer.Option("--dev", metavar="F", help="Development file, scored after every pass.", rich_help_panel=INPUT),
+        typer.Option(
+            "--dev", metavar="F", help="Development file; scores are computed after every pass.", rich_help_panel=INPUT
+        ),
     ] = None
     test: Annotated[
-        str | None, typer.Option("--test", metavar="F", help="Test file, scored at the end.", rich_help_panel=INPUT)
+        str | None,
+        typer.Option("--test", metavar="F", help="Test file; scores are computed at the end.", rich_help_panel=INPUT),
     ] = None
     algorithm: Annotated[
         str,
         typer.Option(
             "--algorithm",
             metavar="NAME",
-            help="Training algorithm; auto chooses one. 'marginloom algorithms' lists them.",
+            help="Training algorithm; auto chooses one. 'marginloom algorithms' lists all.",
             rich_help_panel=TRAINING,
         ),
     ] = RunParameters.algorithm
@@ -60,8 +64,9 @@ class TrainingOptions:
         typer.Option(
             "--engine",
             metavar="NAME",
-            help="How threads share the work; 'marginloom algorithms ALGORITHM' lists the choices. "
-            "[default: by algorithm]",
+            help="How threads share the work; 'marginloom algorithms NAME' lists the engines of an algorithm. "
+            "[default: depends on the algorithm]",
+            hidden=True,
             rich_help_panel=TRAINING,
         ),
     ] = None
@@ -69,8 +74,8 @@ class TrainingOptions:
         str | None,
         typer.Option(
             "--loss",
-            metavar="hinge|squared_hinge",
-            help="Loss function. [default: by algorithm, mostly squared_hinge]",
+            metavar="NAME",
+            help="Loss function: hinge or squared_hinge. [default: depends on the algorithm, usually squared_hinge]",
             rich_help_panel=TRAINING,
         ),
     ] = None
@@ -79,7 +84,7 @@ class TrainingOptions:
         typer.Option(
             "--C",
             metavar="C",
-            help="Regularization: larger fits the training data more closely. [default: 0.1]",
+            help="Inverse regularization strength: larger values fit the training data more closely. [default: 0.1]",
             rich_help_panel=TRAINING,
         ),
     ] = None
@@ -88,7 +93,7 @@ class TrainingOptions:
         typer.Option(
             "--tol",
             metavar="GAP",
-            help="Stop when proven to be within this fraction of the optimum. [default: 0.01]",
+            help="Stop when the objective is proven to be within this fraction of its optimum. [default: 0.01]",
             rich_help_panel=TRAINING,
         ),
     ] = None
@@ -97,7 +102,7 @@ class TrainingOptions:
         typer.Option(
             "--max-iter",
             metavar="N",
-            help="Maximum number of passes over the data. [default: by algorithm, mostly 100]",
+            help="Maximum number of passes (epochs). [default: depends on the algorithm, usually 100]",
             rich_help_panel=TRAINING,
         ),
     ] = None
@@ -107,8 +112,8 @@ class TrainingOptions:
             "--threads",
             metavar="N",
             callback=usage_check(resolve_threads),
-            help="Number of threads; -1 for all cores. [default: all cores with auto, fewer where more do not "
-            "help; 1 with a named algorithm]",
+            help="Number of threads; -1 means all cores. [default: with --algorithm auto, all cores, or fewer if "
+            "more would not be faster; otherwise 1]",
             rich_help_panel=TRAINING,
         ),
     ] = None
@@ -117,8 +122,8 @@ class TrainingOptions:
         typer.Option(
             "--memory",
             metavar="SIZE",
-            help="Limit for the working set (outputs that training keeps to use again), such as 500M; a lower "
-            "limit makes training slower. [default: half of the free memory]",
+            help="Memory limit for the working set (wrong outputs that training stores and reuses), such as 500M. "
+            "Training is slower if the set does not fit. [default: half of the free memory]",
             rich_help_panel=TRAINING,
         ),
     ] = None
@@ -136,21 +141,24 @@ class TrainingOptions:
         typer.Option(
             "--patience",
             metavar="N",
-            help="Stop after N passes without a better --dev score.",
+            help="Stop after N passes in a row without a better score on the --dev file.",
             rich_help_panel=TRAINING,
         ),
     ] = None
     trace: Annotated[
         str | None,
         typer.Option(
-            "--trace", metavar="FILE", help="Write a record of every pass, as JSON lines.", rich_help_panel=OUTPUT
+            "--trace",
+            metavar="FILE",
+            help="Write a record of every pass to this file, as JSON lines.",
+            rich_help_panel=OUTPUT,
         ),
     ] = None
     save_state: Annotated[
         bool,
         typer.Option(
             "--save-state",
-            help="Also save in the model what --warm-start needs.",
+            help="Also store in the model what a later --warm-start needs.",
             rich_help_panel=OUTPUT,
         ),
     ] = False
@@ -159,7 +167,7 @@ class TrainingOptions:
         typer.Option(
             "--warm-start",
             metavar="MODEL",
-            help="Start from a model trained on the same data with --save-state.",
+            help="Start from this model, which was trained on the same data with --save-state.",
             rich_help_panel=TRAINING,
         ),
     ] = None
@@ -168,7 +176,7 @@ class TrainingOptions:
         typer.Option(
             "--checkpoint",
             metavar="DIR",
-            help="Save the state of training in this folder, for --resume.",
+            help="Save the state of training in this folder at intervals, for --resume.",
             rich_help_panel=TRAINING,
         ),
     ] = None
@@ -177,7 +185,7 @@ class TrainingOptions:
         typer.Option(
             "--checkpoint-interval",
             metavar="SECONDS",
-            help="Time between checkpoints; 0 saves after every pass. [default: 60]",
+            help="Time between checkpoints; 0 means to save after every pass. [default: 60]",
             hidden=True,
             rich_help_panel=TRAINING,
         ),
@@ -186,7 +194,7 @@ class TrainingOptions:
         bool,
         typer.Option(
             "--resume",
-            help="Continue from the checkpoint in --checkpoint DIR, if any.",
+            help="Continue from the checkpoint in --checkpoint DIR, if there is one.",
             rich_help_panel=TRAINING,
         ),
     ] = False
@@ -195,7 +203,8 @@ class TrainingOptions:
         typer.Option(
             "--cluster",
             metavar="mpi|dask",
-            help="Train in many processes: those that mpiexec has started, or Dask workers (see --help-all).",
+            help="Train in many processes: those started by mpiexec, or Dask workers.",
+            hidden=True,
             rich_help_panel=CLUSTERS,
         ),
     ] = None
@@ -214,7 +223,7 @@ class TrainingOptions:
         typer.Option(
             "--workers",
             metavar="N",
-            help="Start N workers of Dask on this machine, for this run.",
+            help="Start N Dask workers on this machine, for this run.",
             hidden=True,
             rich_help_panel=CLUSTERS,
         ),
@@ -224,7 +233,7 @@ class TrainingOptions:
         typer.Option(
             "--answer-timeout",
             metavar="SECONDS",
-            help="Seconds to wait for a Dask worker before its work is also sent to another one. "
+            help="How long to wait for a Dask worker before its work is also sent to another one. "
             f"[default: {ANSWER_TIMEOUT:g}]",
             hidden=True,
             rich_help_panel=CLUSTERS,
@@ -235,7 +244,7 @@ class TrainingOptions:
         typer.Option(
             "--tls-ca",
             metavar="FILE",
-            help="Certificate authority, for a scheduler at tls://...",
+            help="File with the certificate authority, for a scheduler at tls://...",
             hidden=True,
             rich_help_panel=CLUSTERS,
         ),
@@ -243,13 +252,17 @@ class TrainingOptions:
     tls_cert: Annotated[
         str | None,
         typer.Option(
-            "--tls-cert", metavar="FILE", help="Certificate of this process.", hidden=True, rich_help_panel=CLUSTERS
+            "--tls-cert",
+            metavar="FILE",
+            help="File with the TLS certificate of this process.",
+            hidden=True,
+            rich_help_panel=CLUSTERS,
         ),
     ] = None
     tls_key: Annotated[
         str | None,
         typer.Option(
-            "--tls-key", metavar="FILE", help="Key of this certificate.", hidden=True, rich_help_panel=CLUSTERS
+            "--tls-key", metavar="FILE", help="File with the key of --tls-cert.", hidden=True, rich_help_panel=CLUSTERS
         ),
     ] = None
     quiet: Annotated[

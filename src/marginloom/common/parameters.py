@@ -117,6 +117,17 @@ def _kind(kind: str | Kind) -> Kind:
     return KINDS[kind] if isinstance(kind, str) else kind
 
 
+def metavar_of(kind: Kind) -> str:
+    """Return what stands for a value of this kind in help.
+
+    Examples
+    --------
+    >>> metavar_of(KINDS["count"]), metavar_of(one_of("batch", "all"))
+    ('N', 'batch|all')
+    """
+    return "|".join(kind.words) if kind.words else {float: "X", int: "N"}[kind.convert]
+
+
 def option_name(parameter: str) -> str:
     """Return the option that sets a parameter.
 

@@ -22,20 +22,20 @@ class Decoupled(Engine):
     learners: int = parameter(
         1,
         "positive count",
-        "threads that learn; with several, --rho-updates and --rho-inferences have no effect",
+        "number of threads that update the weights; with more than one, --rho-updates and --rho-inferences have no "
+        "effect",
     )
     rho_updates: int = parameter(
-        250, "positive count", "updates after which the learning thread hands its weights to the others"
+        250, "positive count", "number of updates after which the updating thread sends its weights to the others"
     )
     rho_inferences: int = parameter(
-        4, "positive count", "inferences after which a searching thread takes over newer weights"
+        4, "positive count", "number of inferences after which the other threads take over the newest weights"
     )
 
     least_gain: float = parameter(
         0.1,
         "not negative",
-        "while the learning thread is busy, skip candidates whose update would gain less than this fraction of the "
-        "mean gain",
+        "while the updating thread is busy, skip candidates whose update would gain less than X times the mean gain",
     )
 
     name = "decoupled"

@@ -23,11 +23,14 @@ class MasterWorker(Engine):
     rounds: int = parameter(
         64,
         "positive count",
-        "pieces of a pass: the examples of a piece are searched with the same weights, which are then updated",
+        "number of parts of a pass; all inferences of a part use the same weights, which are updated after the part",
         earlier=1,
     )
     learners: int = parameter(
-        1, "positive count", "threads that update the weights; with several, results differ from run to run", earlier=1
+        1,
+        "positive count",
+        "number of threads that update the weights; with more than one, results differ from run to run",
+        earlier=1,
     )
 
     name = "master-worker"
@@ -37,7 +40,7 @@ class MasterWorker(Engine):
     honours = frozenset({"inner_passes", "shrinking", "averaged"})
     minimum_threads = 1
     in_parts = True
-    paper = "Chang, Srikumar and Roth 2013, section 4, with rounds=1"
+    paper = "Chang, Srikumar and Roth 2013, section 4 (there with --rounds 1)"
 
     def gives_same_bits(self, n_threads: int) -> bool:
         """Tell whether the same seed gives the same bits: only where one thread changes the weights."""

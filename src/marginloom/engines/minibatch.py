@@ -20,7 +20,9 @@ class Minibatch(Engine):
     Minibatch(batch_size=24, shuffle=True)
     """
 
-    batch_size: int = parameter(16, "positive count", "examples to search before each step")
+    batch_size: int = parameter(
+        16, "positive count", "number of examples in a minibatch; the weights are updated after each"
+    )
     shuffle: bool = parameter(True, "switch", "visit the examples in a new random order in every pass")
 
     name = "minibatch"

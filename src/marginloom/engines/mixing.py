@@ -24,19 +24,25 @@ class Mixing(Engine):
     1
     """
 
-    shards: int = parameter(0, "count", "parts of the examples that are learned separately; 0: one per thread")
+    shards: int = parameter(
+        0,
+        "count",
+        "number of parts into which the examples are divided, each trained separately; 0 means one per thread",
+    )
     sharding: str = parameter(
-        "shuffled", SHARDING, "how examples are divided into shards: at random, or in the order of the file"
+        "shuffled",
+        SHARDING,
+        "how to divide the examples into shards: at random (shuffled), or in their order (contiguous)",
     )
     mixing: str = parameter(
         "uniform",
         one_of("uniform", "errors"),
-        "weights of the shards in the mean: all the same, or in proportion to their errors",
+        "how much each shard counts in the average: equally (uniform), or in proportion to its errors (errors)",
     )
     inner_epochs: int = parameter(
-        1, "count", "passes over a shard before the weights are mixed; 0: mix once, at the end"
+        1, "count", "number of passes over a shard before the weights are averaged; 0 means to average once, at the end"
     )
-    shuffle: bool = parameter(True, "switch", "visit the examples of a shard in a new random order in every pass")
+    shuffle: bool = parameter(True, "switch", "visit the examples in a new random order in every pass")
 
     name = "mixing"
     kinds = frozenset({"online"})

@@ -23,8 +23,8 @@ class Pipelined(Engine):
     scorers: int = parameter(
         0,
         "count",
-        "threads that each own a part of the weights; 0: a third of the threads. Of the others, one updates the "
-        "weights and the rest multiply inputs by weights",
+        "number of threads that each store a part of the weights and compute scores with it; 0 means a third of the "
+        "threads. Of the others, one computes the updates, and the rest compute products of inputs",
     )
     shuffle: bool = parameter(True, "switch", "visit the examples in a new random order in every pass")
 

@@ -21,9 +21,13 @@ class Subsample(Engine):
     Subsample(shards=4, sharding='shuffled', shuffle=True)
     """
 
-    shards: int = parameter(10, "positive count", "parts of the examples; only the first one is learned")
+    shards: int = parameter(
+        10, "positive count", "number of parts into which the examples are divided; only the first is used for training"
+    )
     sharding: str = parameter(
-        "shuffled", SHARDING, "how examples are divided into shards: at random, or in the order of the file"
+        "shuffled",
+        SHARDING,
+        "how to divide the examples into shards: at random (shuffled), or in their order (contiguous)",
     )
     shuffle: bool = parameter(True, "switch", "visit the examples in a new random order in every pass")
 

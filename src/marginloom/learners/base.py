@@ -66,6 +66,8 @@ class Learner(Configured):
     fixed: ClassVar[Mapping[str, Any]] = {}  # parameters of the C++ class that are always the same
     objective: ClassVar[str]
     update: ClassVar[str]
+    #: What symbols of the objective and the update mean, where that is not what `commands/terms.py` says.
+    symbols: ClassVar[Mapping[str, str]] = {}
     paper: ClassVar[str]
     default_max_iter: ClassVar[int]
     threaded: ClassVar[bool] = False  # whether it has threads of its own, on engines that have one

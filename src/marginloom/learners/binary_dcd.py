@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
+from typing import ClassVar
 
 from marginloom import _core
 from marginloom.common.parameters import parameter
@@ -24,9 +26,11 @@ class BinaryDCD(Dual):
     ['decisions', 'gold']
     """
 
-    inner_passes: int = parameter(10, "count", "sweeps over the examples in a pass after the first one")
+    inner_passes: int = parameter(10, "count", "number of further sweeps over the examples in every pass")
     averaged: bool = parameter(
-        True, "switch", "predict with averaged instead of the last weights; averaged over the last pass"
+        True,
+        "switch",
+        "predict with the average of the weights over the sweeps of the last pass, not with the final weights",
     )
 
     name = "binary-dcd"
@@ -37,13 +41,21 @@ class BinaryDCD(Dual):
     whole_rows = True
     threaded = True
     objective = (
-        "1/2 |w|^2 + sum_i C_i sum_c l(xi_ic),  xi_ic = max(0, cost_ic - y_ic w_c.x_i),  y_ic = 1 if label c is gold, "
-        "else -1,  l(xi) = xi (hinge) or xi^2 (squared hinge)"
+        "1/2 |w|^2 + sum_i C_i sum_c l(xi_ic), where xi_ic = max(0, cost_ic - y_ic w_c.x_i) for example i and label "
+        "c, and l(xi) = xi (hinge) or xi^2 (squared hinge)"
     )
     update = (
-        "b <- b + 1.5 (cost - y w.x - y r b) y / (|x|^2 + r), cut to 0 <= y b <= C, w += change of b * x; "
-        "r = 0 (hinge), or r = 1/2C and y b has no upper bound (squared hinge)"
+        "alpha <- alpha + 1.5 (cost_ic - y_ic w_c.x_i - r alpha) / (|x_i|^2 + r), limited to 0..C_i; w_c += (change in "
+        "alpha) y_ic x_i. With hinge loss, r = 0; with squared hinge, r = 1 / (2C_i) and alpha has no upper limit"
     )
+    symbols: ClassVar[Mapping[str, str]] = {
+        "w": "the weights; w_c: those of label c",
+        "x_i": "the features of example i",
+        "y_ic": "1 if label c is gold for example i, otherwise -1",
+        "cost_ic": "the cost of an error",
+        "xi_ic": "the slack",
+        "alpha": "the dual variable of example i and label c",
+    }
     paper = "after Hsieh et al. 2008"
     #: Rows are what it keeps something of, and that is part of the dual variables.
     example_bytes = 0

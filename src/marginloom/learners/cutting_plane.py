@@ -8,9 +8,12 @@ from typing import Any, ClassVar
 
 from marginloom import _core
 from marginloom.common.parameters import parameter
-from marginloom.learners.dual import Dual
+from marginloom.learners.dual import HINGE_OBJECTIVE, Dual
 
-_EPSILON = "add a constraint if its violation exceeds the slack of its example by this; lowered as the gap shrinks"
+_EPSILON = (
+    "add the constraint of a candidate if its violation exceeds the slack by more than X; X is lowered as the gap "
+    "shrinks"
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,12 +27,15 @@ class NSlack(Dual):
     """
 
     epsilon: float = parameter(0.1, "positive", _EPSILON)
-    batch: int = parameter(1, "positive count", "constraints to add before the problem is solved again")
+    batch: int = parameter(1, "positive count", "number of new constraints after which the problem is solved again")
 
     name = "n-slack"
     native = "cutting-plane"
     losses = ("hinge", "squared_hinge")
-    update = "if loss(y) - w.d(y) > xi_i + epsilon for the most violated y: add it, and solve over all that were added"
+    update = (
+        "if the most violated candidate has loss(y) - w.d(y) > xi_i + epsilon, add its constraint, and solve the "
+        "problem with all constraints so far"
+    )
     paper = "Jiang et al. 2021, Algorithm 1 (after Tsochantaridis et al. 2004)"
 
 
@@ -51,7 +57,10 @@ class CPD(Dual):
     #: Also a block with a candidate, which every example has while the weights are 0, as in the whole first pass.
     example_bytes = Dual.example_bytes + 32 + 48
     losses = ("squared_hinge", "hinge")
-    update = "add the most violated output of every example, then solve the dual over all that were added"
+    update = (
+        "add the constraint of the most violated candidate of every example, then solve the dual with all constraints "
+        "so far"
+    )
     paper = "Chang and Yih 2013, section 4.4.1 (after Chang et al. 2010)"
 
 
@@ -65,14 +74,20 @@ class OneSlack(Dual):
     OneSlack(cache=0, inactive=50)
     """
 
-    cache: int = parameter(5, "count", "candidates to keep per example, to make constraints without inference")
+    cache: int = parameter(
+        5, "count", "number of candidates to keep per example, to make further constraints without inference"
+    )
     inactive: int = parameter(
-        50, "count", "remove a constraint that was inactive this many times in a row when the problem was solved"
+        50, "count", "remove a constraint after its dual variable was 0 in more than N solutions in a row"
     )
 
     name = "one-slack"
     losses = ("hinge",)
-    update = "add one constraint, the sum of C_i times the most violated output of every example, and solve over all"
+    objective = HINGE_OBJECTIVE
+    update = (
+        "add one constraint, the sum over all examples of C_i times that of the most violated candidate, then solve "
+        "the problem with all constraints so far"
+    )
     paper = "Chang and Yih 2013, section 4.3 (after Joachims, Finley and Yu 2009)"
     default_max_iter = 500
 

@@ -20,35 +20,40 @@ class DCD(Dual):
     """
 
     delta: float = parameter(
-        0.01, "positive", "keep a candidate if it violates its margin by more than this; lowered as the gap shrinks"
+        0.01,
+        "positive",
+        "keep a candidate if its violation exceeds the slack by more than X; X is lowered as the gap shrinks",
     )
     k_best: int = parameter(
         0,
         "count",
-        "maximum number of candidates to take from one inference; 0: 32 for classes, else 1",
+        "maximum number of candidates per inference; 0 means 32 for multiclass classifiers and 1 otherwise",
     )
-    inner_passes: int = parameter(5, "count", "passes over the working set after every pass of inference", neutral=0)
+    inner_passes: int = parameter(
+        5, "count", "number of passes over the working set after every pass of inference", neutral=0
+    )
     sweeps: int = parameter(
         3,
         "positive count",
-        "maximum number of sweeps over the candidates of an example in one visit; fewer if a sweep gains little",
+        "maximum number of sweeps over the candidates of an example each time its dual variables are updated; there "
+        "are fewer if a sweep gains little",
     )
     shrinking: float = parameter(
         0.0,
         "not negative",
-        "skip an example in the remaining inner passes once its gain falls below this fraction of the mean gain",
+        "skip an example in the remaining inner passes once its gain falls below X times the mean gain",
         neutral=0.0,
     )
     rest: int = parameter(
         0,
         "count",
-        "maximum number of passes to skip an example for, while its searches find no candidate",
+        "skip an example for up to N passes after inference has found no candidate for it",
         neutral=0,
     )
     averaged: bool = parameter(
         False,
         "switch",
-        "predict with averaged instead of the last weights; averaged over the inner passes of the last pass",
+        "predict with the average of the weights over the inner passes of the last pass, not with the final weights",
         neutral=False,
     )
 
@@ -57,8 +62,9 @@ class DCD(Dual):
     takes_states_of = frozenset({"binary-dcd"})
     losses = ("squared_hinge", "hinge")
     update = (
-        "a <- max(0, a + (loss - w.d - sum(a) / 2C) / (|d|^2 + 1/2C)), w += change of a * d; "
-        "for the hinge all a of an example at once, with sum(a) <= C"
+        "alpha(y) <- max(0, alpha(y) + (loss(y) - w.d(y) - S / (2C_i)) / (|d(y)|^2 + 1 / (2C_i))), where S is the "
+        "sum of alpha over the candidates of example i; w += (change in alpha(y)) d(y). With hinge loss, alpha is "
+        "updated for all candidates of an example together, subject to S <= C_i"
     )
     paper = "Chang and Yih 2013, Algorithms 1 to 3"
 

@@ -7,6 +7,9 @@ from typing import ClassVar, Literal
 
 from marginloom.learners.base import Learner
 
+#: Of learners that have the hinge alone.
+HINGE_OBJECTIVE = "1/2 |w|^2 + sum_i C_i xi_i, where xi_i = max(0, max_y [loss(y) - w.d(y)])"
+
 
 @dataclasses.dataclass(frozen=True)
 class Dual(Learner):
@@ -20,8 +23,8 @@ class Dual(Learner):
     common = frozenset({"C", "tol", "loss", "memory"})
     needs = frozenset({"gold", "loss-augmented"})
     objective = (
-        "1/2 |w|^2 + sum_i C_i l(xi_i),  xi_i = max(0, max_y [loss(y) - w.d(y)]),  d(y) = phi(gold) - phi(y),  "
-        "l(xi) = xi (hinge) or xi^2 (squared hinge)"
+        "1/2 |w|^2 + sum_i C_i l(xi_i), where xi_i = max(0, max_y [loss(y) - w.d(y)]) and l(xi) = xi (hinge) or xi^2 "
+        "(squared hinge)"
     )
     default_max_iter = 100
     #: Where a block is, and what is known of it.

@@ -6,7 +6,7 @@ import dataclasses
 
 from marginloom import _core
 from marginloom.common.parameters import parameter
-from marginloom.learners.dual import Dual
+from marginloom.learners.dual import HINGE_OBJECTIVE, Dual
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,17 +20,23 @@ class FrankWolfe(Dual):
     """
 
     inner_passes: int = parameter(
-        0, "count", "passes over cached candidates after every pass of inference; 0: no cache", neutral=0
+        0, "count", "number of passes over the working set after every pass of inference", neutral=0
     )
     averaged: bool = parameter(
-        False, "switch", "predict with the average of the weights over all steps; later steps count more"
+        False,
+        "switch",
+        "predict with the average of the weights over all updates, not with the final weights; later updates count "
+        "more",
     )
 
     name = "frank-wolfe"
     losses = ("hinge",)
+    objective = HINGE_OBJECTIVE
     update = (
-        "towards the corner s = C_i d(y*) of the most violated output: w += gamma (s - w_i), "
-        "gamma = clip(gap_i / |s - w_i|^2, 0, 1), w_i = sum_y a_iy d(y)"
+        "w += gamma (C_i d(y) - w_i) for the most violated candidate y of example i, where w_i = sum_y alpha(y) d(y) "
+        "is the "
+        "example's part of w. The step gamma = clip(gap_i / |C_i d(y) - w_i|^2, 0, 1) maximizes the dual along this "
+        "line; gap_i is the example's part of the gap"
     )
     paper = "Chang and Yih 2013, section 4.3 (after Lacoste-Julien et al. 2013)"
     default_max_iter = 500

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from marginloom.common.parameters import one_of, parameter
 from marginloom.core.row import Row
-from marginloom.learners.dual import Dual
+from marginloom.learners.dual import HINGE_OBJECTIVE, Dual
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,46 +23,66 @@ class FSMO(Dual):
     epsilon: float = parameter(
         0.1,
         "positive",
-        "add a constraint if its violation exceeds the slack of its example by this; lowered as the gap shrinks",
+        "add the constraint of a candidate if its violation exceeds the slack by more than X; X is lowered as the gap "
+        "shrinks",
     )
-    k_best: int = parameter(1, "count", "constraints to take from one inference, at most; 0: 32 for classes, else 1")
+    k_best: int = parameter(
+        1, "count", "maximum number of candidates per inference; 0 means 32 for multiclass classifiers and 1 otherwise"
+    )
     batch: int = parameter(
-        0, "count", "examples with new constraints before the problem is solved again; 0: a hundredth of all examples"
+        0,
+        "count",
+        "number of examples with new constraints after which the problem is solved again; 0 means 1 % of all examples",
     )
     scope: str = parameter(
         "batch",
         one_of("batch", "all"),
-        "examples to solve over after a batch: those of the batch, or all",
+        "which examples to update after a batch: those of the batch, or all",
     )
     variant: str = parameter(
         "pairwise",
         one_of("pairwise", "as-published"),
-        "pairwise updates two variables in a step and converges; as-published updates one and may not; both only "
-        "where the conditions fail by more than half of epsilon",
+        "pairwise updates two dual variables at a time and converges; as-published updates one, as in the paper, and "
+        "may stop far from the optimum. Both update only where the optimality conditions fail by more than half of "
+        "epsilon",
     )
-    inner_stop: bool = parameter(False, "switch", "stop solving early once sweeps hardly gain any more")
-    inner_iterations: int = parameter(2000, "count", "sweeps before --inner-stop has an effect")
-    inner_change: float = parameter(0.1, "positive", "a sweep that gains less than this counts towards --inner-stop")
-    inner_times: int = parameter(
-        5, "positive count", "sweeps in a row with so little gain before --inner-stop ends solving"
+    inner_stop: bool = parameter(
+        False, "switch", "end the updates after a batch early, by the rules of --inner-change and --inner-share"
     )
+    inner_iterations: int = parameter(2000, "count", "number of sweeps before --inner-change applies")
+    inner_change: float = parameter(
+        0.1,
+        "positive",
+        "with --inner-stop, end the updates after --inner-times sweeps in a row that each raise the dual by less than "
+        "X",
+    )
+    inner_times: int = parameter(5, "positive count", "number of sweeps in a row for --inner-change")
     inner_share: float = parameter(
         0.02,
         "not negative",
-        "--inner-stop also ends solving if a sweep gains less than this fraction of the gap",
+        "with --inner-stop, end the updates after a sweep that raises the dual by less than X times the gap",
     )
     outer_stop: bool = parameter(
-        False, "switch", "stop training early once the dual hardly changes any more", native=False
+        False,
+        "switch",
+        "end training after a pass in which the relative change of the dual is below --outer-change",
+        native=False,
     )
     outer_change: float = parameter(
-        0.001, "positive", "relative change of the dual below which --outer-stop ends training", native=False
+        0.001,
+        "positive",
+        "relative change of the dual below which --outer-stop ends training",
+        native=False,
     )
 
     name = "fsmo"
     offers = frozenset({"own blocks"})
     losses = ("hinge",)
+    objective = HINGE_OBJECTIVE
     update = (
-        "pairwise within an example: t = (g_up - g_down) / |d_up - d_down|^2, a_up += t, a_down -= t, g = loss - w.d"
+        "for two candidates u and v of an example: alpha(u) += t, alpha(v) -= t, with t = (g(u) - g(v)) / |d(u) - "
+        "d(v)|^2, "
+        "where g(y) = loss(y) - w.d(y) is the violation of y; t is limited so that alpha(v) does not become negative"
     )
     paper = "Jiang et al. 2021, Algorithms 1 and 2, sections 3 and 4.2"
 

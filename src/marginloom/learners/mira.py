@@ -21,21 +21,28 @@ class MIRA(Online):
     ['gold', 'k-best']
     """
 
-    k_best: int = parameter(1, "positive count", "candidates to take from one inference")
+    k_best: int = parameter(1, "positive count", "maximum number of candidates per inference")
     loss_augmented: bool = parameter(
-        False, "switch", "learn from margins that are smaller than the loss, not only from wrong predictions"
+        False, "switch", "also update if the prediction is correct but a candidate violates its margin"
     )
-    unbounded: bool = parameter(False, "switch", "require every margin in full, as if C were infinite")
-    qp_tolerance: float = parameter(1e-6, "positive", "tolerance on the margins of a step's quadratic program")
-    qp_sweeps: int = parameter(1000, "positive count", "sweeps of Hildreth's method over a quadratic program, at most")
+    unbounded: bool = parameter(False, "switch", "allow no slack, as if C were infinite")
+    qp_tolerance: float = parameter(
+        1e-6, "positive", "error of the margins up to which the quadratic program of an update counts as solved"
+    )
+    qp_sweeps: int = parameter(
+        1000, "positive count", "maximum number of sweeps of Hildreth's method over the quadratic program of an update"
+    )
 
     name = "mira"
     losses = ()
     common = frozenset({"C"})
     needs = frozenset({"gold"})
     offers = frozenset({"batches", "mixing"})
-    objective = "per example: 1/2 |w' - w|^2 + C_i xi  with  w'.d(y) >= loss(y) - xi  for the violated candidates y"
-    update = "w += sum_y a(y) d(y),  a >= 0,  sum_y a(y) <= C_i,  by Hildreth's method"
+    objective = (
+        "for each example, the new weights w' minimize 1/2 |w' - w|^2 + C_i xi_i, subject to w'.d(y) >= loss(y) - "
+        "xi_i for every violated candidate y"
+    )
+    update = "w += sum_y alpha(y) d(y), with alpha >= 0 and sum_y alpha(y) <= C_i found by Hildreth's method"
     paper = "Zhao and Huang 2013, Algorithm 3 (after McDonald, Crammer and Pereira 2005)"
 
     def all_needs(self, loss: str | None = None) -> frozenset[str]:

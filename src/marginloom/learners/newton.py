@@ -23,15 +23,19 @@ class Newton(Dual):
     """
 
     delta: float = parameter(
-        0.01, "positive", "keep a candidate if it violates its margin by more than this; lowered as the gap shrinks"
+        0.01,
+        "positive",
+        "keep a candidate if its violation exceeds the slack by more than X; X is lowered as the gap shrinks",
     )
 
     name = "newton"
     offers = frozenset[str]()
     losses = ("squared_hinge", "hinge")
     update = (
-        "a <- argmax dual(a) - sum_i |a_i - b_i|^2 / (2 s C_i), with b the duals before the step. Newton's method "
-        "solves this over w. s grows while it takes few steps"
+        "alpha <- the maximizer of dual(alpha) - sum_i |alpha_i - b_i|^2 / (2 s C_i), where alpha_i are the dual "
+        "variables "
+        "of example i, and b_i is their value before the update. Newton's method finds it; s grows while that takes "
+        "few steps, and shrinks otherwise"
     )
     paper = "after Rockafellar 1976 and Li, Sun and Toh 2018"
 

@@ -21,18 +21,19 @@ class Online(Learner):
     """Base of learners that turn the candidates of one example into a step of the weights."""
 
     averaged: bool = parameter(
-        True, "switch", "predict with the average of the weights after every example, not with the last ones"
+        True, "switch", "predict with the average of the weights after every example, not with the final weights"
     )
     stop_separated: bool = parameter(
         False,
         "switch",
-        "stop after a pass without a violated candidate: the training set is separated",
+        "stop after a pass that predicts every training example correctly; if inference is loss-augmented, also with "
+        "the required margin",
         native=False,
     )
     stop_unchanged: float = parameter(
         0.0,
         "not negative",
-        "stop when the mean training loss changed by at most this in each of the last three passes; 0: never",
+        "stop when the mean training loss has changed by at most X in each of the last three passes; 0 means never",
         native=False,
     )
 

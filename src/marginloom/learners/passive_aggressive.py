@@ -21,10 +21,10 @@ class PassiveAggressive(Online):
     variant: str = parameter(
         "pa-i",
         one_of("pa", "pa-i", "pa-ii"),
-        "no slack (pa), slack (pa-i) or squared slack (pa-ii)",
+        "pa allows no slack; pa-i penalizes the slack, and pa-ii its square",
     )
     loss_augmented: bool = parameter(
-        False, "switch", "learn from margins that are smaller than the loss, not only from wrong predictions"
+        False, "switch", "also update if the prediction is correct but a candidate violates its margin"
     )
 
     name = "passive-aggressive"
@@ -32,8 +32,14 @@ class PassiveAggressive(Online):
     common = frozenset({"C"})
     needs = frozenset({"gold"})
     offers = frozenset({"mixing"})
-    objective = "per example: 1/2 |w' - w|^2 + C_i xi (pa-i), C_i xi^2 (pa-ii)  with  w'.d >= loss - xi;  pa: xi = 0"
-    update = "w += t d,  t = v / |d|^2 (pa), min(C_i, v / |d|^2) (pa-i), v / (|d|^2 + 1/2C_i) (pa-ii),  v = loss - w.d"
+    objective = (
+        "for each example, the new weights w' minimize 1/2 |w' - w|^2 + C_i xi_i (pa-i) or 1/2 |w' - w|^2 + C_i xi_i^2 "
+        "(pa-ii), subject to w'.d(y) >= loss(y) - xi_i; in pa, xi_i = 0"
+    )
+    update = (
+        "w += t d(y), with t = v / |d(y)|^2 (pa), min(C_i, v / |d(y)|^2) (pa-i) or v / (|d(y)|^2 + 1 / (2C_i)) "
+        "(pa-ii), where v = loss(y) - w.d(y) is the violation of the candidate y"
+    )
     paper = "Crammer, Dekel, Keshet, Shalev-Shwartz and Singer 2006; Chang and Yih 2013, section 4.3"
 
     def all_needs(self, loss: str | None = None) -> frozenset[str]:

@@ -22,6 +22,6 @@ class Perceptron(Online):
     common = frozenset[str]()
     needs = frozenset({"gold"})
     offers = frozenset({"batches", "mixing"})
-    objective = "none: mistakes on the training set"
-    update = "if the prediction y' is wrong: w += phi(x, y) - phi(x, y')"
+    objective = "none; it reduces mistakes on the training set"
+    update = "if the prediction y is wrong: w += d(y)"
     paper = "McDonald, Hall and Mann 2010, section 3 (after Collins 2002)"

@@ -6,6 +6,7 @@ import dataclasses
 
 from marginloom import _core
 from marginloom.common.parameters import parameter
+from marginloom.learners.dual import HINGE_OBJECTIVE
 from marginloom.learners.online import Online
 
 
@@ -20,20 +21,23 @@ class SGD(Online):
     """
 
     averaged: bool = parameter(
-        False, "switch", "predict with the average of the weights after every example, not with the last ones"
+        False, "switch", "predict with the average of the weights after every example, not with the final weights"
     )
     eta0: float = parameter(
         0.0,
         "not negative",
-        "size of the first step; 0: the best of 1/2, 1/4, 1/8, 1/16 and 1/32 on up to 1,000 examples",
+        "step size eta0 of the first update; 0 means the best of 1/2, 1/4, 1/8, 1/16 and 1/32 on up to 1,000 examples",
     )
 
     name = "sgd"
     losses = ("hinge",)
     common = frozenset({"C", "loss"})
     needs = frozenset({"gold", "loss-augmented"})
-    objective = "1/2 |w|^2 + sum_i C_i xi_i,  xi_i = max(0, max_y [loss(y) - w.d(y)]),  d(y) = phi(gold) - phi(y)"
-    update = "w <- (w + eta d) / (1 + eta / (C n)),  eta = eta0 / (1 + eta0 t / C)^0.75,  t = examples seen / n"
+    objective = HINGE_OBJECTIVE
+    update = (
+        "w <- (w + eta d(y)) / (1 + eta / (C n)) for the most violated candidate y, with eta = eta0 / (1 + eta0 t / "
+        "C)^0.75, where n is the number of training examples, and t the number of examples seen so far divided by n"
+    )
     paper = "Chang and Yih 2013, section 4.3 (after Bottou 2004)"
 
     def weight_copies(self, task: _core.Task) -> int:

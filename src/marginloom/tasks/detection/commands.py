@@ -42,7 +42,8 @@ def train(
         typer.Option(
             "--window-size",
             metavar="HxW",
-            help="Height and width of windows in pixels, such as 28x28; may be repeated. [default: those of the boxes]",
+            help="Height and width of detection windows in pixels, such as 28x28. May be repeated. [default: the "
+            "sizes of the gold boxes]",
             rich_help_panel=FEATURES,
         ),
     ] = None,
@@ -52,7 +53,8 @@ def train(
             "--stride",
             metavar="N",
             min=1,
-            help="Image pixels per cell of a feature map; 1 for ordinary images.",
+            help="For feature maps instead of images: how many pixels of the original image one cell covers. Leave 1 "
+            "for ordinary images.",
             rich_help_panel=FEATURES,
         ),
     ] = 1,
@@ -61,7 +63,8 @@ def train(
         typer.Option(
             "--box-loss",
             metavar="LOSS",
-            help="Cost of a wrong detection: iou (1 minus the overlap with the gold box) or zero_one.",
+            help="Cost of a wrong detection: iou (1 minus intersection over union with the gold box; 1 if the label "
+            "is wrong) or zero_one (always 1).",
             rich_help_panel=TRAINING,
         ),
     ] = "iou",
@@ -80,14 +83,15 @@ def train(
             metavar="IOU",
             min=0,
             max=1,
-            help="For predict --k-best: omit detections that overlap a better one of the same label by more than this.",
+            help="For predict --k-best: omit detections whose intersection over union with a better one of the same "
+            "label is above this.",
             rich_help_panel=STRUCTURE,
         ),
     ] = 0.5,
 ) -> None:
-    """Train an object detector: one labelled window in every image.
+    """Train an object detector for images with exactly one object each.
 
-    Files are .npz archives containing the arrays images, labels and boxes (top, left, height, width);
+    Files are NumPy archives (.npz) with the arrays images, labels and boxes (top, left, height, width), as
     marginloom.write_detections writes them.
     """
     with usage_errors():
@@ -121,7 +125,7 @@ class DetectionPredictOptions(KBestOptions):
         typer.Option(
             "--draw",
             metavar="DIR",
-            help="Also write a picture of every image with the detections drawn.",
+            help="Also write every image to this folder, with its detections drawn in.",
             rich_help_panel=OUTPUT,
         ),
     ] = None
@@ -139,6 +143,7 @@ class DetectionCommands(TaskCommands[DetectionModel, DetectionPredictOptions, Ev
     """Predict, evaluate and inspect for detectors."""
 
     train = staticmethod(train)
+    plural = "detectors"
     train_examples = (
         "marginloom train detect train.npz --dev dev.npz --model detector.safetensors",
         "marginloom train detect train.npz --window-size 28x28 --model digits.safetensors",
@@ -146,7 +151,9 @@ class DetectionCommands(TaskCommands[DetectionModel, DetectionPredictOptions, Ev
     model_type = DetectionModel
     predict_options = DetectionPredictOptions
     evaluate_options = EvaluateOptions
-    predict_help = "Detectors: one line of JSON per image, with the label, box and score of the detection."
+    predict_help = (
+        "Detectors: the output has one line of JSON per image, with the label, box and score of each detection."
+    )
 
     def predict(self, model: DetectionModel, options: DetectionPredictOptions) -> None:
         """Write a line of JSON for every image, and pictures if they are asked for."""

@@ -47,8 +47,8 @@ def train(
         typer.Option(
             "--class-weight",
             metavar="LABEL=X",
-            help="Multiply C by X for the examples of class LABEL; may be repeated. 'balanced' gives all "
-            "classes the same total weight.",
+            help="Multiply C by X for the examples of class LABEL. May be repeated. 'balanced' instead of LABEL=X "
+            "gives all classes the same total weight.",
             rich_help_panel=TRAINING,
         ),
     ] = None,
@@ -57,8 +57,8 @@ def train(
         typer.Option(
             "--cost-matrix",
             metavar="FILE",
-            help="Costs of errors; each line has a gold class, a wrong class and a number. Errors that are not listed "
-            "cost 1.",
+            help="File with the costs of errors; each line has a gold class, a predicted class and a cost. Errors "
+            "that are not listed cost 1.",
             rich_help_panel=TRAINING,
         ),
     ] = None,
@@ -94,6 +94,7 @@ class MulticlassCommands(TaskCommands[MulticlassModel, KBestOptions, EvaluateOpt
     """Predict, evaluate and inspect for classifiers."""
 
     train = staticmethod(train)
+    plural = "classifiers"
     train_examples = (
         "marginloom train classify train.svm --dev dev.svm --model classes.safetensors",
         "marginloom train classify train.svm --class-weight balanced --C 1 --model balanced.safetensors",
@@ -102,8 +103,8 @@ class MulticlassCommands(TaskCommands[MulticlassModel, KBestOptions, EvaluateOpt
     predict_options = KBestOptions
     evaluate_options = EvaluateOptions
     predict_help = (
-        "Classifiers: for LIBSVM files, one line per example with its class. With --k-best K, a line has K classes, "
-        "each followed by its score, separated by tabs. Labels in the input are ignored."
+        "Classifiers: the output for LIBSVM files has one line per example with its class. With --k-best K, a line "
+        "has K classes, each followed by its score, separated by tabs. Labels in the input are ignored."
     )
 
     def predict(self, model: MulticlassModel, options: KBestOptions) -> None:

@@ -37,8 +37,8 @@ def train(
         typer.Option(
             "--interactions",
             metavar="GRAPH",
-            help="Pairs of labels that get a weight for occurring together: none, tree (found by "
-            "co-occurrence) or full (all).",
+            help="Pairs of labels that get a weight for occurring together: none, tree (a tree of pairs, learned from "
+            "co-occurrence) or full (all pairs).",
             rich_help_panel=STRUCTURE,
         ),
     ] = "none",
@@ -47,7 +47,7 @@ def train(
         typer.Option(
             "--pair",
             metavar="'A B'",
-            help="Learn a weight for labels A and B occurring together. May be repeated. Cannot be combined with "
+            help="Pair of labels that gets a weight for occurring together. May be repeated. Cannot be combined with "
             "--interactions.",
             rich_help_panel=STRUCTURE,
         ),
@@ -57,8 +57,8 @@ def train(
         typer.Option(
             "--label-cost",
             metavar="LABEL=X",
-            help="Cost of omitting or adding LABEL by mistake; may be repeated. --missing-cost multiplies the cost "
-            "of omitting it.",
+            help="Cost of predicting LABEL wrongly; --missing-cost multiplies it if the label is missing. May be "
+            "repeated. [default: 1 for every label]",
             rich_help_panel=TRAINING,
         ),
     ] = None,
@@ -67,8 +67,8 @@ def train(
         typer.Option(
             "--missing-cost",
             metavar="X",
-            help="Cost of omitting a gold label, relative to predicting an extra one; larger values predict more "
-            "labels.",
+            help="Cost of a missing gold label, relative to that of an extra label; with larger values, more labels "
+            "are predicted.",
             rich_help_panel=TRAINING,
         ),
     ] = DEFAULT_COSTS[0],
@@ -78,8 +78,8 @@ def train(
             "--labels-per-slack",
             metavar="N",
             min=1,
-            help="Number of labels that share a slack variable; 1 trains a binary SVM per label. "
-            "[default: 1; with interactions, all]",
+            help="Number of labels that share a slack variable; with 1, each label is a binary SVM. [default: 1; all "
+            "labels with --interactions or --pair]",
             rich_help_panel=TRAINING,
         ),
     ] = None,
@@ -89,7 +89,7 @@ def train(
 ) -> None:
     """Train a multilabel classifier on LIBSVM files.
 
-    An example may have several labels, or none. Without interactions this is one binary SVM per label.
+    An example may have several labels, or none. Without --interactions or --pair, one binary SVM per label is trained.
     """
     with usage_errors():
         bias = bias_of(fit_intercept, intercept_scaling)
@@ -125,6 +125,7 @@ class MultilabelCommands(TaskCommands[MultilabelModel, KBestOptions, EvaluateOpt
     """Predict, evaluate and inspect for multilabel classifiers."""
 
     train = staticmethod(train)
+    plural = "multilabel classifiers"
     train_examples = (
         "marginloom train multilabel train.svm --dev dev.svm --model labels.safetensors",
         "marginloom train multilabel train.svm --interactions tree --model tree.safetensors",
@@ -133,8 +134,9 @@ class MultilabelCommands(TaskCommands[MultilabelModel, KBestOptions, EvaluateOpt
     predict_options = KBestOptions
     evaluate_options = EvaluateOptions
     predict_help = (
-        "Multilabel classifiers: for LIBSVM files, one line per example with its labels, separated by commas; an empty "
-        "line for none. With --k-best K, a line has K sets of labels, each followed by its score, separated by tabs."
+        "Multilabel classifiers: the output for LIBSVM files has one line per example with its labels, separated by "
+        "commas; the line is empty if there are none. With --k-best K, a line has K sets of labels, each followed by "
+        "its score, separated by tabs."
     )
 
     def predict(self, model: MultilabelModel, options: KBestOptions) -> None:

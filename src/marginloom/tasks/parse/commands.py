@@ -35,7 +35,7 @@ from marginloom.tasks.parse.treebank import Treebank, check_numbering
 
 _BLANK_LINE = re.compile(rb"\n[ \t]*\r?\n\Z")
 TreebankFormat = Annotated[
-    str | None, format_option(TREEBANKS, "File format: conllu, conlluplus or conllx. [default: by file name]")
+    str | None, format_option(TREEBANKS, "File format: conllu, conlluplus or conllx. [default: from the file name]")
 ]
 
 
@@ -47,9 +47,9 @@ def train(
         str,
         typer.Option(
             "--method",
-            metavar="graph|transition",
-            help="graph: find the best tree by the scores of all arcs; transition: build it from left to right by beam "
-            "search, faster for long sentences but not exact.",
+            metavar="NAME",
+            help="graph: find the best tree from the scores of all arcs; transition: build a tree from left to right "
+            "by beam search, which is faster for long sentences, but not exact.",
             rich_help_panel=STRUCTURE,
         ),
     ] = "graph",
@@ -58,7 +58,7 @@ def train(
         typer.Option(
             "--beam",
             metavar="N",
-            help="States kept after each step, with --method transition. [default: 8]",
+            help="For --method transition: number of states that are kept after each step. [default: 8]",
             rich_help_panel=STRUCTURE,
         ),
     ] = None,
@@ -67,8 +67,10 @@ def train(
         typer.Option(
             "--update",
             metavar="RULE",
-            help="Prefix to learn from, with --method transition: max-violation, early or standard. "
+            help="For --method transition: learn from the actions of a sentence up to the largest violation "
+            "(max-violation), up to the first step without the gold tree in the beam (early), or from all (standard). "
             "[default: max-violation]",
+            hidden=True,
             rich_help_panel=STRUCTURE,
         ),
     ] = None,
@@ -76,7 +78,8 @@ def train(
         bool,
         typer.Option(
             "--merging/--no-merging",
-            help="Treat states with equal features as one, with --method transition.",
+            help="For --method transition: merge states with equal features.",
+            hidden=True,
             rich_help_panel=STRUCTURE,
         ),
     ] = True,
@@ -87,7 +90,7 @@ def train(
             metavar="N",
             min=1,
             max=2,
-            help="1: score each arc alone; 2: also with the adjacent sibling. [default: 1]",
+            help="1 scores each arc alone; 2 also scores pairs of adjacent arcs from the same head. [default: 1]",
             rich_help_panel=STRUCTURE,
         ),
     ] = None,
@@ -95,7 +98,7 @@ def train(
         bool,
         typer.Option(
             "--projective/--non-projective",
-            help="Predict only projective trees (no crossing arcs), or allow any tree.",
+            help="Predict only projective trees (without crossing arcs), or any trees.",
             rich_help_panel=STRUCTURE,
         ),
     ] = True,
@@ -107,7 +110,7 @@ def train(
         typer.Option(
             "--roots",
             metavar="one|many",
-            help="Number of roots per sentence.",
+            help="Allow one root per sentence, or many.",
             rich_help_panel=STRUCTURE,
         ),
     ] = "one",
@@ -116,21 +119,22 @@ def train(
         typer.Option(
             "--features",
             metavar="SET",
-            help="Feature set: arcs; with --method transition, states-rich or states; or a file of templates. "
-            "[default: the first for the method]",
+            help="Feature set: arcs (with --method transition: states-rich or states), or a file of templates. "
+            "[default: arcs or states-rich]",
+            show_default=False,
             rich_help_panel=FEATURES,
         ),
     ] = AUTO,
-    pos_column: Annotated[str | None, pos_column_option("upos by default")] = None,
+    pos_column: Annotated[str | None, pos_column_option(". [default: upos]")] = None,
     xpos: Annotated[
-        bool, typer.Option("--xpos", help="Also use the tags in the column XPOS.", rich_help_panel=FEATURES)
+        bool, typer.Option("--xpos", help="Also use the tags in the column XPOS as features.", rich_help_panel=FEATURES)
     ] = False,
     gazetteer: Annotated[
         list[str] | None,
         typer.Option(
             "--gazetteer",
             metavar="NAME=FILE",
-            help="Word list, such as city names, one entry per line; may be repeated.",
+            help="Word list, such as city names, with one entry per line. May be repeated.",
             rich_help_panel=FEATURES,
         ),
     ] = None,
@@ -139,7 +143,7 @@ def train(
         typer.Option(
             "--clusters",
             metavar="FILE",
-            help="Brown clusters; each line has a bit string, a word and a count.",
+            help="File of Brown clusters; each line has a bit string, a word and a count.",
             rich_help_panel=FEATURES,
         ),
     ] = None,
@@ -150,8 +154,8 @@ def train(
             metavar="N",
             min=0,
             max=31,
-            help="Hash features into 2^N buckets; 0 stores a vocabulary instead. [default: 14 to 22, by the size of "
-            "the data, with --method transition 2 more; 0 with --min-count]",
+            help="Hash features into 2^N buckets; 0 stores their names instead. [default: 14 to 24, depending on the "
+            "size of the data; 0 with --min-count]",
             rich_help_panel=FEATURES,
         ),
     ] = None,
@@ -161,7 +165,7 @@ def train(
         typer.Option(
             "--invalid-gold",
             metavar="WHAT",
-            help="What to do if gold arcs cross (without --non-projective): repair, skip the sentence, or error.",
+            help="What to do if gold arcs cross (without --non-projective): error, repair or skip (omit the sentence).",
             rich_help_panel=INPUT,
         ),
     ] = "repair",
@@ -170,14 +174,17 @@ def train(
         typer.Option(
             "--feature-cache",
             metavar="SIZE",
-            help="Memory for caching the features of arcs, such as 1G; without it they are computed in every pass.",
+            help="Memory for storing the features of arcs, such as 1G. Without it, they are computed in every pass.",
             hidden=True,
             rich_help_panel=FEATURES,
         ),
     ] = None,
     format: TreebankFormat = None,
 ) -> None:
-    """Train a dependency parser on trees in CoNLL-U, CoNLL-U Plus or CoNLL-X."""
+    """Train a dependency parser.
+
+    File formats: CoNLL-U, CoNLL-U Plus and CoNLL-X.
+    """
     with usage_errors():
         checked("min_count", min_count, "positive count")
         cache = None if feature_cache is None else parse_size("feature_cache", feature_cache)
@@ -240,7 +247,12 @@ def _trees_to_score_on(corpus: ColumnCorpus, labelled: bool) -> Treebank:
 
 BeamOption = Annotated[
     int | None,
-    typer.Option("--beam", metavar="N", help="For parsers trained with --method transition: another beam."),
+    typer.Option(
+        "--beam",
+        metavar="N",
+        help="Number of states kept after each step, in models trained with --method transition. "
+        "[default: as in training]",
+    ),
 ]
 
 
@@ -255,7 +267,7 @@ class ParsePredictOptions(KBestOptions):
         format_option(
             dataclasses.replace(TREEBANKS, names=(TEXT, *TREEBANKS.names)),
             "File format: text (plain text, one sentence per line, for parsers that read only words), conllu, "
-            "conlluplus or conllx. [default: by file name]",
+            "conlluplus or conllx. [default: from the file name]",
         ),
     ] = None
 
@@ -272,19 +284,20 @@ class ParseCommands(TaskCommands[ParseModel, ParsePredictOptions, ParseEvaluateO
     """Predict, evaluate and inspect for parsers."""
 
     train = staticmethod(train)
+    plural = "parsers"
     train_examples = (
-        "marginloom train parse train.conllu --labelled --dev dev.conllu --model parser.safetensors",
-        "marginloom train parse train.conllu --labelled --order 2 --non-projective -o second.safetensors",
-        "marginloom train parse train.conllu --method transition --beam 16 --model beam.safetensors",
+        "marginloom train parse train.conllu --labelled --model parser.safetensors",
+        "marginloom train parse train.conllu --order 2 -o second.safetensors",
+        "marginloom train parse train.conllu --method transition -o beam.safetensors",
     )
     model_type = ParseModel
     predict_options = ParsePredictOptions
     evaluate_options = ParseEvaluateOptions
     predict_help = (
-        "Parsers: CoNLL-U, CoNLL-U Plus and CoNLL-X (--format conllx) get heads and relation labels in the columns "
-        "HEAD and DEPREL, and _ in DEPS, PHEAD and PDEPREL; all else is copied. A parser trained without --labelled "
-        "writes the placeholder labels root and dep. With --k-best K, every tree is a sentence of its own, with its "
-        "rank and score in comments."
+        "Parsers: CoNLL-U, CoNLL-U Plus and CoNLL-X files get heads and relation labels in the columns HEAD and "
+        "DEPREL, and _ in DEPS, PHEAD and PDEPREL; everything else is copied. Parsers trained without --labelled write "
+        "the labels root and dep as placeholders. With --k-best K, each sentence is written once per tree, with rank "
+        "and score in comments."
     )
 
     def predict(self, model: ParseModel, options: ParsePredictOptions) -> None:

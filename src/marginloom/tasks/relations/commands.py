@@ -39,7 +39,7 @@ SpansOption = Annotated[
     typer.Option(
         "--spans",
         metavar="MODEL",
-        help="Find the entities with this tagger, instead of those in the input; it reads tokens and pos.",
+        help="Find the entities with this tagger instead of taking those of the input.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -59,7 +59,8 @@ def train(
         typer.Option(
             "--relation-types",
             metavar="FILE",
-            help="Which types a relation may connect: RELATION HEAD TAIL per line. [default: as in training]",
+            help="File with the entity types that relations may connect; each line has a relation, the type of its "
+            "head and the type of its tail. [default: those in the training data]",
             rich_help_panel=STRUCTURE,
         ),
     ] = None,
@@ -67,8 +68,9 @@ def train(
         str,
         typer.Option(
             "--type-constraints",
-            metavar="both|predict|none",
-            help="Where the relation types are enforced: in training and prediction, in prediction only, or never.",
+            metavar="WHEN",
+            help="When the types of --relation-types are enforced: both (in training and prediction), predict (in "
+            "prediction only) or none (never).",
             rich_help_panel=STRUCTURE,
         ),
     ] = "both",
@@ -76,8 +78,9 @@ def train(
         str,
         typer.Option(
             "--solver",
-            metavar="native|ilp",
-            help="Exact inference: branch and bound, or an integer program solved by scipy (slow).",
+            metavar="NAME",
+            help="How the best output is found: native (branch and bound) or ilp (an integer linear program, solved by "
+            "scipy; slow).",
             rich_help_panel=STRUCTURE,
         ),
     ] = "native",
@@ -87,7 +90,9 @@ def train(
             "--node-limit",
             metavar="N",
             min=0,
-            help=f"With the solver native: nodes per sentence at most; 0 for no limit. [default: {NODE_LIMIT}]",
+            help=f"For --solver native: maximum number of search nodes per sentence; 0 means no limit. [default: "
+            f"{NODE_LIMIT:,}]",
+            hidden=True,
             rich_help_panel=STRUCTURE,
         ),
     ] = None,
@@ -97,15 +102,21 @@ def train(
             "--time-limit",
             metavar="SECONDS",
             min=0,
-            help=f"With the solver ilp: seconds per sentence at most; 0 for no limit. [default: {TIME_LIMIT:g}]",
+            help=f"For --solver ilp: maximum time per sentence; 0 means no limit. [default: {TIME_LIMIT:g}]",
+            hidden=True,
             rich_help_panel=STRUCTURE,
         ),
     ] = None,
-    entity_loss: Annotated[float, _loss_option("--entity-loss", "Loss of an entity with a wrong type.")] = 1.0,
-    pair_loss: Annotated[float, _loss_option("--pair-loss", "Loss of a relation where gold has none.")] = 1.0,
+    entity_loss: Annotated[float, _loss_option("--entity-loss", "Cost of an entity with a wrong type.")] = 1.0,
+    pair_loss: Annotated[
+        float, _loss_option("--pair-loss", "Cost of predicting a relation for a pair that has none.")
+    ] = 1.0,
     missed_relation_loss: Annotated[
         float,
-        _loss_option("--missed-relation-loss", "Loss of a gold relation that is not predicted; more raises recall."),
+        _loss_option(
+            "--missed-relation-loss",
+            "Cost of missing a gold relation or predicting another one; larger values raise recall.",
+        ),
     ] = 1.0,
     features: Annotated[
         str,
@@ -118,7 +129,7 @@ def train(
         typer.Option(
             "--gazetteer",
             metavar="NAME=FILE",
-            help="Word list, such as city names, one entry per line; may be repeated.",
+            help="Word list, such as city names, with one entry per line. May be repeated.",
             rich_help_panel=FEATURES,
         ),
     ] = None,
@@ -127,7 +138,7 @@ def train(
         typer.Option(
             "--clusters",
             metavar="FILE",
-            help="Brown clusters; each line has a bit string, a word and a count.",
+            help="File of Brown clusters; each line has a bit string, a word and a count.",
             rich_help_panel=FEATURES,
         ),
     ] = None,
@@ -138,7 +149,7 @@ def train(
             metavar="N",
             min=1,
             max=31,
-            help="Hash features into 2^N buckets instead of storing a vocabulary.",
+            help="Hash features into 2^N buckets instead of storing their names.",
             rich_help_panel=FEATURES,
         ),
     ] = None,
@@ -148,13 +159,16 @@ def train(
         typer.Option(
             "--invalid-gold",
             metavar="WHAT",
-            help="What to do with gold relations that cannot be predicted: error, repair (drop them), or skip the "
-            "sentence.",
+            help="What to do if gold relations cannot be predicted: error, repair (remove them) or skip (omit the "
+            "sentence).",
             rich_help_panel=INPUT,
         ),
     ] = "error",
 ) -> None:
-    """Train an extractor of entity types and relations on JSON lines."""
+    """Train a relation extractor: types of entities and relations between them.
+
+    Files have one sentence per line, as a JSON object with tokens, entities and relations.
+    """
     with usage_errors():
         checked("min_count", min_count, "positive count")
         gazetteers = gazetteer_files(gazetteer or [])
@@ -223,17 +237,18 @@ class RelationsCommands(TaskCommands[RelationsModel, RelationsPredictOptions, Re
     """Predict, evaluate and inspect for extractors of entity types and relations."""
 
     train = staticmethod(train)
+    plural = "relation extractors"
     train_examples = (
         "marginloom train relations train.jsonl --dev dev.jsonl --model relations.safetensors",
-        "marginloom train relations train.jsonl --relation-types types.txt --missed-relation-loss 2 -o r.safetensors",
+        "marginloom train relations train.jsonl --missed-relation-loss 2 -o r.safetensors",
     )
     model_type = RelationsModel
     predict_options = RelationsPredictOptions
     evaluate_options = RelationsEvaluateOptions
     predict_help = (
-        "Entities and relations: JSON lines, one sentence per line, with tokens and entities (start, end), and pos if "
-        "training had it; the same lines come out with the types of the entities and the relations. With --spans "
-        "TAGGER, a tagger finds the entities, and the input needs none."
+        "Relation extractors: the input has one sentence per line, as a JSON object with tokens and entities (start "
+        "and end), and pos if training had it. The output has the same lines with the types of the entities and the "
+        "relations. With --spans MODEL, a tagger finds the entities, and the input needs none."
     )
 
     def predict(self, model: RelationsModel, options: RelationsPredictOptions) -> None:

@@ -55,14 +55,18 @@ BeamOption = Annotated[
     typer.Option(
         "--beam",
         metavar="N",
-        help="Search with a beam of N states, looking two labels back. [default: exact search]",
+        help="Find labels by beam search with N states, looking two labels back. [default: exact search]",
         rich_help_panel=STRUCTURE,
     ),
 ]
 
 OtherBeamOption = Annotated[
     int | None,
-    typer.Option("--beam", metavar="N", help="States of beam search. [default: as in training]", rich_help_panel=INPUT),
+    typer.Option(
+        "--beam",
+        metavar="N",
+        help="Number of states kept after each step, in models trained with --beam. [default: as in training]",
+    ),
 ]
 
 
@@ -77,17 +81,18 @@ def train(
         typer.Option(
             "--features",
             metavar="SET",
-            help="Feature set: words, tagging, chunking, ner, or a file of templates (FILE.crfpp: of CRF++).",
+            help="Feature set: words, tagging, chunking, ner, or a file of templates (CRF++ templates if it ends in "
+            ".crfpp).",
             rich_help_panel=FEATURES,
         ),
     ] = "tagging",
-    pos_column: Annotated[str | None, pos_column_option("for feature sets that use them")] = None,
+    pos_column: Annotated[str | None, pos_column_option("; used by chunking, ner and templates with pos[...].")] = None,
     gazetteer: Annotated[
         list[str] | None,
         typer.Option(
             "--gazetteer",
             metavar="NAME=FILE",
-            help="Word list, such as city names, one entry per line; may be repeated.",
+            help="Word list, such as city names, with one entry per line. May be repeated.",
             rich_help_panel=FEATURES,
         ),
     ] = None,
@@ -96,7 +101,7 @@ def train(
         typer.Option(
             "--clusters",
             metavar="FILE",
-            help="Brown clusters; each line has a bit string, a word and a count.",
+            help="File of Brown clusters; each line has a bit string, a word and a count.",
             rich_help_panel=FEATURES,
         ),
     ] = None,
@@ -107,21 +112,23 @@ def train(
             metavar="N",
             min=1,
             max=31,
-            help="Hash features into 2^N buckets instead of storing a vocabulary.",
+            help="Hash features into 2^N buckets instead of storing their names.",
             rich_help_panel=FEATURES,
         ),
     ] = None,
     min_count: MinCountOption = 1,
     start_end: Annotated[
         bool,
-        typer.Option("--start-end", help="Learn which labels begin and end a sentence.", rich_help_panel=STRUCTURE),
+        typer.Option(
+            "--start-end", help="Also learn which labels begin and end a sentence.", rich_help_panel=STRUCTURE
+        ),
     ] = False,
     label_cost: Annotated[
         list[str] | None,
         typer.Option(
             "--label-cost",
             metavar="LABEL=X",
-            help="Cost of an error where the gold label is LABEL; may be repeated.",
+            help="Cost of an error where the gold label is LABEL. May be repeated. [default: 1 for every label]",
             rich_help_panel=TRAINING,
         ),
     ] = None,
@@ -130,7 +137,8 @@ def train(
         typer.Option(
             "--constraints",
             metavar="SCHEME",
-            help="Allow only valid label sequences of a span scheme: bio, bioes or bilou; none allows all.",
+            help="Predict only label sequences that are valid in a span scheme: bio, bioes or bilou. With 'none', any "
+            "sequence is allowed.",
             rich_help_panel=STRUCTURE,
         ),
     ] = "none",
@@ -139,7 +147,7 @@ def train(
         typer.Option(
             "--invalid-gold",
             metavar="WHAT",
-            help="What to do if gold labels violate --constraints: error, repair, or skip the sentence.",
+            help="What to do if gold labels violate --constraints: error, repair or skip (omit the sentence).",
             rich_help_panel=INPUT,
         ),
     ] = "error",
@@ -148,7 +156,8 @@ def train(
         typer.Option(
             "--forbid",
             metavar="'A B'",
-            help="Never predict B after A; <s> and </s> mark the start and end of a sentence; may be repeated.",
+            help="Never predict label B after label A; <s> and </s> mean the start and end of a sentence. May be "
+            "repeated.",
             rich_help_panel=STRUCTURE,
         ),
     ] = None,
@@ -157,7 +166,7 @@ def train(
         typer.Option(
             "--order",
             metavar="N",
-            help="Labels before a token that count in exact search: 1 or 2.",
+            help="Number of previous labels that the score of a label depends on in exact search: 1 or 2.",
             rich_help_panel=STRUCTURE,
         ),
     ] = 1,
@@ -167,15 +176,17 @@ def train(
         typer.Option(
             "--update",
             metavar="RULE",
-            help="What to learn from a beam search: max-violation, early or standard.",
+            help="For --beam: learn from the labels of a sentence up to the largest violation (max-violation), up to "
+            "the first step without the gold labels in the beam (early), or from all (standard).",
+            hidden=True,
             rich_help_panel=TRAINING,
         ),
     ] = UPDATES[0],
     format: FormatOption = None,
 ) -> None:
-    """Train a sequence tagger: part-of-speech tags, entities, chunks.
+    """Train a sequence tagger: part-of-speech tags, entities or chunks.
 
-    Files are CoNLL columns, CoNLL-U (Plus), CRFsuite or LIBSVM.
+    File formats: CoNLL columns, CoNLL-U, CoNLL-U Plus, CRFsuite and LIBSVM.
     """
     with usage_errors():
         checked("min_count", min_count, "positive count")
@@ -244,7 +255,7 @@ class SequencePredictOptions(KBestOptions):
         format_option(
             dataclasses.replace(LABELLED, names=(TEXT, *LABELLED.names)),
             "File format: text (plain text, one sentence per line), conll, conllu, conlluplus, crfsuite or libsvm. "
-            "[default: by file name]",
+            "[default: from the file name]",
         ),
     ] = None
     beam: OtherBeamOption = None
@@ -262,7 +273,7 @@ class SequenceEvaluateOptions(EvaluateOptions):
         typer.Option(
             "--strict",
             metavar="SCHEME",
-            help="Count only spans that are well formed in a scheme: bio, bioes, bilou or ioe.",
+            help="Count only spans that are well formed in this span scheme: bio, bioes, bilou or ioe.",
             rich_help_panel=INPUT,
         ),
     ] = None
@@ -272,18 +283,19 @@ class SequenceCommands(TaskCommands[SequenceModel, SequencePredictOptions, Seque
     """Predict, evaluate and inspect for taggers."""
 
     train = staticmethod(train)
+    plural = "taggers"
     train_examples = (
         "marginloom train tag train.conllu --dev dev.conllu --model pos.safetensors",
-        "marginloom train tag ner.conll --features ner --constraints bio --model ner.safetensors",
+        "marginloom train tag ner.conll --features ner --constraints bio -o ner.safetensors",
     )
     model_type = SequenceModel
     predict_options = SequencePredictOptions
     evaluate_options = SequenceEvaluateOptions
     predict_help = (
-        "Taggers: CoNLL files get one more column with the labels, or K more with --k-best K. In CoNLL-U, the labels "
-        "replace those of the column that the model was trained on. Plain text (--format text, one sentence per line) "
-        "is written as CoNLL-U. Labels go into the column that the model was trained on, or into XPOS if it was not "
-        "trained on CoNLL-U. For CRFsuite and LIBSVM files, only the labels are written, one per line."
+        "Taggers: CoNLL files get one more column with the labels, or K more with --k-best K. In CoNLL-U files, the "
+        "labels replace the column that the model was trained on. Plain text (--format text, one sentence per line) is "
+        "written as CoNLL-U; if the model was not trained on CoNLL-U, the labels go into the column XPOS. For CRFsuite "
+        "and LIBSVM files, only the labels are written, one per line."
     )
 
     def predict(self, model: SequenceModel, options: SequencePredictOptions) -> None:
