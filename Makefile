@@ -82,11 +82,12 @@ $(VENV)/.installed-lint: $(VENV)/.installed-test $(VENV)/.tools-lint
 # Two pips at once would be in each other's way.
 $(VENV)/.tools-lint: | $(VENV)/.installed-test
 
-# The tools of an extra without the package, which '.[test]' would compile.
+# The tools of an extra without the package, which '.[test]' would compile. Most of their modules are never imported: what
+# is, Python compiles then.
 $(VENV)/.tools-%: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -c 'import tomllib; extras = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; \
 		print(*extras["$*"], sep="\n")' > $(VENV)/$*.txt
-	$(BIN)/python -m pip install --quiet -r $(VENV)/$*.txt
+	$(BIN)/python -m pip install --quiet --no-compile -r $(VENV)/$*.txt
 	touch $@
 
 # The core's own tests: plain, and under the sanitizers that the folder's name says.
