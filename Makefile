@@ -22,8 +22,10 @@ demo: $(VENV)/.installed
 	$(BIN)/marginloom train tag demo/train.conll --dev demo/dev.conll --test demo/test.conll \
 		--model demo/model.safetensors --trace demo/trace.jsonl --threads -1
 
-# All that the others compile and install. Where make may do two things at once, that keeps the cores busy.
-build: $(VENV)/.installed-lint build/tests-plain/core_tests $(SANITIZE:sanitize-%=build/tests-%/core_tests)
+# All that the others compile and install. Where make may do two things at once, that keeps the cores busy: what takes
+# longest comes first.
+build: build/tests-address,undefined/core_tests $(VENV)/.installed-lint build/tests-plain/core_tests \
+		$(SANITIZE:sanitize-%=build/tests-%/core_tests)
 
 test: $(VENV)/.installed-test build/tests-plain/core_tests
 	build/tests-plain/core_tests
