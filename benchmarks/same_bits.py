@@ -41,7 +41,7 @@ def cases(data: Path, passes: int) -> list[Case]:
     }
     algorithms = {
         "ipm": ("--algorithm", "ipm", "--shards", str(SHARDS)),
-        "ms-dcd": ("--algorithm", "ms-dcd", "--tol", "1e-9"),
+        "ms-dcd": ("--algorithm", "ms-dcd", "--tol", "1e-9", "--rounds", "4"),
     }
     found = []
     for (name, files), (algorithm, options) in itertools.product(sets.items(), algorithms.items()):

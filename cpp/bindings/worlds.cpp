@@ -28,6 +28,14 @@ nb::object array_to_keep(std::span<const T> values) {
   return nb::cast(to_numpy(std::vector<T>(values.begin(), values.end())));
 }
 
+nb::dict arrays_to_keep(const ArrayViews& arrays) {
+  nb::dict result;
+  for (const auto& [name, array] : arrays) {
+    result[name.c_str()] = std::visit([](const auto& values) { return array_to_keep(values); }, array);
+  }
+  return result;
+}
+
 }  // namespace
 
 OwnedArrays to_numpy(StateArrays arrays) {
@@ -61,17 +69,13 @@ std::size_t PythonWorld::count_parts() const {
 }
 
 std::vector<StateArrays> PythonWorld::ask(const std::string& question, const ArrayViews& common,
-                                          std::vector<StateArrays> own) {
+                                          const ArrayViews& changed, std::vector<StateArrays> own) {
   const nb::gil_scoped_acquire gil;
-  nb::dict shared;
-  for (const auto& [name, array] : common) {
-    shared[name.c_str()] = std::visit([](const auto& values) { return array_to_keep(values); }, array);
-  }
   nb::list each;
   for (StateArrays& arrays : own) each.append(nb::cast(to_numpy(std::move(arrays))));
   nb::object answers;
   try {
-    answers = world_.attr("ask")(question, shared, each);
+    answers = world_.attr("ask")(question, arrays_to_keep(common), each, arrays_to_keep(changed));
   } catch (nb::python_error& error) {
     if (error.matches(PyExc_KeyboardInterrupt)) throw Interrupted();
     throw;

@@ -33,7 +33,7 @@ class PythonWorld final : public World {
   explicit PythonWorld(nb::object world);
 
   std::size_t parts() const override { return parts_; }
-  std::vector<StateArrays> ask(const std::string& question, const ArrayViews& common,
+  std::vector<StateArrays> ask(const std::string& question, const ArrayViews& common, const ArrayViews& changed,
                                std::vector<StateArrays> own) override;
 
  private:

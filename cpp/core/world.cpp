@@ -14,9 +14,7 @@ ArrayViews views(const StateArrays& arrays) {
 }
 
 WeightView weights_of(const ArrayViews& common, const Task& task) {
-  const auto weights = array_of<double>(common, "weights", task.dimension());
-  if (!all_finite(weights)) throw std::invalid_argument("the array 'weights' has NaN or infinite values");
-  return weights;
+  return array_of<double>(common, "weights", task.dimension());
 }
 
 std::vector<std::size_t> examples_in(const ArrayViews& own, const Task& task) {
@@ -46,9 +44,11 @@ std::vector<std::size_t> cut_by_work(std::span<const double> work, std::size_t s
   std::vector<std::size_t> cuts{0};
   double done = 0;
   std::size_t place = 0;
+  const auto work_at = [&](std::size_t j) { return known ? work[j] : 1; };
   for (std::size_t share = 1; share < shares; ++share) {
     const double wanted = all * static_cast<double>(share) / static_cast<double>(shares);
-    for (; place < work.size() && done < wanted; ++place) done += known ? work[place] : 1;
+    // An item belongs where most of it lies.
+    for (; place < work.size() && done + work_at(place) / 2 < wanted; ++place) done += work_at(place);
     cuts.push_back(std::min((place + grain - 1) / grain * grain, work.size()));
   }
   cuts.push_back(work.size());

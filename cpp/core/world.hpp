@@ -32,9 +32,11 @@ class World {
   [[nodiscard]] virtual std::size_t parts() const = 0;
 
   // Puts a question to all parts, each of which also gets arrays of its own, and returns their answers in the order of
-  // the parts. `common` need not outlive the call. Throws Interrupted if it was stopped.
+  // the parts. Where an array of `common` differs little from the one of that name in the question before, `changed`
+  // may say where, as ChangedWeights::numbers(): a world may then send these places alone. Neither need outlive the
+  // call. Throws Interrupted if it was stopped.
   [[nodiscard]] virtual std::vector<StateArrays> ask(const std::string& question, const ArrayViews& common,
-                                                     std::vector<StateArrays> own) = 0;
+                                                     const ArrayViews& changed, std::vector<StateArrays> own) = 0;
 };
 
 [[nodiscard]] ArrayViews views(const StateArrays& arrays);
@@ -58,7 +60,7 @@ template <class T>
   return values;
 }
 
-// The weights of a question; they must be finite.
+// The weights of a question. Who receives them from another process looks whether they are finite.
 [[nodiscard]] WeightView weights_of(const ArrayViews& common, const Task& task);
 // The examples of a question; they must be those of the task.
 [[nodiscard]] std::vector<std::size_t> examples_in(const ArrayViews& own, const Task& task);

@@ -30,6 +30,10 @@ void MasterWorker::search_pass(PassReport& report, StopRequest& stop) {
   const auto order = order_of_pass();
   const auto all = std::span<const std::size_t>(order);
   if (!alone()) begin_learning();
+  if (world()) {  // what has happened since the last pass is not known
+    if (!changed_) changed_ = std::make_unique<ChangedWeights>(task_->dimension());
+    changed_->mark_all();
+  }
   report.threads.front().update += watch.lap();
   const std::size_t rounds = std::clamp<std::size_t>(parallel_.rounds, 1, std::max<std::size_t>(all.size(), 1));
   for (std::size_t round = 0; round < rounds && !report.stopped; ++round) {
@@ -45,7 +49,8 @@ bool MasterWorker::search(std::span<const std::size_t> examples, PassReport& rep
   try {
     if (!world()) return searching_.search(examples, weights_.values(), options, found_, report.threads, stop);
     Stopwatch watch;
-    searching_.ask(*world(), examples, weights_.values(), options, found_);
+    searching_.ask(*world(), examples, weights_.values(), *changed_, options, found_);
+    changed_->clear();
     report.threads.front().waiting += watch.lap();
   } catch (const Interrupted&) {
     return false;
@@ -56,7 +61,7 @@ bool MasterWorker::search(std::span<const std::size_t> examples, PassReport& rep
 bool MasterWorker::learn(std::span<const std::size_t> examples, PassReport& report, StopRequest& stop) {
   if (alone()) {
     Stopwatch watch;
-    const bool whole = take_in(examples, {}, worker_, plain_access(stop));
+    const bool whole = take_in(examples, {}, worker_, {weights_.values(), marking_writer(), 1, stop});
     report.threads.front().update += watch.lap();
     return whole;
   }
@@ -67,7 +72,20 @@ bool MasterWorker::learn(std::span<const std::size_t> examples, PassReport& repo
     learning.worker.examples = learning.examples;
     (void)take_in(learning.worker.examples.subspan(begin), {number, learning_.size()}, learning.worker, access);
   };
+  if (changed_) changed_->mark_all();
   return on_learners(take_share, report, stop);
+}
+
+// Implicit differences are added by whole rows, which is not the same to the last bit as by single weights.
+WeightWriter MasterWorker::marking_writer() {
+  WeightWriter writer{weights_.values().data()};
+  if (!world()) return writer;
+  if (task_->implicit()) {
+    changed_->mark_all();
+  } else {
+    writer.changed = changed_.get();
+  }
+  return writer;
 }
 
 bool MasterWorker::take_in(std::span<const std::size_t> examples, Share share, Worker& worker, const Access& access) {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/team.hpp"
+#include "core/weight_marks.hpp"
 #include "engines/dual_engine.hpp"
 #include "engines/safeguard.hpp"
 #include "engines/searches.hpp"
@@ -72,6 +73,8 @@ class MasterWorker final : public DualEngine {
                                  StopRequest& stop);
   void end_learning(PassReport& report, StopRequest& stop);
   [[nodiscard]] bool alone() const { return learning_.empty(); }
+  // What a single thread writes by where parts are told what has changed.
+  [[nodiscard]] WeightWriter marking_writer();
 
   MasterWorkerOptions parallel_;
   Team team_;
@@ -80,6 +83,7 @@ class MasterWorker final : public DualEngine {
   std::deque<LearningThread> learning_;   // none if the calling thread learns alone
   std::unique_ptr<Safeguard> safeguard_;  // if there are any
   std::atomic<bool> ending_{false};
+  std::unique_ptr<ChangedWeights> changed_;  // since the last question, if there is a world
 };
 
 }  // namespace marginloom

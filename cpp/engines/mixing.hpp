@@ -22,12 +22,12 @@
 #include <vector>
 
 #include "core/team.hpp"
+#include "core/weight_marks.hpp"
 #include "core/zeroed_array.hpp"
 #include "engines/online_engine.hpp"
 #include "engines/pass_order.hpp"
 #include "engines/shard_training.hpp"
 #include "engines/shards.hpp"
-#include "engines/touched_weights.hpp"
 
 namespace marginloom {
 

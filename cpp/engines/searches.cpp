@@ -92,15 +92,17 @@ bool Searching::search(std::span<const std::size_t> examples, WeightView w, cons
   return !stopped && !told_to_stop();
 }
 
-void Searching::ask(World& world, std::span<const std::size_t> examples, WeightView w, const Options& options,
-                    Searches& result) {
+void Searching::ask(World& world, std::span<const std::size_t> examples, WeightView w, const ChangedWeights& changed,
+                    const Options& options, Searches& result) {
   const auto cuts = cut_by_work(task_, examples, world.parts());
   const auto share = [&](auto list, std::size_t part) { return list.subspan(cuts[part], cuts[part + 1] - cuts[part]); };
   std::vector<StateArrays> own;
   for (std::size_t part = 0; part < world.parts(); ++part) {
     own.push_back(as_arrays(share(examples, part), options, cuts[part]));
   }
-  const auto answers = world.ask(question_of_searches, {{"weights", w}}, std::move(own));
+  StateArrays places;
+  if (!changed.all()) places["weights"] = changed.numbers();
+  const auto answers = world.ask(question_of_searches, {{"weights", w}}, views(places), std::move(own));
   result.searches_.resize(examples.size());
   result.batches_.resize(answers.size());
   take_answers(question_of_searches, answers, [&](std::size_t part, const ArrayViews& answer) {

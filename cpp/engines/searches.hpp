@@ -11,6 +11,7 @@
 #include "core/pass_report.hpp"
 #include "core/task.hpp"
 #include "core/team.hpp"
+#include "core/weight_marks.hpp"
 #include "core/world.hpp"
 #include "engines/part.hpp"
 
@@ -56,9 +57,10 @@ class Searching {
   [[nodiscard]] bool search(std::span<const std::size_t> examples, WeightView w, const Options& options,
                             Searches& result, std::span<ThreadTime> threads, StopRequest& stop);
 
-  // The same in the parts of a world, each of which gets a share of about the same work. Throws Interrupted if it was
-  // stopped.
-  void ask(World& world, std::span<const std::size_t> examples, WeightView w, const Options& options, Searches& result);
+  // The same in the parts of a world, each of which gets a share of about the same work. `changed` are the weights that
+  // may differ from those of the question before. Throws Interrupted if it was stopped.
+  void ask(World& world, std::span<const std::size_t> examples, WeightView w, const ChangedWeights& changed,
+           const Options& options, Searches& result);
 
  private:
   void take(const ArrayViews& answer, std::span<const std::size_t> examples, const Options& options, std::size_t batch,

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "core/team.hpp"
+#include "core/weight_marks.hpp"
 #include "core/zeroed_array.hpp"
 #include "engines/part.hpp"
 #include "engines/pass_order.hpp"
 #include "engines/shards.hpp"
-#include "engines/touched_weights.hpp"
 #include "learners/online_learner.hpp"
 
 namespace marginloom {

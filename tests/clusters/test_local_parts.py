@@ -71,6 +71,17 @@ def test_parts_give_the_bits_of_one_process(tasks, name, case):
     assert bits(trained(task, case, cluster=LocalParts(4), n_threads=2)) == alone
 
 
+def test_rounds_send_what_has_changed_in_the_weights():
+    """A pass begins with all weights; its other rounds send few of them."""
+    rows = []
+    for rounds in (1, 20):
+        tagger = SequenceTagger("ms-dcd", engine={"rounds": rounds}, max_iter=3, cluster=LocalParts(2), tol=1e-9)
+        rows.append(tagger.fit(WORDS, TAGS).history_[-1]["world"])
+    once, often = rows
+    assert (once["questions"], often["questions"]) == (1, 20)
+    assert often["sent"] < 0.4 * 20 * once["sent"]
+
+
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_both_losses_are_certified_alike(tasks, loss):
     task = tasks["sequence"].task

@@ -15,9 +15,17 @@ class Parts:
         self._parts = [engine.build_part(job) for job in jobs]
         self.parts = len(self._parts)
         self.questions = []
+        self.questions_of_changes = 0
+        self._last = {}
 
-    def ask(self, question, common, own):
+    def ask(self, question, common, own, changed):
         self.questions.append(question)
-        common = sent(common)
+        self.questions_of_changes += bool(changed)
+        for name, places in changed.items():
+            same = np.ones(common[name].size + 3, dtype=bool)
+            same[(4 * places[:, None].astype(int) + np.arange(4)).ravel()] = False
+            same = same[: common[name].size]
+            assert (common[name][same] == self._last[name][same]).all()
+        self._last = common = sent(common)
         pairs = zip(self._parts, own, strict=True)
         return [sent(part.answer(question, common, sent(arrays))) for part, arrays in pairs]

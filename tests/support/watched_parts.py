@@ -69,7 +69,7 @@ class _WatchedWorld(LocalWorld):
         super().__init__(parts, stop)
         self._cluster = cluster
 
-    def _ask(self, question, common, own):
+    def _ask(self, question, common, own, changed):
         self._cluster.told(question)
-        answers = super()._ask(question, common, own)
+        answers = super()._ask(question, common, own, changed)
         return [self._cluster.changed(question, part, dict(answer)) for part, answer in enumerate(answers)]

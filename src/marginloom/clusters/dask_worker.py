@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marginloom.clusters.messages import packed, reason_of, unpacked
+from marginloom.clusters.messages import check_finite, packed, reason_of, unpacked
 from marginloom.common.host_share import HostShare, sharing_host
 from marginloom.common.threads import available_cores
 from marginloom.training.part import Part
@@ -83,7 +83,9 @@ def answer(
                 _kept.popitem(last=False)
         with kept.lock:
             kept.part = kept.part or _part(order, processes)
-            return packed({}, kept.part.answer(question, unpacked(common)[1], unpacked(own)[1]))
+            arrays = unpacked(common)[1]
+            check_finite(arrays)
+            return packed({}, kept.part.answer(question, arrays, unpacked(own)[1]))
     except Exception as error:
         return packed({"error": reason_of(error)}, {})
 

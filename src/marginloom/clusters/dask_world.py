@@ -59,7 +59,7 @@ class DaskWorld(World):
         """Let the workers forget the task."""
         self._workers.close()
 
-    def _ask(self, question: str, common: Arrays, own: Sequence[Arrays]) -> list[Answer]:
+    def _ask(self, question: str, common: Arrays, own: Sequence[Arrays], changed: Arrays) -> list[Answer]:
         asking = _Question(self._tasks, self._workers, question, packed({}, common), [packed({}, part) for part in own])
         try:
             while asking.missing:

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from marginloom.clusters.changes import only_changes, with_changes
 from marginloom.clusters.messages import packed, unpacked
 from marginloom.training.part import Part, check_hellos
-from marginloom.training.world import Answer, Arrays, Cluster, Recipe, Session, World
+from marginloom.training.world import Answer, Arrays, Cluster, Recipe, Session, World, size_of
 
 if TYPE_CHECKING:
     from marginloom import _core
@@ -72,18 +73,21 @@ class LocalWorld(World):
         super().__init__()
         self._parts = parts
         self._stop = stop
+        self._known: Answer = {}
 
     @property
     def parts(self) -> int:
         """How many there are."""
         return len(self._parts)
 
-    def _ask(self, question: str, common: Arrays, own: Sequence[Arrays]) -> list[Answer]:
+    def _ask(self, question: str, common: Arrays, own: Sequence[Arrays], changed: Arrays) -> list[Answer]:
         answers = []
-        shared = packed({}, common)
+        sent, names = only_changes(common, {name: changed[name] for name in changed if name in self._known})
+        self._common_bytes = size_of(sent)
+        received = {name: array.copy() for name, array in unpacked(packed({}, sent))[1].items()}
+        self._known = with_changes(self._known, received, names)
         for part, given in zip(self._parts, own, strict=True):
-            asked = unpacked(shared)[1], unpacked(packed({}, given))[1]
-            answer = part.answer(question, *asked, self._stop)
+            answer = part.answer(question, self._known, unpacked(packed({}, given))[1], self._stop)
             if self._stop.is_set:
                 raise KeyboardInterrupt
             answers.append(unpacked(packed({}, answer))[1])

@@ -102,6 +102,20 @@ def unpacked(message: NDArray[np.uint8]) -> tuple[dict[str, Any], Answer]:
     return header, arrays
 
 
+def check_finite(arrays: Arrays) -> None:
+    """Raise `PartError` if an array that has come from another process has NaN or infinite values.
+
+    Examples
+    --------
+    >>> check_finite({"weights": np.array([1.0, np.nan])})
+    Traceback (most recent call last):
+    marginloom.errors.PartError: a message is damaged: 'weights' has NaN or infinite values
+    """
+    for name, array in arrays.items():
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise PartError(f"a message is damaged: {name!r} has NaN or infinite values")
+
+
 def reason_of(error: BaseException | None) -> str:
     """Return what another process is told of an error.
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from marginloom.clusters.changes import only_changes, with_changes
 from marginloom.clusters.launcher import launched
 from marginloom.clusters.messages import as_bytes, checked_description, description, reason_of
 from marginloom.common.host_share import HostShare, sharing_host
@@ -259,6 +260,7 @@ class _MPIWorld(World):
         self._part = part
         self._stop = stop
         self._open: set[int] = set()  # ranks whose answers are to come
+        self._known: set[str] = set()  # common arrays that all ranks have from the last question
 
     @property
     def parts(self) -> int:
@@ -267,17 +269,18 @@ class _MPIWorld(World):
     def name(self, part: int) -> str:
         return self._ranks.name(part)
 
-    def _sizes(self, common: Arrays, own: Sequence[Arrays], answers: Sequence[Answer]) -> tuple[int, int]:
-        sent = (len(own) - 1) * size_of(common) + sum(map(size_of, own[1:]))
-        return sent, sum(map(size_of, answers[1:]))
+    def _sizes(self, own: Sequence[Arrays], answers: Sequence[Answer]) -> tuple[int, int]:
+        return super()._sizes(own[1:], answers[1:])
 
-    def _ask(self, question: str, common: Arrays, own: Sequence[Arrays]) -> list[Answer]:
+    def _ask(self, question: str, common: Arrays, own: Sequence[Arrays], changed: Arrays) -> list[Answer]:
+        sent, names = only_changes(common, {name: changed[name] for name in changed if name in self._known})
+        self._known, self._common_bytes = set(common), size_of(sent)
+        header = {"do": "answer", "question": question, "common": description(sent), "changed": names}
         with signals_held_back(*_INTERRUPTING):
             for rank in range(1, self._ranks.size):
-                header = {"do": "answer", "question": question, "common": description(common)}
                 self._ranks.send(rank, (_TO_DO, _GIVEN), header, own[rank])
                 self._open.add(rank)
-            for array in common.values():
+            for array in sent.values():
                 self._ranks.broadcast(np.ascontiguousarray(array))
         try:
             answers = {0: self._part.answer(question, common, own[0], self._stop)}
@@ -323,7 +326,7 @@ class _Follower(_MPISession):
     def __init__(self, ranks: _Ranks, recipe: Recipe | None) -> None:
         super().__init__(ranks, recipe)
         self._serving = True
-        self._buffers: dict[tuple[str, str, int], NDArray[Any]] = {}
+        self._known: Answer = {}  # common arrays of the last question
 
     def open(self, part: Part, decided: Mapping[str, Any], stop: _core.StopFlag) -> NoReturn:
         raise AssertionError("this process serves")
@@ -388,12 +391,12 @@ class _Follower(_MPISession):
     def _receive_common(self, header: dict[str, Any]) -> Answer:
         arrays = {}
         for name, kind, size in checked_description(header["common"]):
-            if (name, kind, size) not in self._buffers:
-                self._buffers = {key: array for key, array in self._buffers.items() if key[0] != name}
-                self._buffers[name, kind, size] = np.empty(size, dtype=kind)
-            arrays[name] = self._buffers[name, kind, size]
+            last = self._known.get(name)
+            again = last is not None and last.dtype.name == kind and last.size == size
+            arrays[name] = last if last is not None and again else np.empty(size, dtype=kind)
             self._ranks.broadcast(arrays[name])
-        return arrays
+        self._known = with_changes(self._known, arrays, tuple(header["changed"]))
+        return self._known
 
     def _next(self) -> tuple[dict[str, Any], Answer]:
         pauses = _Pauses()

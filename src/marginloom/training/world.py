@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -43,6 +44,7 @@ class World(ABC):
     def __init__(self) -> None:
         self._whole = Tally()
         self._row = Tally()
+        self._common_bytes = 0  # that a part gets of the common arrays of the last question
 
     @property
     @abstractmethod
@@ -54,7 +56,9 @@ class World(ABC):
         """What native code asks: nobody where there is one process."""
         return self
 
-    def ask(self, question: str, common: Arrays, own: Sequence[Arrays]) -> list[Answer]:
+    def ask(
+        self, question: str, common: Arrays, own: Sequence[Arrays], changed: Arrays = MappingProxyType({})
+    ) -> list[Answer]:
         """Put a question to all parts and return their answers in the order of the parts.
 
         Parameters
@@ -65,6 +69,9 @@ class World(ABC):
             Arrays that every part gets.
         own : sequence of mapping
             For every part the arrays that it alone gets.
+        changed : mapping
+            Where common arrays differ from those of the question before, if that is in few places: 0 for the first four
+            numbers, 1 for the next four, and so on, in order. It says how little can be sent, and nothing else.
 
         Raises
         ------
@@ -74,25 +81,26 @@ class World(ABC):
             If the run is to stop. No part works on the question then.
         """
         start = time.perf_counter()
-        answers = self._ask(question, common, own)
+        self._common_bytes = size_of(common)
+        answers = self._ask(question, common, own, changed)
         if len(answers) != len(own):
             raise PartError(f"{len(own)} parts were asked to {question}, and {len(answers)} have answered")
         for number, answer in enumerate(answers):
             check_arrays(answer, f"the answer of {self.name(number)}")
         seconds = time.perf_counter() - start
-        sent, received = self._sizes(common, own, answers)
+        sent, received = self._sizes(own, answers)
         work = [answer.get(SECONDS, np.zeros(1)) for answer in answers]
         for tally in (self._whole, self._row):
             tally.count(seconds, sent, received, work)
         return answers
 
     @abstractmethod
-    def _ask(self, question: str, common: Arrays, own: Sequence[Arrays]) -> list[Answer]:
+    def _ask(self, question: str, common: Arrays, own: Sequence[Arrays], changed: Arrays) -> list[Answer]:
         """Do what `ask` promises, without checks."""
 
-    def _sizes(self, common: Arrays, own: Sequence[Arrays], answers: Sequence[Answer]) -> tuple[int, int]:
+    def _sizes(self, own: Sequence[Arrays], answers: Sequence[Answer]) -> tuple[int, int]:
         """Return the bytes that were sent and received."""
-        return sum(size_of(arrays) + size_of(common) for arrays in own), sum(map(size_of, answers))
+        return len(own) * self._common_bytes + sum(map(size_of, own)), sum(map(size_of, answers))
 
     def name(self, part: int) -> str:
         """Return what to call a part in messages."""
@@ -138,7 +146,7 @@ class Alone(World):
         """Return None: everything is a call."""
         return
 
-    def _ask(self, question: str, common: Arrays, own: Sequence[Arrays]) -> list[Answer]:
+    def _ask(self, question: str, common: Arrays, own: Sequence[Arrays], changed: Arrays) -> list[Answer]:
         raise AssertionError("one process asks nobody")
 
     def row(self) -> None:

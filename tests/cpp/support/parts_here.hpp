@@ -1,10 +1,14 @@
 // A world whose parts are in this process: what they are asked and answer goes through copies, as it would elsewhere.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/world.hpp"
@@ -22,13 +26,15 @@ class PartsHere final : public marginloom::World {
 
   std::size_t parts() const override { return parts_.size(); }
   std::vector<StateArrays> ask(const std::string& question, const marginloom::ArrayViews& common,
-                               std::vector<StateArrays> own) override {
+                               const marginloom::ArrayViews& changed, std::vector<StateArrays> own) override {
     ++questions;
     if (before) before(question);
     StateArrays everyones;
     for (const auto& [name, array] : common) {
-      std::visit([&](auto values) { everyones[name] = std::vector(values.begin(), values.end()); }, array);
+      if (changed.contains(name)) ++questions_of_changes;
+      std::visit([&](auto values) { everyones[name] = sent(values, changed, name); }, array);
     }
+    last_ = everyones;
     std::vector<StateArrays> answers;
     for (std::size_t part = 0; part < parts_.size(); ++part) {
       marginloom::StopRequest never;
@@ -40,10 +46,27 @@ class PartsHere final : public marginloom::World {
   }
 
   std::size_t questions = 0;
+  std::size_t questions_of_changes = 0;
   std::function<void(const std::string&)> before;  // called with a question
   std::function<void(const std::string&, std::size_t, StateArrays&)>
       after;  // and with each answer, which it may change
 
  private:
+  // What arrives of an array: the places that have changed, and the rest as it was in the question before.
+  template <class T>
+  std::vector<T> sent(std::span<const T> values, const marginloom::ArrayViews& changed, const std::string& name) const {
+    std::vector<T> result(values.begin(), values.end());
+    const auto found = changed.find(name);
+    if (found == changed.end()) return result;
+    result = std::get<std::vector<T>>(last_.at(name));
+    for (const std::uint64_t place : std::get<std::span<const std::uint64_t>>(found->second)) {
+      for (std::size_t k = 4 * place; k < std::min<std::size_t>(4 * place + 4, values.size()); ++k) {
+        result.at(k) = values[k];
+      }
+    }
+    return result;
+  }
+
+  StateArrays last_;  // of all parts
   std::vector<std::shared_ptr<marginloom::Part>> parts_;
 };

@@ -1,4 +1,4 @@
-// Which weights a thread may have changed, for engines that look at those only.
+// Which weights may have been changed since some moment, for whoever looks at those only.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +12,12 @@
 
 namespace marginloom {
 
-// One mark for every two cache lines of weights: a mark costs one write, and they are all found at the speed of memory.
-class TouchedWeights {
+// One mark for every `each` neighbouring weights: a mark costs one write, and they are all found at the speed of
+// memory.
+template <std::size_t each>
+class WeightMarks {
  public:
-  explicit TouchedWeights(std::size_t dimension) : dimension_(dimension), marks_((dimension + each - 1) / each, 0) {}
+  explicit WeightMarks(std::size_t dimension) : dimension_(dimension), marks_((dimension + each - 1) / each, 0) {}
 
   void mark(WeightIndex k) { marks_[k / each] = 1; }
   void mark_all() {
@@ -25,6 +27,22 @@ class TouchedWeights {
   void clear() {
     std::ranges::fill(marks_, std::uint8_t{0});
     all_ = false;
+  }
+  // Whether mark_all() was called since they were cleared.
+  [[nodiscard]] bool all() const { return all_; }
+  // Which marks are set, the first having the number 0.
+  [[nodiscard]] std::vector<std::uint64_t> numbers() const {
+    constexpr std::size_t word = sizeof(std::uint64_t);
+    std::vector<std::uint64_t> result;
+    for (std::size_t first = 0; first < marks_.size(); first += word) {
+      const std::size_t last = std::min(first + word, marks_.size());
+      std::uint64_t several = 0;
+      std::memcpy(&several, marks_.data() + first, last - first);
+      for (std::size_t k = first; several != 0 && k < last; ++k) {
+        if (marks_[k]) result.push_back(k);
+      }
+    }
+    return result;
   }
 
   // Where to cut the weights into so many parts that have no mark in common, so that each may have a thread.
@@ -56,8 +74,6 @@ class TouchedWeights {
   }
 
  private:
-  static constexpr std::size_t each = 16;
-
   // The first mark of that value in first ... last - 1, or last.
   [[nodiscard]] std::size_t next(std::size_t first, std::size_t last, int value) const {
     if (first == last) return last;
@@ -69,5 +85,9 @@ class TouchedWeights {
   std::vector<std::uint8_t> marks_;
   bool all_ = false;  // of them are set
 };
+
+// Few marks, which are found soon, or many, which say more precisely what has changed.
+using TouchedWeights = WeightMarks<16>;
+using ChangedWeights = WeightMarks<4>;
 
 }  // namespace marginloom
