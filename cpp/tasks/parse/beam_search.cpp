@@ -65,7 +65,7 @@ double BeamSearch::root_score(std::size_t word) {
 }
 
 // Makes gold's next step, and notes the candidate by which it would stay in the beam.
-void BeamSearch::follow_gold(const Step& step) {
+void BeamSearch::follow_gold(const DerivationStep& step) {
   const GoldTop top = gold_stack_.back();
   const bool last = tops_.size() + 1 == derivation_length(length_);
   const Node& node = nodes_[top.node];

@@ -37,7 +37,7 @@ struct BeamOptions {
 
 // What the words of a sentence with a tree are derived by.
 struct GoldDerivation {
-  std::span<const Step> steps;
+  std::span<const DerivationStep> steps;
   std::uint16_t root = 0;  // the root, where there are labels to score
   std::uint16_t root_label = 0;
 };
@@ -104,7 +104,7 @@ class BeamSearch {
   [[nodiscard]] Number find_same(Number number);
   void add_links(Number number, const Candidate& candidate);
   void add_link(Number number, const Link& link);
-  void follow_gold(const Step& step);
+  void follow_gold(const DerivationStep& step);
   void place_gold();
   [[nodiscard]] double root_score(std::size_t word);
   [[nodiscard]] bool has_link(Number number, Number under) const;

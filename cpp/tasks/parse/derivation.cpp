@@ -40,7 +40,7 @@ void PartialTree::begin(std::size_t words) {
   next = 1;
 }
 
-bool PartialTree::take(const Step& step) {
+bool PartialTree::take(const DerivationStep& step) {
   if (step.action == Action::shift) {
     if (next == heads.size()) return false;
     stack.push_back(static_cast<Head>(next++));

@@ -22,13 +22,13 @@ enum class Action : std::uint8_t { shift, left, right };
 inline constexpr std::size_t action_count = 3;
 
 // An action; a reduction has the label of its arc, if arcs have labels.
-struct Step {
+struct DerivationStep {
   Action action = Action::shift;
   std::uint16_t label = 0;
 
-  friend bool operator==(const Step&, const Step&) = default;
+  friend bool operator==(const DerivationStep&, const DerivationStep&) = default;
 };
-using Derivation = std::vector<Step>;
+using Derivation = std::vector<DerivationStep>;
 
 // Steps that a tree of so many words takes.
 [[nodiscard]] constexpr std::size_t derivation_length(std::size_t words) {
@@ -50,7 +50,7 @@ struct PartialTree {
 
   void begin(std::size_t words);
   // False, and nothing changes, if the step is impossible.
-  [[nodiscard]] bool take(const Step& step);
+  [[nodiscard]] bool take(const DerivationStep& step);
   // Makes the word that is left the root.
   void end(std::uint16_t root_label);
   [[nodiscard]] bool complete() const { return next == heads.size() && stack.size() <= 1; }

@@ -39,7 +39,7 @@ class StateExtractor::Learning {
     extractor_.labels().compute_parts(words, label_parts_);
     derive(tree_, {}, derivation_);
     stack_.assign(1, ParserState{});
-    for (const Step& step : derivation_) {
+    for (const DerivationStep& step : derivation_) {
       count_state(reader, stack_.back());
       take(step.action);
     }

@@ -90,7 +90,7 @@ void TransitionTask::take_found(std::size_t steps, Buffers& buffers) const {
   const std::size_t length = buffers.scorer.length();
   buffers.search.best_actions(steps, buffers.found);
   tree.begin(length);
-  for (Step& step : buffers.found) {
+  for (DerivationStep& step : buffers.found) {
     if (labelled() && step.action != Action::shift) {
       const std::size_t upper = tree.stack.back();
       const std::size_t lower = tree.stack[tree.stack.size() - 2];
@@ -108,7 +108,7 @@ void TransitionTask::encode(const Buffers& buffers, std::vector<std::uint8_t>& b
     bytes.push_back(static_cast<std::uint8_t>(label & 255));
     if (bytes_per_label() == 2) bytes.push_back(static_cast<std::uint8_t>(label >> 8));
   };
-  for (const Step& step : buffers.found) {
+  for (const DerivationStep& step : buffers.found) {
     bytes.push_back(static_cast<std::uint8_t>(step.action));
     if (labelled() && step.action != Action::shift) put_label(step.label);
   }
@@ -138,7 +138,7 @@ bool TransitionTask::decode(std::size_t i, ByteView output, Derivation& found, P
   while (place < output.size() && found.size() < steps) {
     const std::uint8_t action = output[place++];
     if (action >= action_count) refuse("action " + std::to_string(action));
-    Step step{static_cast<Action>(action), 0};
+    DerivationStep step{static_cast<Action>(action), 0};
     if (labelled() && step.action != Action::shift) step.label = take_label(false);
     if (!tree.take(step)) refuse("an action that is impossible");
     found.push_back(step);

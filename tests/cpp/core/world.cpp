@@ -14,11 +14,12 @@ using marginloom::StateArrays;
 using Cuts = std::vector<std::size_t>;
 
 TEST("world: a list is cut where the work is shared, whatever the work is") {
-  CHECK(cut_by_work(std::vector<double>(10, 2.0), 3) == Cuts{0, 4, 7, 10});
+  CHECK(cut_by_work(std::vector<double>(10, 2.0), 3) == Cuts{0, 3, 7, 10});
+  CHECK(cut_by_work(std::vector<double>(10, 0.1), 2) == Cuts{0, 5, 10});
   CHECK(cut_by_work(std::vector<double>{5, 1, 1, 1, 1, 1}, 2) == Cuts{0, 1, 6});
-  CHECK(cut_by_work(std::vector<double>{1, 1, 8}, 3) == Cuts{0, 3, 3, 3});
+  CHECK(cut_by_work(std::vector<double>{1, 1, 8}, 3) == Cuts{0, 2, 3, 3});
   CHECK(cut_by_work(std::vector<double>(20, 1.0), 2, 8) == Cuts{0, 16, 20});
-  CHECK(cut_by_work(std::vector<double>{1, 1}, 4) == Cuts{0, 1, 1, 2, 2});
+  CHECK(cut_by_work(std::vector<double>{1, 1}, 4) == Cuts{0, 0, 1, 1, 2});
   CHECK(cut_by_work(std::vector<double>{}, 3) == Cuts{0, 0, 0, 0});
   constexpr double infinite = std::numeric_limits<double>::infinity();
   for (const double odd : {0.0, -1.0, infinite, std::numeric_limits<double>::quiet_NaN()}) {
