@@ -107,6 +107,8 @@ SAMPLES = [
     *(Sample(f"tag {name}", _tagger(name), WORDS, TAGS) for name in _FOR_TAGGING),
     Sample("tag early", _tagger("averaged-perceptron", max_iter=6), WORDS, TAGS, stops_early=True),
     Sample("tag tagging", _tagger(features="tagging", start_end=True), WORDS, TAGS),
+    Sample("tag order 2", _tagger(order=2), WORDS, TAGS),
+    Sample("tag beam", _tagger("minibatch-mira", beam=3, update="early"), WORDS, TAGS),
     Sample("tag hashed", _tagger(features="tagging", hash_bits=6), WORDS, TAGS),
     Sample("tag named", _tagger("sgd", features=None), NAMED, TAGS),
     Sample("tag matrix", _tagger(features=None), ROWS, CLASSES, {"lengths": [4, 10]}),
@@ -161,6 +163,10 @@ PROGRAMS = {
         "brown.txt",
         "--gazetteer",
         "g=names.txt",
+    ],
+    "beam": [
+        *("tag", "train.conll", "--dev", "dev.conll", "--features", "longer.txt", "--constraints", "none"),
+        *("--beam", "3", "--update", "standard", "--algorithm", "minibatch-perceptron"),
     ],
     "crfpp": ["tag", "train.conll", "--features", "set.crfpp"],
     "classify": ["classify", "train.svm", "--dev", "dev.svm"],
@@ -218,6 +224,7 @@ gazetteer[0]
 label[-1] word[0]
 label[-1] gazetteer[0] shape[0]
 """
+LONGER_TEMPLATES = "word[0]\nlabel[-2] label[-1] word[0]\nlabel[-2] suffix[0,2]\n"
 CRFPP_TEMPLATES = """# of CRF++
 U00:%x[-1,0]/%x[0,0]
 U01:%x[0,0]
@@ -315,6 +322,7 @@ def build_inputs(folder):
         labels, boxes = zip(*OBJECTS, strict=True)
         write_detections(folder / f"{part}.npz", IMAGES, list(labels), list(boxes))
     (folder / "set.txt").write_text(TEMPLATES)
+    (folder / "longer.txt").write_text(LONGER_TEMPLATES)
     (folder / "set.crfpp").write_text(CRFPP_TEMPLATES)
     (folder / "arcs.txt").write_text(ARC_TEMPLATES)
     (folder / "spans.txt").write_text(SPAN_TEMPLATES)

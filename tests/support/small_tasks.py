@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from marginloom.core.task import Task
+from marginloom.features.template_lines import BEFORE, BEFORE_THAT, BOTH
 from marginloom.tasks.multiclass.task import MulticlassTask
 from marginloom.tasks.relations.task import Losses
 from support.chain_tasks import ObservedChains, make_task
@@ -101,11 +102,12 @@ def _sequence():
     return Small(make_task(chains, "valued"), chains)
 
 
-def _observed():
-    chains = teach(ObservedChains(13, sentences=10, max_length=3, integers=False), 13)
+def _observed(seed, beam=None, **options):
+    chains = teach(ObservedChains(seed, sentences=10, max_length=3, integers=False, **options), seed)
     chains.y = [np.array(y) for y in chains.y]
     chains.learn()
-    return Small(make_task(chains, "valued"), chains)
+    order = 2 if chains.triples else 1
+    return Small(make_task(chains, "valued", order=order, beam=beam), chains, exact=beam is None, bounded=beam is None)
 
 
 def _custom():
@@ -151,7 +153,9 @@ def _transition(seed, **options):
 #: Functions that make them.
 SMALL = {
     "sequence": _sequence,
-    "sequence, observed transitions": _observed,
+    "sequence, observed transitions": lambda: _observed(13),
+    "sequence, order 2": lambda: _observed(14, reaches=(BEFORE, BOTH), triples=True),
+    "sequence, beam": lambda: _observed(15, reaches=(BEFORE, BEFORE_THAT), triples=True, beam=3),
     "multiclass": _multiclass,
     "multilabel, independent": lambda: _multilabel([], 6),
     "multilabel, tree": lambda: _multilabel([(0, 1), (1, 2), (1, 3)], 7, costs=True),

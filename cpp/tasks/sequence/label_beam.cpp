@@ -13,12 +13,6 @@ namespace {
 constexpr double never = -std::numeric_limits<double>::infinity();
 constexpr std::size_t few = 32;  // states that are sorted by inserting them
 
-template <class State>
-bool comes_before(const State& a, const State& b) {
-  if (a.score != b.score) return a.score > b.score;
-  return a.label != b.label ? a.label < b.label : a.before < b.before;
-}
-
 // What gold's next step scores, added up in the order in which the search does it.
 double gold_step(const HistoryChain& chain, std::size_t t, std::span<const LabelIndex> gold) {
   const LabelHistories& histories = *chain.histories;
@@ -87,7 +81,7 @@ void LabelBeam::start(const HistoryChain& chain, std::size_t beam) {
   threshold_ = never;
   offer_all(chain, chain.tokens, 0, 0, 0);
   keep_best();
-  for (const Next& next : next_) states_.push_back({next.score, next.label, 0, 0});
+  for (const Next& next : next_) states_.push_back({next.score, next.label(), 0, 0});
   first_.push_back(states_.size());
 }
 
@@ -196,48 +190,51 @@ void LabelBeam::offer_all(const HistoryChain& chain, const double* steps, double
     threshold_ = score + kernels().reached_by_several(steps, chain.stride);
   }
   const std::size_t count = kernels().places_not_below(steps, score, threshold_, chain.labels, places_.data());
-  for (std::size_t k = 0; k < count; ++k) {
-    const std::uint32_t label = places_[k];
-    offer({score + steps[label], static_cast<std::uint16_t>(label), static_cast<std::uint16_t>(before), group});
-  }
+  const std::uint64_t rest = std::uint64_t{before} << 32 | group;
+  for (std::size_t k = 0; k < count; ++k) offer(score + steps[places_[k]], std::uint64_t{places_[k]} << 48 | rest);
 }
 
-void LabelBeam::offer(const Next& next) {
-  if (next.score == never || next.score < threshold_) return;
+void LabelBeam::offer(double score, std::uint64_t place) {
+  if (score < threshold_ || score == never) return;
   if (beam_ > few) {
-    next_.push_back(next);
-    if (next_.size() < 4 * beam_) return;
-    std::nth_element(next_.begin(), next_.begin() + static_cast<std::ptrdiff_t>(beam_ - 1), next_.end(),
-                     comes_before<Next>);
-    next_.resize(beam_);
-    threshold_ = next_.back().score;
+    next_.push_back({score, place});
+    if (next_.size() == 4 * beam_) cut_next();
     return;
   }
-  if (next_.size() == beam_) {
-    if (!comes_before(next, next_.back())) return;
-    next_.pop_back();
+  std::size_t free = next_.size();
+  if (free < beam_) {
+    next_.push_back({score, place});
+  } else if (!comes_before({score, place}, next_[--free])) {
+    return;
   }
-  std::size_t place = next_.size();
-  next_.push_back(next);
-  for (; place > 0 && comes_before(next, next_[place - 1]); --place) next_[place] = next_[place - 1];
-  next_[place] = next;
+  Next* const next = next_.data();
+  for (; free > 0 && comes_before({score, place}, next[free - 1]); --free) next[free] = next[free - 1];
+  next[free].score = score;
+  next[free].place = place;
   if (next_.size() == beam_) threshold_ = std::max(threshold_, next_.back().score);
+}
+
+// Leaves as many states as the beam holds.
+void LabelBeam::cut_next() {
+  std::nth_element(next_.begin(), next_.begin() + static_cast<std::ptrdiff_t>(beam_ - 1), next_.end(), comes_before);
+  next_.resize(beam_);
+  threshold_ = next_.back().score;
 }
 
 void LabelBeam::keep_best() {
   if (beam_ <= few) return;
   const std::size_t kept = std::min(beam_, next_.size());
-  std::partial_sort(next_.begin(), next_.begin() + static_cast<std::ptrdiff_t>(kept), next_.end(), comes_before<Next>);
+  std::partial_sort(next_.begin(), next_.begin() + static_cast<std::ptrdiff_t>(kept), next_.end(), comes_before);
   next_.resize(kept);
 }
 
 // Makes states of what is kept. Of several that a state may extend, the one with the lowest label before is meant.
 void LabelBeam::end_step(const HistoryChain& chain) {
   for (const Next& next : next_) {
-    const std::size_t last = groups_[next.group].last;
-    std::size_t k = groups_[next.group].first;
-    while (k + 1 < last && scores_[k] + rows_[k * chain.stride + next.label] != next.score) ++k;
-    states_.push_back({next.score, next.label, next.before, grouped_[k]});
+    const std::size_t last = groups_[next.group()].last;
+    std::size_t k = groups_[next.group()].first;
+    while (k + 1 < last && scores_[k] + rows_[k * chain.stride + next.label()] != next.score) ++k;
+    states_.push_back({next.score, next.label(), next.before(), grouped_[k]});
   }
   first_.push_back(states_.size());
 }

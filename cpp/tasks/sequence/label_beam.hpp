@@ -37,12 +37,14 @@ class LabelBeam {
     std::uint16_t before;
     std::uint32_t previous;  // number of the state that it extends, among those of all tokens
   };
-  // A state that may come into the beam; its predecessor is found when it does.
+  // A state that may come into the beam; its predecessor is found when it does. `place` is its label, the label before
+  // and its group, so that it orders states with the same score.
   struct Next {
     double score;
-    std::uint16_t label;
-    std::uint16_t before;
-    std::uint32_t group;
+    std::uint64_t place;
+    [[nodiscard]] std::uint16_t label() const { return static_cast<std::uint16_t>(place >> 48); }
+    [[nodiscard]] std::uint16_t before() const { return static_cast<std::uint16_t>(place >> 32); }
+    [[nodiscard]] std::uint32_t group() const { return static_cast<std::uint32_t>(place); }
   };
   // States of the last token that have the same last label, by the label before: places in grouped_.
   struct Group {
@@ -60,7 +62,11 @@ class LabelBeam {
   void score_steps(const HistoryChain& chain, std::size_t before);
   void add_histories(const HistoryChain& chain, std::size_t before_that, std::size_t before, double* row) const;
   void offer_all(const HistoryChain& chain, const double* steps, double score, std::uint32_t group, std::size_t before);
-  void offer(const Next& next);
+  void offer(double score, std::uint64_t place);
+  void cut_next();
+  [[nodiscard]] static bool comes_before(const Next& a, const Next& b) {
+    return a.score > b.score || (a.score == b.score && a.place < b.place);
+  }
   void keep_best();
   void end_step(const HistoryChain& chain);
   [[nodiscard]] std::span<const State> last() const { return std::span(states_).subspan(first_[first_.size() - 2]); }

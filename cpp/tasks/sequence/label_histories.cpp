@@ -64,8 +64,7 @@ void LabelHistories::index_pairs() {
   std::partial_sum(pairs_.begin(), pairs_.end(), pairs_.begin());
 }
 
-LabelHistories::Range LabelHistories::combinations(std::size_t observation, std::uint32_t history) const {
-  if (observation == of_every_token() && !pairs_.empty()) return {pairs_[history], pairs_[history + 1]};
+LabelHistories::Range LabelHistories::searched(std::size_t observation, std::uint32_t history) const {
   const auto [first, last] = combinations(observation);
   const auto all = data_.histories.subspan(first, last - first);
   const auto found = std::ranges::equal_range(all, history);

@@ -77,7 +77,10 @@ class LabelHistories {
   [[nodiscard]] Range combinations(std::size_t observation) const {
     return {data_.observations[observation], data_.observations[observation + 1]};
   }
-  [[nodiscard]] Range combinations(std::size_t observation, std::uint32_t history) const;
+  [[nodiscard]] Range combinations(std::size_t observation, std::uint32_t history) const {
+    if (observation == of_every_token() && !pairs_.empty()) return {pairs_[history], pairs_[history + 1]};
+    return searched(observation, history);
+  }
 
   // The combination's number, or none.
   [[nodiscard]] std::size_t find(std::size_t observation, std::uint32_t history, std::size_t label) const;
@@ -86,6 +89,7 @@ class LabelHistories {
   void check() const;
   void note_reaches();
   void index_pairs();
+  [[nodiscard]] Range searched(std::size_t observation, std::uint32_t history) const;
 
   LabelHistoryData data_;
   std::vector<Reach> reach_;          // of observations
