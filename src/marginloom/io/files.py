@@ -77,6 +77,8 @@ def read_bytes(path: StrPath, copies: int = 1) -> bytes:
     ...     read_bytes(path)
     b'a word'
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise InputError(f"a file is named by a string or a path, not {path!r}"[:300])
     name = os.fspath(path)
     try:
         with nullcontext(standard_input()) if name == "-" else closing(_open_stream(name)) as stream:

@@ -255,8 +255,14 @@ class SequenceModel(Model):
         extracted = (header["settings"],) if kind is ExtractedFeatures else ()
         features, labels = kind.load(tensors, *extracted), LabelSet.load(tensors)
         order, beam = header.get("order", 1), header.get("beam")
-        if order not in (1, 2) or (beam is not None and (order != 2 or beam != checked_beam(beam))):
+        if (
+            type(order) is not int
+            or order not in (1, 2)
+            or (beam is not None and (type(beam) is not int or order != 2))
+        ):
             raise ValueError("the order and the beam do not fit together")
+        if beam is not None:
+            checked_beam(beam)
         observed = isinstance(features, ExtractedFeatures) and bool(features.of_histories)
         histories = None
         if observed or order == 2:
