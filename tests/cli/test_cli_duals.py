@@ -120,7 +120,7 @@ def test_wrong_options_are_refused_before_any_work(tmp_path, arguments, message)
     assert message in said
 
 
-def test_help_has_every_option_of_learners_with_words_of_one_and_where_to_find_those_of_others():
+def test_help_has_every_option_of_learners_with_the_words_of_each():
     said = " ".join(run("train", "tag", "--help-all").stdout.split())
     plain = said.replace("- ", "").replace("-", "")
     helps = {}
@@ -129,5 +129,5 @@ def test_help_has_every_option_of_learners_with_words_of_one_and_where_to_find_t
             helps.setdefault(parameter.name, set()).add(parameter.help)
     for name, texts in helps.items():
         assert option_name(name) in said
-        assert any(text[1:].replace("-", "") in plain for text in texts), name
-    assert said.count("Algorithms differ; see") >= sum(len(texts) > 1 for texts in helps.values()) > 0
+        assert all(text[1:].replace("-", "") in plain for text in texts), name
+    assert any(len(texts) > 1 for texts in helps.values())  # which differ between learners

@@ -199,23 +199,24 @@ def pressed(function, corpus, model, *options, algorithm="dcd-ssvm", **how):
 @pytest.mark.parametrize(
     ("function", "passes"),
     [
-        (".training:run:Run._iterate", 1),
-        (".training:run:Run.finish", 3),
-        (".training:trace:Trace.close", 3),
-        (".training:callbacks:ProgressBar.before_training", 0),
-        (".training:callbacks:ProgressBar.after_iteration", 1),
-        (".training:callbacks:ProgressBar.after_training", 3),
-        (".tasks.sequence:model:SequenceEvaluator.__call__", 1),
-        (".tasks.sequence:model:SequenceModel.save", 3),
-        (".tasks.sequence:model:SequenceEvaluator.report", 3),
+        (".training:run:Run._iterate", {0, 1}),  # whether the first pass hears of it before its end
+        (".training:run:Run.finish", {3}),
+        (".training:trace:Trace.close", {3}),
+        (".training:callbacks:ProgressBar.before_training", {0}),
+        (".training:callbacks:ProgressBar.after_iteration", {1}),
+        (".training:callbacks:ProgressBar.after_training", {3}),
+        (".tasks.sequence:model:SequenceEvaluator.__call__", {1}),
+        (".tasks.sequence:model:SequenceModel.save", {3}),
+        (".tasks.sequence:model:SequenceEvaluator.report", {3}),
     ],
 )
 def test_model_is_saved_wherever_ctrl_c_falls(corpus, tmp_path, algorithm, function, passes):
     model = tmp_path / "m"
     done = pressed(function, corpus, model, "--threads", "2", algorithm=algorithm)
-    assert f"interrupted after {passes} passes; the model in {model} is usable" in done.stderr
-    assert last_json(done)["iterations"] == passes
-    assert SequenceModel.load(model).settings["iterations"] == passes
+    iterations = last_json(done)["iterations"]
+    assert iterations in passes
+    assert f"interrupted after {iterations} passes; the model in {model} is usable" in done.stderr
+    assert SequenceModel.load(model).settings["iterations"] == iterations
 
 
 @pytest.mark.parametrize("by", SIGNALS)
