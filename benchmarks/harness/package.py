@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marginloom import ALGORITHMS, Callback, Result, SequenceTagger, _core, find_algorithm
+from marginloom import ALGORITHMS, Callback, DependencyParser, Result, SequenceTagger, _core, find_algorithm
 from marginloom.common.threads import available_cores
 from marginloom.core.task import Task
 from marginloom.features import ExtractedFeatures, MatrixFeatures
@@ -29,7 +30,9 @@ from marginloom.tasks.multilabel.label_sets import unpack
 from marginloom.tasks.multilabel.metrics import multilabel_scores
 from marginloom.tasks.multilabel.task import MultilabelTask
 from marginloom.tasks.parse.features import ArcFeatureSet
+from marginloom.tasks.parse.metrics import parse_scores
 from marginloom.tasks.parse.model import ParseProblem
+from marginloom.tasks.parse.task import BeamOptions
 from marginloom.tasks.parse.treebank import Treebank
 from marginloom.tasks.relations import task as relations_task
 from marginloom.tasks.relations.features import SpanFeatureSet
@@ -66,15 +69,19 @@ __all__ = [
     "micro_f1",
     "multilabel_score",
     "parse_parts",
+    "parse_score",
+    "parsing_seconds",
     "predict_all",
     "prepared",
     "primal",
     "read_columns",
     "relative_gap",
+    "search_seconds",
     "sequence_parts",
     "tag_columns",
     "token_accuracy",
     "with_integer_program",
+    "works",
 ]
 
 #: The score of weights.
@@ -164,14 +171,63 @@ def parse_parts(
     projective: bool,
     kept: bool,
     xpos: bool,
+    search: Mapping[str, Any] | None = None,
+    features: str = "auto",
 ) -> tuple[Task, Score]:
-    """Encode sentences with their trees once: a task to train on, and what computes `uas` of weights."""
-    features = ArcFeatureSet(order=order, labelled=False, xpos=xpos, hash_bits=None if kept else "auto")
-    bank, cache = Treebank.from_lists(*training), "8GB" if kept else None
-    problem = ParseProblem(training=bank, features=features, projective=projective, feature_cache=cache)
+    """Encode sentences with their trees once: a task to train on, and what computes `uas` of weights.
+
+    `search` are the options of a search from left to right with a beam; None for graphs.
+    """
+    method = "graph" if search is None else "transition"
+    hash_bits = None if kept else "auto"
+    options = {"method": method, "order": order, "labelled": False, "xpos": xpos, "hash_bits": hash_bits}
+    problem = ParseProblem(
+        training=Treebank.from_lists(*training),
+        features=ArcFeatureSet(features, **options),
+        projective=projective,
+        feature_cache="8GB" if kept else None,
+        search=None if search is None else BeamOptions(**search),
+    )
     model, task, _ = problem.prepare(RunSpec())
     evaluator = model.evaluator(Treebank.from_lists(*scored))
     return task, lambda weights: float(evaluator(weights)["uas"])
+
+
+def parsing_seconds(parser: DependencyParser, sentences: Sequence[Any], repeats: int = 3) -> float:
+    """Return the least CPU seconds of finding the trees of sentences, whose words have been looked at before."""
+    bank = Treebank.from_lists(sentences, [[0, *[1] * (len(words) - 1)] for words in sentences])
+    task = parser.model_.task_of(bank.source, bank.sentences)
+    found = []
+    for _ in range(repeats):
+        start = time.process_time()
+        task.core.predict(parser.model_.weights, 1, 1)
+        found.append(time.process_time() - start)
+    return min(found)
+
+
+def parse_score(sentences: Sequence[Any], gold: Sequence[Any], predicted: Sequence[Any]) -> dict[str, float]:
+    """Return `uas` and `las` of trees whose words are pairs (head, label)."""
+    words = [word[0] for sentence in sentences for word in sentence]
+    offsets = np.cumsum([0, *map(len, sentences)])
+    (heads, labels), (found, own) = (
+        zip(*itertools.chain.from_iterable(trees), strict=True) for trees in (gold, predicted)
+    )
+    scores = parse_scores(words, offsets, np.array(heads), np.array(found), labels, own)
+    return {name: float(scores[name]) for name in ("uas", "las")}
+
+
+def search_seconds(task: Task, weights: NDArray[np.float64], repeats: int = 3) -> NDArray[np.float64]:
+    """Return the seconds of the search of every example for an online learner, on one thread: the least of some."""
+    examples = np.arange(task.core.size, dtype=np.uint64)
+    found: NDArray[np.float64] = np.min(
+        [task.core.search_seconds(weights, examples, 0.0) for _ in range(repeats)], axis=0
+    )
+    return found
+
+
+def works(task: Task) -> NDArray[np.float64]:
+    """Return what the task expects of every search, such as the length of a sentence."""
+    return np.array([task.core.work(i) for i in range(task.core.size)])
 
 
 def encoded_relations(

@@ -50,6 +50,7 @@ class Settings:
     budget: float = math.inf
     clock: str = "wall"  # that of the budget
     repeat: int = 1
+    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -171,6 +172,7 @@ def _run_ours(task: Task, problem: Problem, settings: Settings) -> Record:
         **{name: value for name, value in objective.items() if name in has},
         max_iter=settings.max_iter,
         n_threads=settings.threads,
+        random_state=settings.seed,
         learner=dict(settings.learner) or None,
         engine=dict(settings.engine) or None,
         evaluations={"cpu": watch},

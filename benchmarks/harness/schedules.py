@@ -69,6 +69,54 @@ def mixing(pass_: Measured, threads: int) -> float:
     return max(max(sum(pass_.searches[a:b]) + share * (b - a) for a, b in pairs), pass_.locked)
 
 
+def in_order(seconds: Sequence[float], works: Sequence[float], threads: int) -> float:
+    """Return what the slowest thread takes if each has as many neighbours of a batch (minibatch-2013, Figure 1b)."""
+    size = len(seconds)
+    bounds = [size * k // threads for k in range(threads + 1)]
+    return max(sum(seconds[start:end]) for start, end in itertools.pairwise(bounds))
+
+
+def dealt(seconds: Sequence[float], works: Sequence[float], threads: int) -> float:
+    """Return the same if each in turn gets the shortest and the longest that are left (Figure 1c)."""
+    order = sorted(range(len(seconds)), key=lambda k: works[k])
+    loads = [0.0] * threads
+    for turn in range((len(order) + 1) // 2):
+        for k in {order[turn], order[-1 - turn]}:
+            loads[turn % threads] += seconds[k]
+    return max(loads)
+
+
+def longest_first(seconds: Sequence[float], works: Sequence[float], threads: int) -> float:
+    """Return the same if each takes the longest that is left as soon as it is free, as the engine does."""
+    order = sorted(range(len(seconds)), key=lambda k: -works[k])
+    return makespan([seconds[k] for k in order], threads)
+
+
+#: How the searches of a batch are shared out among threads.
+BATCH_PLANS: dict[str, Callable[[Sequence[float], Sequence[float], int], float]] = {
+    "in their order": in_order,
+    "dealt out": dealt,
+    "longest first": longest_first,
+}
+
+
+def share_of_batches(
+    seconds: Sequence[float], works: Sequence[float], size: int, threads: int, plan: str = "longest first"
+) -> float:
+    """Return what the searches of a pass take on so many threads, with a barrier after each batch; 1 on one thread."""
+    threads = min(threads, size)
+    if threads == 1:
+        return 1.0
+    starts = range(0, len(seconds), size)
+    return sum(BATCH_PLANS[plan](seconds[k : k + size], works[k : k + size], threads) for k in starts) / sum(seconds)
+
+
+def share_of_shards(seconds: Sequence[float], shards: int) -> float:
+    """Return what the slowest of so many threads takes, each with a shard, of a pass on one thread."""
+    bounds = [len(seconds) * k // shards for k in range(shards + 1)]
+    return max(sum(seconds[start:end]) for start, end in itertools.pairwise(bounds)) / sum(seconds)
+
+
 SCHEDULES: dict[str, Callable[[Measured, int], float]] = {
     "ms-dcd": master_worker,
     "demi-dcd": decoupled,

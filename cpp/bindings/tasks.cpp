@@ -10,6 +10,7 @@
 #include "bindings/structs.hpp"
 #include "bindings/weights_for_python.hpp"
 #include "core/scored_task.hpp"
+#include "core/stopwatch.hpp"
 #include "core/task.hpp"
 #include "core/weight_rows.hpp"
 
@@ -142,6 +143,24 @@ Found find(const Task& task, std::size_t i, const InputArray<double>& weights, d
   return found;
 }
 
+// What each of these searches takes on one thread, as engines make them: candidates are copied, scratch is used again.
+OutputArray<double> search_seconds(const Task& task, const InputArray<double>& weights,
+                                   const InputArray<std::uint64_t>& examples, double loss_scale) {
+  require_weights(task, weights);
+  for (const std::uint64_t i : view(examples)) require_example(task, i);
+  const WeightsForPython weights_for_python(view(weights), std::make_shared<InputArray<double>>(weights));
+  const auto scratch = task.make_scratch();
+  CandidateBatch found;
+  std::vector<double> seconds;
+  Stopwatch watch;
+  for (const std::uint64_t i : view(examples)) {
+    found.clear();
+    task.find(i, view(weights), {.loss_scale = loss_scale}, *scratch, found);
+    seconds.push_back(watch.lap());
+  }
+  return to_numpy(std::move(seconds));
+}
+
 std::optional<OwnedCandidate> candidate(const Task& task, std::size_t i, const nb::bytes& output) {
   require_example(task, i);
   std::optional<OwnedCandidate> result;
@@ -209,6 +228,7 @@ void bind_tasks(nb::module_& module) {
       .def("predict", &predict, nb::arg("weights"), nb::arg("threads") = 1, nb::arg("k") = 1)
       .def("find", &find, nb::arg("example"), nb::arg("weights"), nb::arg("loss_scale") = 1.0, nb::arg("k") = 1,
            nb::arg("min_violation") = -std::numeric_limits<double>::infinity())
+      .def("search_seconds", &search_seconds, nb::arg("weights"), nb::arg("examples"), nb::arg("loss_scale") = 1.0)
       .def("candidate", &candidate, nb::arg("example"), nb::arg("output"));
   bind_marginals(module, bound);
   for (const auto bind : task_bindings()) bind(module);

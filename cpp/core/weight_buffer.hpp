@@ -6,7 +6,7 @@
 
 namespace marginloom {
 
-// A zeroed array of doubles, on large pages where the system has them. A forked process shares it.
+// A zeroed array of doubles, on large pages where the system has them.
 class WeightBuffer {
  public:
   explicit WeightBuffer(std::size_t size);

@@ -275,6 +275,12 @@ class Task:
         k: int = 1,
         min_violation: float = float("-inf"),
     ) -> Found: ...
+    def search_seconds(
+        self,
+        weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        examples: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        loss_scale: float = 1.0,
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
     def candidate(self, example: int, output: bytes) -> Candidate | None: ...
     def marginals(
         self,

@@ -288,3 +288,15 @@ def test_long_sentences_are_parsed_and_learnt_from(length, merging):
     weights = np.random.default_rng(0).normal(size=task.core.dimension)
     assert sorted(task.predict(weights).heads.tolist())[0] == 0
     assert task.core.find(0, weights, 0.0).bound >= 0
+
+
+def test_the_searches_asked_for_are_timed_one_by_one():
+    trees = TinyDerivations(1, lengths=(2,))
+    trees.X, trees.y = [trees.X[0], trees.X[0] * 150], [trees.y[0], tuple(range(300))]
+    task = trees.task(hash_bits=8)
+    weights = np.zeros(task.core.dimension)
+    seconds = task.core.search_seconds(weights, np.array([0, 1, 0], dtype=np.uint64), 0.0)
+    assert seconds.shape == (3,)
+    assert (seconds > 0).all()
+    with pytest.raises(IndexError, match="no such example"):
+        task.core.search_seconds(weights, np.array([2], dtype=np.uint64), 0.0)
