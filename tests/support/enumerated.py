@@ -10,6 +10,7 @@ import numpy as np
 
 from support.chain_tasks import ObservedChains, make_task
 from support.classes import TinyClasses
+from support.entities import TinyRelations
 from support.images import TinyImages
 from support.label_sets import TinySets
 from support.oracles import TinyChains
@@ -89,6 +90,12 @@ def _trees(seed, **options):
     return Enumerated(task, trees, lambda w: trees.to_core(w, task), choices)
 
 
+def _relations(seed, **options):
+    tiny = TinyRelations(seed, **options)
+    task = tiny.task()
+    return Enumerated(task, tiny, lambda w: tiny.to_core(w, task), lambda i, y: list(y))
+
+
 def _images(seed):
     images = Detections(seed, count=3)
     images.images = TinyImages(seed, shape=(5, 6), sizes=[(2, 3), (3, 2), (4, 4)], labels=2, count=3, bias=True)
@@ -119,4 +126,6 @@ ENUMERATED = {
     "parse, siblings, many roots": lambda seed: _trees(seed, order=2, one_root=False),
     "parse, siblings and labels": lambda seed: _trees(seed, order=2, labels=3),
     "detection": _images,
+    "relations": _relations,
+    "relations, several": lambda seed: _relations(seed, spans=(1, 2, 3), types=3, relations=2),
 }

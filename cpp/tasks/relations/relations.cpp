@@ -1,4 +1,4 @@
-#include "tasks/relations/relations.hpp"
+#include "tasks/relations/relations_buffers.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -14,15 +14,6 @@
 #include "core/stopwatch.hpp"
 
 namespace marginloom {
-
-struct RelationsTask::Buffers final : Scratch {
-  JointScores scores;
-  JointOutput found;
-  std::unique_ptr<Scratch> solver;
-  std::vector<std::uint8_t> output;
-  std::vector<Entry> difference;
-  std::vector<Entry> spare;
-};
 
 namespace {
 

@@ -8,12 +8,14 @@
 // An output is a byte for the type of each span, then one for the label of each pair.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "core/marginals.hpp"
 #include "core/task.hpp"
 #include "core/weight_rows.hpp"
 #include "tasks/relations/joint_solver.hpp"
@@ -47,7 +49,7 @@ struct RelationsLosses {
   double missed = 1;
 };
 
-class RelationsTask final : public Task {
+class RelationsTask final : public Task, public Marginals {
  public:
   // Throws std::invalid_argument if the data contradict themselves, or gold contradicts the table.
   RelationsTask(const RelationsData& data, TypeTable table, std::size_t span_features, std::size_t pair_features,
@@ -62,6 +64,14 @@ class RelationsTask final : public Task {
               CandidateSink& sink) const override;
   bool candidate(std::size_t i, ByteView output, Scratch& scratch, CandidateSink& sink) const override;
   double work(std::size_t i) const override;
+
+  // Types are enumerated for so many spans; sentences with more have no parts.
+  static constexpr std::size_t most_enumerated_spans = 8;
+  std::size_t part_count(std::size_t i) const override;
+  std::size_t choice_count(std::size_t) const override { return std::max(table_.types(), table_.labels()); }
+  void score_choices(std::size_t i, WeightView w, Scratch& scratch) const override;
+  void marginals(std::size_t i, const Tempering& tempering, const MarginalQuery& query,
+                 Scratch& scratch) const override;
 
   [[nodiscard]] const WeightRows& span_weights() const { return span_weights_; }
   [[nodiscard]] const WeightRows& pair_weights() const { return pair_weights_; }

@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 
 from marginloom import __version__
 from marginloom.cli.algorithms import algorithms
+from marginloom.cli.calibrate import CALIBRATE
 from marginloom.cli.evaluate import EVALUATE
 from marginloom.cli.inspect import inspect
 from marginloom.cli.predict import PREDICT
@@ -27,10 +28,10 @@ marginloom inspect pos.safetensors --top 20 --json"""
 ALGORITHMS_EXAMPLES = """\
 marginloom algorithms
 marginloom algorithms dcd-ssvm"""
-_MODEL_COMMANDS = {command.name: command for command in (PREDICT, EVALUATE)}
+_MODEL_COMMANDS = {command.name: command for command in (PREDICT, EVALUATE, CALIBRATE)}
 
 
-_ORDER = ("train", "predict", "evaluate", "inspect", "algorithms")
+_ORDER = ("train", "predict", "evaluate", "calibrate", "inspect", "algorithms")
 
 
 class _Program(TyperGroup):

@@ -28,6 +28,9 @@ _BUCKET = re.compile(r"(?:^|: )hash \d+$")
 _MOST_LABELS = 30
 
 
+_UNCALIBRATED = "no, so there are no probabilities; run 'marginloom calibrate MODEL DEV'"
+
+
 def inspect(
     model: ModelArgument,
     top: Annotated[
@@ -62,6 +65,7 @@ def _facts(model: Model, summary: dict[str, Any]) -> list[tuple[str, str]]:
     return [
         ("weights", f"{summary['weights']:,}, of which {summary['nonzero']:,} are not zero"),
         ("optimum", certificate_sentence(model.certificate) if model.certificate else nothing),
+        ("calibrated", model.calibration.describe() if model.calibration else _UNCALIBRATED),
         ("state", "saved, for --warm-start" if model.state else "not saved; train with --save-state to --warm-start"),
     ]
 
@@ -145,6 +149,7 @@ def _summary(model: Model, top: int) -> dict[str, Any]:
         "weights": int(model.weights.size),
         "nonzero": int(np.count_nonzero(model.weights)),
         "certificate": None if model.certificate is None else vars(model.certificate),
+        "calibration": None if model.calibration is None else model.calibration.header(),
         "state": model.state is not None,
         "settings": model.settings,
         "strongest": model.strongest(top),

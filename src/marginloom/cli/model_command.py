@@ -38,14 +38,17 @@ class ModelCommand:
         Commands that its help shows, one a line.
     help : callable
         Says what it does, given the commands of the tasks whose options it has.
+    own_options : type
+        Options that the command has besides, whatever the task; `run` is given them last.
     """
 
     name: str
     kind: Literal["predict_options", "evaluate_options"]
-    run: Callable[[AnyCommands, OpenedFile, Any], None]
+    run: Callable[..., None]
     short_help: str
     examples: str
     help: Callable[[Sequence[AnyCommands]], str]
+    own_options: type[Any] | None = None
 
     def for_arguments(self, arguments: Sequence[str]) -> Any:
         """Return the command with the options of the task whose model the arguments name.
@@ -65,23 +68,32 @@ class ModelCommand:
 
     def _command(self, tasks: Sequence[AnyCommands], found: OpenedFile | None) -> Any:
         """Return the command with the options of tasks; the model that was found is not opened again."""
-        declaration = _together([(task.plural, getattr(task, self.kind)) for task in tasks])
+        of_tasks = _together([(task.plural, getattr(task, self.kind)) for task in tasks])
+        declaration = of_tasks if self.own_options is None else _with_fields(of_tasks, self.own_options)
 
         def command(*, context: typer.Context, options: Any) -> None:
             model = found if found is not None and found.name == options.model else self._opened(options, found)
             commands = commands_of(model)
             own = getattr(commands, self.kind)
             names = [field.name for field in dataclasses.fields(own)]
-            others = sorted({field.name for field in dataclasses.fields(declaration)} - set(names))
+            others = sorted({field.name for field in dataclasses.fields(of_tasks)} - set(names))
             with usage_errors():
                 task = command_of(commands.model_type)
                 refuse(context, others, f"the task {task!r} of this model does not have it")
-            self.run(commands, model, own(**{name: getattr(options, name) for name in names}))
+            given = own(**{name: getattr(options, name) for name in names})
+            self.run(commands, model, given, *self._own_given(options))
 
         app = typer.Typer(add_completion=False, rich_markup_mode=None)
         layout: dict[str, Any] = {"cls": GroupedCommand, "epilog": self.examples, "help": self.help(tasks)}
         app.command(self.name, **layout)(with_options(command, declaration))
         return typer.main.get_command(app)
+
+    def _own_given(self, options: Any) -> list[Any]:
+        """Return the options of the command itself, if it has some."""
+        if self.own_options is None:
+            return []
+        names = [field.name for field in dataclasses.fields(self.own_options)]
+        return [self.own_options(**{name: getattr(options, name) for name in names})]
 
     def _opened(self, options: Any, found: OpenedFile | None) -> OpenedFile:
         """Open the model that was given; where the input is one instead, they are in the wrong order."""
@@ -140,6 +152,17 @@ def _together(declarations: Sequence[tuple[str, type[Any]]]) -> type[Any]:
         for name, variants in found.items()
     ]
     return dataclasses.make_dataclass("Options", fields, frozen=True, kw_only=True)
+
+
+def _with_fields(declaration: type[Any], more: type[Any]) -> type[Any]:
+    """Return a dataclass with the fields of two; those of the second win."""
+    hints = [get_type_hints(part, include_extras=True) for part in (declaration, more)]
+    fields = {
+        field.name: (field.name, own[field.name], dataclasses.field(default=field.default))
+        for part, own in zip((declaration, more), hints, strict=True)
+        for field in dataclasses.fields(part)
+    }
+    return dataclasses.make_dataclass("Options", fields.values(), frozen=True, kw_only=True)
 
 
 def _joined(variants: Sequence[tuple[str, Any, Any]], task_count: int) -> Any:

@@ -104,6 +104,22 @@ def predict_rows(options: PredictOptions, n_features: int, lines: Callable[[Any]
         note(f"{shown(options.input)}: {beyond_text(beyond, n_features)}")
 
 
+def k_best_fields(outputs: Sequence[str], scores: Sequence[float], probabilities: Sequence[float] | None) -> list[str]:
+    """Return outputs as the fields of a line, each followed by its score, and by its probability if there are some.
+
+    Examples
+    --------
+    >>> k_best_fields(["a"], [1.5], None), k_best_fields(["a"], [1.5], [0.9])
+    (['a', '1.5'], ['a', '1.5', '0.9'])
+    """
+    numbers = [scores] if probabilities is None else [scores, probabilities]
+    return [
+        field
+        for output, *values in zip(outputs, *numbers, strict=True)
+        for field in (output, *(f"{value:.6g}" for value in values))
+    ]
+
+
 def describe_features(n_features: int, bias: float) -> tuple[str, str]:
     """Return the line of `inspect` on features and intercepts.
 

@@ -36,6 +36,27 @@ KBestOption = Annotated[
 ]
 
 
+ConfidenceOption = Annotated[
+    bool,
+    typer.Option(
+        "--confidence",
+        help="Also write the probability of each prediction, if the model is calibrated.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+MinConfidenceOption = Annotated[
+    float | None,
+    typer.Option(
+        "--min-confidence",
+        metavar="P",
+        min=0,
+        max=1,
+        help="Write _ instead of labels whose probability is below P; implies --confidence.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PredictOptions:
     """Options of `marginloom predict` that all tasks have; a task with more of them adds fields."""
@@ -52,7 +73,18 @@ class PredictOptions:
             rich_help_panel=OUTPUT,
         ),
     ] = "-"
+    confidence: ConfidenceOption = False
+    min_confidence: MinConfidenceOption = None
     threads: ThreadsOption = None
+
+    @property
+    def with_confidence(self) -> bool:
+        """Whether probabilities are to be written."""
+        return self.confidence or self.min_confidence is not None
+
+    def withholds(self, confidence: float | None) -> bool:
+        """Tell whether a label of this confidence is to be replaced."""
+        return self.min_confidence is not None and confidence is not None and confidence < self.min_confidence
 
     def outputs(self) -> list[tuple[str, StrPath]]:
         """Return the files that will be written, each with the words that name it."""

@@ -17,6 +17,7 @@ from marginloom.commands.caller import caller, without_words
 from marginloom.commands.clusters import DASK_OPTIONS, chosen_cluster, recipe_of
 from marginloom.commands.common import note, peak_memory_mb, usage_error, usage_errors
 from marginloom.commands.ending import interrupted_exit_code
+from marginloom.commands.held_out import HeldOut, check_share
 from marginloom.commands.learner_options import by_owner
 from marginloom.commands.outputs import Outputs, Saved
 from marginloom.commands.report import print_report
@@ -95,7 +96,7 @@ def run_training(
         if session.drives:
             _drive(options, request, model_type, read, reads)
         else:
-            _serve(request, read)
+            _serve(options, request, read)
 
 
 def _drive(
@@ -116,20 +117,23 @@ def _drive(
         data = read()
         reading_seconds = time.perf_counter() - start
         with watch_ctrl_c() as interrupts:
-            training, sets_to_score = _encoded(data, dataclasses.replace(request.spec, warm_start=state))
+            held_out = HeldOut.of(data.problem, options.calibrate)
+            spec = dataclasses.replace(request.spec, warm_start=state)
+            training, sets_to_score = _encoded(data, held_out.left_out_of(spec))
             del data  # nobody needs the text of the files any more
             caller().training = training
-            _train(options, request.outputs, training, sets_to_score, reading_seconds, interrupts)
+            _train(options, request.outputs, training, sets_to_score, reading_seconds, interrupts, held_out)
 
 
-def _serve(request: _Request, read: Callable[[], TrainingData]) -> None:
+def _serve(options: TrainingOptions, request: _Request, read: Callable[[], TrainingData]) -> None:
     """Answer for a part until the run ends; nothing is said, and nothing written."""
     caller().serves = True
     spec = dataclasses.replace(request.spec, callbacks=(), checkpoint=None, trace_path=None, resume=False)
     with without_words(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            training, _ = _encoded(read(), spec)
+            data = read()
+            training, _ = _encoded(data, HeldOut.of(data.problem, options.calibrate).left_out_of(spec))
             caller().training = training
             training.train()
         except KeyboardInterrupt as error:  # the process that drives ends with the exit code
@@ -139,7 +143,9 @@ def _serve(request: _Request, read: Callable[[], TrainingData]) -> None:
 def _training_for_another_process(options: TrainingOptions, read: Callable[[], TrainingData]) -> Training[Any]:
     """Return the task, encoded, and a run that says nothing of files or of a cluster."""
     spec = checked_spec(_spec(dataclasses.replace(options, quiet=True, patience=None, trace=None), None, None))
-    return _encoded(read(), dataclasses.replace(spec, resume=False))[0]
+    data = read()
+    spec = HeldOut.of(data.problem, options.calibrate).left_out_of(dataclasses.replace(spec, resume=False))
+    return _encoded(data, spec)[0]
 
 
 def _encoded(data: TrainingData, spec: RunSpec) -> tuple[Training[Any], dict[str, Any]]:
@@ -156,10 +162,13 @@ def _train(
     sets_to_score: dict[str, Any],
     reading_seconds: float,
     interrupts: Interrupts,
+    held_out: HeldOut,
 ) -> None:
     checkpoint, model = outputs.checkpoint, training.model
     result = training.train()
     interrupts.let_through()
+    if result.stopped != "interrupted":
+        _calibrate(options, training, held_out)
     saved = outputs.save(model, result.stopped == "interrupted")
     if checkpoint is not None and result.stopped != "interrupted" and not saved.failure:
         checkpoint.remove()
@@ -186,6 +195,21 @@ def _train(
         raise OutputError(saved.failure)
 
 
+def _calibrate(options: TrainingOptions, training: Training[Any], held_out: HeldOut) -> None:
+    """Calibrate on what was held out, or else on the development part where that can be done."""
+    model, line = training.model, None
+    if held_out.labelled is not None:
+        evaluator = model.evaluator(held_out.labelled, options.training_threads)
+        line = model.calibrate(evaluator, held_out.first).describe()
+    elif "dev" in training.evaluators and options.calibrate is None:
+        try:
+            line = model.calibrate(training.evaluators["dev"]).describe()
+        except InputError as error:  # that it has no probabilities is no reason to lose a model
+            line = f"none; {error}"
+    if line is not None:
+        note(f"calibration: {line}", options.quiet)
+
+
 def _say_interrupted(options: TrainingOptions, saved: Saved, checkpoint: Checkpoint | None, result: Result) -> None:
     proof = "" if result.certificate else ", but not certified"
     kept = "" if saved.place == options.model or saved.failure else f"; {shown(options.model)} is left as it was"
@@ -208,6 +232,8 @@ def _checked(options: TrainingOptions) -> _Request:
     check_standard_input(files, options.resume)
     if spec.cluster is not None and "-" in files:
         raise usage_error("- stands for standard input, which only one process of a cluster could read: name a file")
+    with usage_errors():
+        check_share(options.calibrate, options.dev is not None)
     if options.patience is not None and options.dev is None:
         raise usage_error("--patience needs --dev: it stops training when the score on that file no longer improves")
     return _Request(spec, outputs)

@@ -43,12 +43,26 @@ class TrainingOptions:
     dev: Annotated[
         str | None,
         typer.Option(
-            "--dev", metavar="F", help="Development file; scores are computed after every pass.", rich_help_panel=INPUT
+            "--dev",
+            metavar="F",
+            help="Development file; scores are computed after every pass, and probabilities are calibrated on it.",
+            rich_help_panel=INPUT,
         ),
     ] = None
     test: Annotated[
         str | None,
         typer.Option("--test", metavar="F", help="Test file; scores are computed at the end.", rich_help_panel=INPUT),
+    ] = None
+    calibrate: Annotated[
+        float | None,
+        typer.Option(
+            "--calibrate",
+            metavar="SHARE",
+            help="Calibrate probabilities on the last part of the training examples, such as 0.1 of them, and train "
+            "on the others; 0 means no calibration. [default: on the --dev file, if there is one]",
+            show_default=False,
+            rich_help_panel=TRAINING,
+        ),
     ] = None
     algorithm: Annotated[
         str,

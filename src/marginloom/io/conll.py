@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from marginloom import _core
 from marginloom.errors import InputError, InputWarning
 from marginloom.io.columns import FORMAT_NAMES, Columns, column_name, columns_of_format
+from marginloom.io.confidence import confidence_text, misc_with, numbered_cells, withheld
 from marginloom.io.files import StrPath, decode_utf8, read_bytes
 from marginloom.io.formats import CONLL, CONLLU, CONLLU_PLUS, CONLLX, LABELLED, KnownFormats, common_format
 from marginloom.io.names import shown
@@ -186,8 +187,35 @@ class ColumnCorpus:
     ) -> bytes:
         """Return the text of one file with labels in a new column, or in CoNLL-U and CoNLL-U Plus in the one given."""
         (table,) = self.tables
-        place = 0 if self.format == CONLL else self.label_column(column)
-        return table.with_labels(labels, numbers, place, k)
+        return table.with_labels(labels, numbers, self._place_of_labels(column), k)
+
+    def _place_of_labels(self, column: int | str | None) -> int:
+        return 0 if self.format == CONLL else self.label_column(column)
+
+    def with_confidence(
+        self,
+        labels: _core.Vocabulary,
+        numbers: NDArray[np.integer],
+        column: int | str | None,
+        confidence: NDArray[np.float64],
+    ) -> bytes:
+        """Return the same as `with_labels` with a column for the confidence, or an entry of MISC."""
+        (table,) = self.tables
+        place = self._place_of_labels(column)
+        return table.with_columns([(place, labels, numbers.astype(np.uint32)), self._confidence_column(confidence)])
+
+    def _confidence_column(self, confidence: NDArray[np.float64]) -> tuple[int, _core.Vocabulary, NDArray[np.uint32]]:
+        texts = map(confidence_text, confidence.tolist())
+        if self.format == CONLL:
+            return 0, *numbered_cells(texts)
+        place = self.layout.column("MISC")
+        if place is None:
+            raise InputError(
+                f"{self.tables[0].name}: the format {self.format} has no column MISC, where confidence is written; "
+                "convert it to CoNLL-U"
+            )
+        cells = self.labels(place, strings=True).values().tolist()
+        return place, *numbered_cells(map(misc_with, cells, texts))
 
     def column(self, name: str) -> int:
         """Return the index of a column by what it is called in CoNLL-U; `InputError` if there is none."""
@@ -198,6 +226,8 @@ class ColumnCorpus:
         heads: NDArray[np.integer],
         labels: _core.Vocabulary | None = None,
         numbers: NDArray[np.integer] | None = None,
+        confidence: NDArray[np.float64] | None = None,
+        least: float | None = None,
     ) -> bytes:
         """Return the text of one file with trees in HEAD and DEPREL, and ``_`` in other columns on trees.
 
@@ -211,10 +241,18 @@ class ColumnCorpus:
             The labels that there are. Without it the label is ``root`` where the head is 0, and ``dep`` elsewhere.
         numbers : array of int, optional
             The number of each word's label.
+        confidence : array of float, optional
+            The probability of each word's arc, for MISC.
+        least : float, optional
+            Write ``_`` for the labels of arcs with less.
         """
         (table,) = self.tables
         if labels is None or numbers is None:
             labels, numbers = _vocabulary(["root", "dep"]), heads != 0
+        further = []
+        if confidence is not None:
+            labels, numbers = withheld(labels, numbers, confidence, least)
+            further = [self._confidence_column(confidence)]
         places = _vocabulary(map(str, range(int(heads.max(initial=0)) + 1)))
         columns = [
             (self.column("HEAD"), places, heads.astype(np.uint32)),
@@ -222,7 +260,8 @@ class ColumnCorpus:
         ]
         nothing, zeros = _vocabulary(["_"]), np.zeros(heads.size, dtype=np.uint32)
         others = (self.layout.column(name) for name in OTHER_TREES)
-        return table.with_columns([*columns, *((column, nothing, zeros) for column in others if column is not None)])
+        empty = [(column, nothing, zeros) for column in others if column is not None]
+        return table.with_columns([*columns, *empty, *further])
 
     @staticmethod
     def _check_column(table: _core.ColumnTable, column: int) -> None:

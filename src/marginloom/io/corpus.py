@@ -45,6 +45,15 @@ class Corpus(Protocol):
     ) -> bytes:
         """Return what the format has predictions look like, for the text of one file; `column` as users give it."""
 
+    def with_confidence(
+        self,
+        labels: _core.Vocabulary,
+        numbers: NDArray[np.integer],
+        column: int | str | None,
+        confidence: NDArray[np.float64],
+    ) -> bytes:
+        """Return the same with the confidence of every label."""
+
 
 def read_corpus(paths: Sequence[StrPath], format: str | None = None, trained: str | None = None) -> Corpus:
     """Read files, which must be of one format and have a sentence each.

@@ -21,6 +21,7 @@ from marginloom import _core
 from marginloom.common.parameters import checked
 from marginloom.errors import InputError, InputWarning
 from marginloom.io.compression import compressing_write
+from marginloom.io.confidence import lines_with_confidence
 from marginloom.io.files import StrPath, decode_utf8, read_bytes
 from marginloom.io.formats import CRFSUITE
 from marginloom.io.names import shown
@@ -124,6 +125,17 @@ class AttributeCorpus:
         self.label_column(column)
         (table,) = self.tables
         return table.with_labels(labels, numbers)
+
+    def with_confidence(
+        self,
+        labels: _core.Vocabulary,
+        numbers: NDArray[np.integer],
+        column: int | str | None,
+        confidence: NDArray[np.float64],
+    ) -> bytes:
+        """Return the same as `with_labels` with the confidence in a comment."""
+        self.label_column(column)
+        return lines_with_confidence(labels, numbers, confidence, self.sentences)
 
 
 def _joined_offsets(parts: Iterable[NDArray[np.uint64]]) -> NDArray[np.uint64]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from marginloom import _core
 from marginloom.common.parameters import checked
 from marginloom.errors import InputError, InputWarning
+from marginloom.io.confidence import lines_with_confidence
 from marginloom.io.files import StrPath
 from marginloom.io.formats import LIBSVM
 from marginloom.io.libsvm import LibsvmRows, beyond_text, parse, read_rows
@@ -112,6 +113,17 @@ class LibsvmCorpus:
         ends = set(self.sentences[1:].tolist())
         lines = (names[number] + ("\n\n" if t in ends else "\n") for t, number in enumerate(numbers.tolist(), start=1))
         return "".join(lines).encode()
+
+    def with_confidence(
+        self,
+        labels: _core.Vocabulary,
+        numbers: NDArray[np.integer],
+        column: int | str | None,
+        confidence: NDArray[np.float64],
+    ) -> bytes:
+        """Return the same as `with_labels` with the confidence in a comment."""
+        self.label_column(column)
+        return lines_with_confidence(labels, numbers, confidence, self.sentences)
 
 
 def read_corpus(paths: Sequence[StrPath]) -> LibsvmCorpus:

@@ -13,10 +13,6 @@ import unicodedata
 from collections.abc import Iterator
 from typing import BinaryIO
 
-import numpy as np
-from numpy.typing import NDArray
-
-from marginloom import _core
 from marginloom.errors import InputError
 from marginloom.io.columns import FORM, XPOS, Columns
 from marginloom.io.conll import ColumnCorpus, Layout
@@ -82,13 +78,10 @@ class TextCorpus(ColumnCorpus):
         assert place is not None
         return place
 
-    def with_labels(
-        self, labels: _core.Vocabulary, numbers: NDArray[np.uint16], column: int | str | None, k: int = 1
-    ) -> bytes:
-        """Return the sentences with labels in a column of CoNLL-U if one is named, else in XPOS."""
-        (table,) = self.tables
+    def _place_of_labels(self, column: int | str | None) -> int:
+        """Return the column of CoNLL-U that is named, or else XPOS."""
         place = self.layout.column(column) if isinstance(column, str) else None
-        return table.with_labels(labels, numbers, self.column(XPOS) if place is None else place, k)
+        return self.column(XPOS) if place is None else place
 
 
 def stream_text(stream: BinaryIO, name: str) -> Iterator[TextCorpus]:

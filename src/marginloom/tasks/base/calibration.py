@@ -13,7 +13,7 @@ import dataclasses
 import math
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ Likelihood = Callable[[list[float]], NDArray[np.float64]]
 #: With fewer parts a warning is given.
 FEW_PARTS = 100
 #: Log probabilities that are smaller count as this one: doubles cannot always tell them apart.
-_LEAST_LOG = -700.0
+LEAST_LOG = -700.0
 #: Limits of the logarithm of the temperature, which even scores of a million stay within.
 _WIDEST = 30.0
 
@@ -116,23 +116,37 @@ def _number(stored: Any) -> float:
     return float(stored)
 
 
-def calibrated(
-    examples: CalibrationExamples, weights: NDArray[np.float64], n_threads: int = 1, first: int = 0
-) -> Calibration:
-    """Fit a calibration.
+class PartLikelihood(Protocol):
+    """The likelihood of what users see probabilities of, on examples that training did not see.
 
-    Parameters
+    Attributes
     ----------
-    examples : CalibrationExamples
-        Examples that training did not see.
-    weights : array
-        The weights of the model.
-    n_threads : int
-        Threads to compute likelihoods with.
-    first : int
-        Use the examples from this one on.
+    count : int
+        How many decisions there are.
+    all_right : bool
+        Whether every prediction is correct.
     """
-    likelihood = _PartLikelihood(examples, weights, n_threads, first)
+
+    @property
+    def count(self) -> int:
+        """Number of decisions."""
+
+    @property
+    def all_right(self) -> bool:
+        """Whether every prediction is correct."""
+
+    def __call__(self, temperatures: list[float]) -> NDArray[np.float64]:
+        """Return the log likelihood at each temperature."""
+
+    def best_offsets(self, temperature: float) -> NDArray[np.float64] | None:
+        """Return the offsets that maximise the likelihood at a temperature; None for tasks without."""
+
+    def quality(self, temperature: float, offsets: NDArray[np.float64] | None) -> tuple[float, float]:
+        """Return the mean negative log-likelihood, and the calibration error of the predictions."""
+
+
+def calibrated(likelihood: PartLikelihood) -> Calibration:
+    """Fit a calibration on examples that training did not see."""
     if likelihood.count == 0:
         raise InputError("there is nothing to calibrate on: no example has a gold label that the model knows")
     temperature = fitted_temperature(likelihood)
@@ -159,10 +173,24 @@ def _warn(result: Calibration, all_right: bool) -> None:
     warnings.warn(CalibrationWarning(text), stacklevel=4)
 
 
-class _PartLikelihood:
-    """The likelihood of gold parts at a temperature, with the offsets that are best there if labels have some."""
+class TaskLikelihood:
+    """The likelihood of gold parts at a temperature, with the offsets that are best there if labels have some.
 
-    def __init__(self, examples: CalibrationExamples, weights: NDArray[np.float64], n_threads: int, first: int) -> None:
+    Parameters
+    ----------
+    examples : CalibrationExamples
+        Examples that training did not see.
+    weights : array
+        The weights of the model.
+    n_threads : int
+        Threads to compute likelihoods with.
+    first : int
+        Use the examples from this one on.
+    """
+
+    def __init__(
+        self, examples: CalibrationExamples, weights: NDArray[np.float64], n_threads: int = 1, first: int = 0
+    ) -> None:
         task = examples.task
         task.require_marginals()
         before = int(task.core.part_counts[:first].sum())
@@ -188,11 +216,7 @@ class _PartLikelihood:
             logs = self._logs(temperatures, None, self._gold)[:, self._known]
         else:
             logs = np.stack([self._with_best_offsets(temperature) for temperature in temperatures])
-        sums = np.maximum(logs, _LEAST_LOG).sum(axis=1)
-        if self.all_right:
-            with np.errstate(divide="ignore"):
-                sums += np.log(-np.expm1(logs).mean(axis=1))
-        return np.asarray(sums)
+        return summed(logs, self.all_right)
 
     def best_offsets(self, temperature: float) -> NDArray[np.float64] | None:
         """Return the offsets that maximise the likelihood at a temperature; None for tasks without."""
@@ -202,7 +226,7 @@ class _PartLikelihood:
 
     def quality(self, temperature: float, offsets: NDArray[np.float64] | None) -> tuple[float, float]:
         """Return the mean negative log-likelihood, and the calibration error of the predictions."""
-        logs = np.maximum(self._logs([temperature], offsets, self._gold)[0][self._known], _LEAST_LOG)
+        logs = np.maximum(self._logs([temperature], offsets, self._gold)[0][self._known], LEAST_LOG)
         confidence = np.exp(self._logs([temperature], offsets, self._found)[0][self._known])
         right = (self._found == self._gold)[self._known]
         return -float(logs.mean()), expected_calibration_error(confidence, right)
@@ -232,6 +256,21 @@ class _PartLikelihood:
             if np.abs(change).max(initial=0) < 1e-6:
                 break
         return np.asarray(self._logs([temperature], self._offsets, self._gold)[0][self._known])
+
+
+def summed(logs: NDArray[np.float64], all_right: bool) -> NDArray[np.float64]:
+    """Return the log likelihood of decisions (columns) at each temperature (row); of one error more if all are right.
+
+    Examples
+    --------
+    >>> summed(np.log([[0.5, 0.5]]), False).round(3).tolist()
+    [-1.386]
+    """
+    sums = np.maximum(logs, LEAST_LOG).sum(axis=1)
+    if all_right:
+        with np.errstate(divide="ignore"):
+            sums += np.log(-np.expm1(logs).mean(axis=1))
+    return np.asarray(sums)
 
 
 #: Of searches for offsets, where labels interact; two are enough where they do not.

@@ -9,16 +9,20 @@ from contextlib import nullcontext
 from types import FunctionType, MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Self
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from marginloom.algorithms import ALGORITHMS, earlier_values
 from marginloom.common.documentation import with_shared_texts
 from marginloom.common.parameters import checked
+from marginloom.core.marginals import Outputs
 from marginloom.errors import InputError
 from marginloom.io.files import StrPath
 from marginloom.io.model import MISFITS, misfit
+from marginloom.tasks.base.calibration import Calibration
+from marginloom.tasks.base.confidence import calibrated_method
 from marginloom.tasks.base.model import Model, Problem, Training
 from marginloom.training.callbacks import Callback, ProgressBar
 from marginloom.training.certificate import Certificate
@@ -46,6 +50,8 @@ n_iter_ : int
     Iterations done; after early stopping the weights may be those of an earlier one.
 stopped_ : str
     Why training ended.
+calibration_ : Calibration or None
+    How scores become probabilities, after `calibrate`.
 algorithm_ : str
     The algorithm that has trained it: what ``auto`` has chosen, or what was asked for.
 choice_ : str or None
@@ -228,6 +234,48 @@ class Estimator(BaseEstimator, RunParameters):  # type: ignore[misc]
         self.algorithm_: str = model.settings.get("algorithm", "")
         reason = model.settings.get("auto")
         self.choice_: str | None = None if reason is None else f"{self.algorithm_}: {reason}"
+
+    def calibrate(self, X: Any, y: Any) -> Self:
+        """Fit how scores become probabilities, on examples that training did not see.
+
+        Afterwards there are `predict_proba` and what else gives probabilities; predictions stay the same.
+
+        Parameters
+        ----------
+        X, y
+            Examples with their gold outputs, as `fit` takes them.
+
+        Returns
+        -------
+        Estimator
+            The estimator itself.
+        """
+        self._check_fitted()
+        self.model_.calibrate(self.model_.evaluator(self._gold_examples(X, y), self.n_threads))
+        return self
+
+    @property
+    def calibration_(self) -> Calibration | None:
+        """How scores become probabilities; None before `calibrate`."""
+        self._check_fitted()
+        calibration: Calibration | None = self.model_.calibration
+        return calibration
+
+    @calibrated_method
+    def log_probability(self, X: Any, y: Any) -> NDArray[np.float64]:
+        """Return the log probability of every output of y as a whole; minus infinity where the model cannot predict it.
+
+        Only after `calibrate`.
+        """
+        examples = self.model_.evaluator(self._gold_examples(X, y), self.n_threads).calibration_examples()
+        found: NDArray[np.float64] = self.model_.log_probabilities(
+            examples.task, Outputs(examples.gold), self.n_threads
+        )
+        return np.where(np.isnan(found), -np.inf, found)
+
+    def _gold_examples(self, X: Any, y: Any) -> Any:
+        """Return examples with gold outputs as the evaluator of the fitted model takes them."""
+        raise NotImplementedError
 
     def predict(self, X: Any) -> Any:
         """Return the best output of every example."""

@@ -14,12 +14,18 @@ from numpy.typing import NDArray
 
 from marginloom import _core
 from marginloom.common.threads import resolve_threads
-from marginloom.core.marginals import Tempering
+from marginloom.core.marginals import MarginalTask, Outputs, Tempering
 from marginloom.core.task import Task
 from marginloom.errors import InputError, ModelFileError
 from marginloom.io.files import StrPath
 from marginloom.io.model import MISFITS, OpenedFile, Tensors, load_model, misfit, save_model
-from marginloom.tasks.base.calibration import Calibration, CalibrationExamples, calibrated
+from marginloom.tasks.base.calibration import (
+    Calibration,
+    CalibrationExamples,
+    PartLikelihood,
+    TaskLikelihood,
+    calibrated,
+)
 from marginloom.tasks.registry import command_of
 from marginloom.training.certificate import Certificate
 from marginloom.training.earlier import GIVEN, present_settings
@@ -52,6 +58,8 @@ class Evaluator(ABC):
     """
 
     unseen: dict[str, int]
+    #: Threads to predict with.
+    n_threads: int = 1
 
     @property
     @abstractmethod
@@ -74,6 +82,10 @@ class Evaluator(ABC):
     def calibration_examples(self) -> CalibrationExamples:
         """Return the examples with their gold choices; `InputError` if the task has no probabilities."""
         raise InputError("this task has no probabilities, so there is nothing to calibrate")
+
+    def likelihood(self, weights: NDArray[np.float64], first: int = 0) -> PartLikelihood:
+        """Return the likelihood of the gold outputs of the examples from the one of number `first` on."""
+        return TaskLikelihood(self.calibration_examples(), weights, self.n_threads, first)
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -139,14 +151,28 @@ class Model(ABC):
         """Return all scores on examples with their gold outputs."""
         return self.evaluator(labelled, n_threads).report(self.weights)
 
-    def calibrate(self, labelled: Any, n_threads: int | None = 1, first: int = 0) -> Calibration:
-        """Fit the calibration on the examples with their gold outputs from the one of number `first` on, and keep it.
-
-        What `labelled` is, `evaluator` says.
-        """
-        examples = self.evaluator(labelled, n_threads).calibration_examples()
-        self.calibration = calibrated(examples, self.weights, resolve_threads(n_threads), first)
+    def calibrate(self, evaluator: Evaluator, first: int = 0) -> Calibration:
+        """Fit the calibration on the examples of an evaluator from the one of number `first` on, and keep it."""
+        self.calibration = calibrated(evaluator.likelihood(self.weights, first))
         return self.calibration
+
+    def confidences(
+        self, task: MarginalTask, choices: NDArray[np.uint32], n_threads: int | None = 1
+    ) -> NDArray[np.float64]:
+        """Return the probabilities of the parts of one output for each example; `InputError` before `calibrate`."""
+        task.require_marginals()
+        outputs = Outputs(np.ascontiguousarray(choices))
+        return np.exp(task.marginals(self.weights, self.tempering, outputs, resolve_threads(n_threads))[0])
+
+    def log_probabilities(self, task: MarginalTask, outputs: Outputs, n_threads: int | None = 1) -> NDArray[np.float64]:
+        """Return the log probabilities of whole outputs; `InputError` before `calibrate`."""
+        task.require_marginals()
+        return task.marginals(self.weights, self.tempering, outputs, resolve_threads(n_threads))[1]
+
+    def tables(self, task: MarginalTask, n_threads: int | None = 1) -> list[NDArray[np.float64]]:
+        """Return for every example the probabilities of all choices; `InputError` before `calibrate`."""
+        task.require_marginals()
+        return task.tables(self.weights, self.tempering, resolve_threads(n_threads))
 
     @property
     def tempering(self) -> Tempering:
@@ -255,6 +281,13 @@ class Problem(ABC, Generic[AnyModel]):
     @abstractmethod
     def prepare(self, spec: CheckedSpec) -> Prepared[AnyModel]:
         """Encode the examples. What this puts into the model's settings stays there."""
+
+    def to_hold_out(self) -> tuple[Any, int]:
+        """Return the training examples as the evaluator of the model takes them, and how many there are.
+
+        `InputError` where none can be held out to calibrate on.
+        """
+        raise InputError("this task cannot hold out training examples to calibrate on: give --dev")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,8 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from marginloom.common.parameters import checked
 from marginloom.errors import InputError
 from marginloom.io.files import StrPath
+from marginloom.tasks.base.confidence import calibrated_method
 from marginloom.tasks.base.estimator import Estimator, Posed
 from marginloom.tasks.base.outputs import OutputList
+from marginloom.tasks.custom.list_likelihood import LISTED
 from marginloom.tasks.custom.model import CustomModel, CustomProblem, LabelledInputs, MakeTask
 
 
@@ -95,6 +97,26 @@ y : iterable
             self.model_.weights, checked("k", k, "positive count"), self.n_threads
         )
         return best
+
+    def _gold_examples(self, X: Iterable[Any], y: Iterable[Any]) -> LabelledInputs:
+        return LabelledInputs(X, y)
+
+    @calibrated_method
+    def predict_proba(self, X: Iterable[Any], k: int = LISTED) -> list[list[tuple[Any, float]]]:
+        """Return for every input its k best outputs with their probabilities, best first; only after `calibrate`.
+
+        Probabilities are those among the k outputs, which is less than exact: outputs that are not in the list count as
+        impossible. The task needs `argmax_k_best`.
+        """
+        model: CustomModel = self.model_
+        return model.probabilities(X, checked("k", k, "positive count"), self.n_threads)
+
+    @calibrated_method
+    def log_probability(self, X: Iterable[Any], y: Iterable[Any]) -> NDArray[np.float64]:
+        """Return the log probability of every output of y, among the 10 best outputs and itself; after `calibrate`."""
+        model: CustomModel = self.model_
+        likelihood = model.evaluator(LabelledInputs(X, y), self.n_threads).likelihood(model.weights)
+        return likelihood.log_probabilities(model.tempering.temperature)
 
     def score(self, X: Iterable[Any], y: Iterable[Any], sample_weight: ArrayLike | None = None) -> float:
         """Return the mean loss of the predictions with a minus, so that greater is better and 0 is perfect."""

@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom.common.parameters import checked
+from marginloom.common.threads import resolve_threads
 from marginloom.errors import InputError
 from marginloom.io.files import StrPath
 from marginloom.io.model import Tensors
 from marginloom.tasks.base.model import Evaluator, Model, Prepared, Problem, strongest_places
+from marginloom.tasks.custom.list_likelihood import ListLikelihood, shares
 from marginloom.tasks.custom.task import CustomTask
 from marginloom.training.spec import RunSpec
 
@@ -58,6 +60,18 @@ class CustomModel(Model):
                 f"{self.n_weights} weights; give the class, or make it with the parameters, that it was trained with"
             )
         return task
+
+    def probabilities(self, X: Iterable[Any], k: int, n_threads: int | None = 1) -> list[list[tuple[Any, float]]]:
+        """Return for every input its k best outputs with their probabilities, which sum to 1 over these outputs."""
+        temperature = self.tempering.temperature
+        found = self.task_of(X).predict_k_best(self.weights, k, n_threads)
+        return [
+            [
+                (output, float(share))
+                for (output, _), share in zip(own, shares(np.array([s for _, s in own]), temperature), strict=True)
+            ]
+            for own in found
+        ]
 
     def evaluator(self, labelled: LabelledInputs, n_threads: int | None = 1) -> CustomEvaluator:
         """Return what scores weights on inputs with their right outputs."""
@@ -163,7 +177,7 @@ class CustomEvaluator(Evaluator):
         assert task.Y is not None
         self._task = task
         self._gold = task.Y
-        self._n_threads = n_threads
+        self.n_threads = 1 if n_threads is None else resolve_threads(n_threads)
         #: Outputs have no labels that training could not have seen.
         self.unseen: dict[str, int] = {}
 
@@ -185,9 +199,13 @@ class CustomEvaluator(Evaluator):
             "mean_loss": float(np.mean(losses)) if losses else 0.0,
         }
 
+    def likelihood(self, weights: NDArray[np.float64], first: int = 0) -> ListLikelihood:
+        """Return the likelihood of the gold outputs, each among the best ones and itself."""
+        return ListLikelihood(self._task, weights, self.n_threads, first)
+
     def outcomes(self, weights: NDArray[np.float64]) -> tuple[list[bool], list[float]]:
         """Return for every example whether the prediction is right, and its loss."""
         task = self._task
-        pairs = list(zip(self._gold, task.predict(weights, self._n_threads), strict=True))
+        pairs = list(zip(self._gold, task.predict(weights, self.n_threads), strict=True))
         right = [task.encode(gold) == task.encode(found) for gold, found in pairs]
         return right, [float(task.loss(gold, found)) for gold, found in pairs]

@@ -20,6 +20,7 @@ from marginloom.commands.training import TrainingData, run_training
 from marginloom.commands.training_options import TrainingOptions, training_command
 from marginloom.common.parameters import checked
 from marginloom.errors import InputError
+from marginloom.io.confidence import WITHHELD
 from marginloom.io.files import StrPath
 from marginloom.io.names import shown
 from marginloom.io.overwriting import named_files
@@ -152,21 +153,28 @@ class DetectionCommands(TaskCommands[DetectionModel, DetectionPredictOptions, Ev
     predict_options = DetectionPredictOptions
     evaluate_options = EvaluateOptions
     predict_help = (
-        "Detectors: the output has one line of JSON per image, with the label, box and score of each detection."
+        "Detectors: the output has one line of JSON per image, with the label, box and score of each detection, "
+        "and its probability with --confidence, or with --k-best if the model is calibrated."
     )
 
     def predict(self, model: DetectionModel, options: DetectionPredictOptions) -> None:
         """Write a line of JSON for every image, and pictures if they are asked for."""
+        if options.with_confidence:
+            _ = model.tempering  # before the long work
+        confident = options.with_confidence or (model.calibration is not None and options.k_best > 1)
         given = read_detections(options.input, labelled=False)
         if options.draw is not None:
             _make_folder(options.draw)
         with _errors_named(given.name):
-            detections = model.predict_k_best(ImageSet.pack(given.images), options.k_best, options.threads)
+            images = ImageSet.pack(given.images)
+            detections = model.predict_k_best(images, options.k_best, options.threads, confidence=confident)
         pictures = [] if options.draw is None else _picture_paths(Path(options.draw), detections)
         options.check_pictures(pictures)
         with open_output(options.output) as out:
             for i, found in enumerate(detections):
-                out.write(json.dumps({"image": i, "detections": [_as_json(one) for one in found]}).encode() + b"\n")
+                out.write(
+                    json.dumps({"image": i, "detections": [_as_json(one, options) for one in found]}).encode() + b"\n"
+                )
                 if pictures:
                     _draw(pictures[i], i, given, found, model.stride)
 
@@ -211,8 +219,10 @@ def _errors_named(name: str) -> Iterator[None]:
         raise InputError(f"{name}: {error}") from error
 
 
-def _as_json(found: Detection) -> dict[str, Any]:
-    return {"label": found.label, "box": list(found.box), "score": found.score}
+def _as_json(found: Detection, options: DetectionPredictOptions) -> dict[str, Any]:
+    label = WITHHELD if options.withholds(found.confidence) else found.label
+    probability = {} if found.confidence is None else {"confidence": found.confidence}
+    return {"label": label, "box": list(found.box), "score": found.score, **probability}
 
 
 def _make_folder(folder: str) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from marginloom.common.parameters import checked
 from marginloom.errors import InputError
+from marginloom.tasks.base.confidence import calibrated_method
 from marginloom.tasks.base.estimator import Estimator, Posed
 from marginloom.tasks.base.model import Model
 from marginloom.tasks.detection.boxes import Box, LossFunction
@@ -137,6 +138,19 @@ y : list of (label, box)
             [((found.label, found.box), found.score) for found in detections]
             for detections in model.predict_k_best(ImageSet.pack(X), k, self.n_threads)
         ]
+
+    def _gold_examples(self, X: Any, y: Any) -> LabelledImages:
+        return labelled_images(X, y, self.model_.stride)
+
+    @calibrated_method
+    def predict_proba(self, X: Any) -> list[list[NDArray[np.float64]]]:
+        """Return for every image the probabilities of all windows; only after `calibrate`.
+
+        For each of `window_sizes_` an array, labels x tops x lefts, in cells of `stride` pixels; those of an image sum
+        to 1 together.
+        """
+        found: list[list[NDArray[np.float64]]] = self.model_.probabilities(ImageSet.pack(X), self.n_threads)
+        return found
 
     def score(self, X: Any, y: Any) -> float:
         """Return the share of images where the label is right and intersection over union is above 0.5."""

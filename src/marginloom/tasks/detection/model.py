@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from marginloom import _core
 from marginloom.common.threads import resolve_threads
-from marginloom.core.marginals import NO_CHOICE
+from marginloom.core.marginals import NO_CHOICE, Outputs
 from marginloom.errors import InputError
 from marginloom.io.model import Tensors
 from marginloom.labels.label_set import UNSEEN, LabelSet
@@ -32,11 +32,15 @@ MOST_SIZES_LEARNT = 20
 
 @dataclasses.dataclass(frozen=True)
 class Detection:
-    """A window that was found: its label, its box in pixels (top, left, height, width), and its score."""
+    """A window that was found: its label, its box in pixels (top, left, height, width), and its score.
+
+    `confidence` is its probability, None unless that was asked for.
+    """
 
     label: Any
     box: Box
     score: float
+    confidence: float | None = None
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -66,16 +70,39 @@ class DetectionModel(Model):
     bias: bool = False
     overlap: float = 0.5
 
-    def predict_k_best(self, images: ImageSet, k: int = 1, n_threads: int | None = 1) -> list[list[Detection]]:
-        """Return the k best windows of every image, best first."""
-        windows, scores, offsets = self.task_of(images).predict_k_best(self.weights, k, resolve_threads(n_threads))
+    def predict_k_best(
+        self, images: ImageSet, k: int = 1, n_threads: int | None = 1, *, confidence: bool = False
+    ) -> list[list[Detection]]:
+        """Return the k best windows of every image, best first, with their probabilities if they are asked for."""
+        task = self.task_of(images)
+        windows, scores, offsets = task.predict_k_best(self.weights, k, resolve_threads(n_threads))
         boxes = self.boxes(windows).tolist()
         labels = self.labels.decode(windows[:, 0].astype(np.uint16)).tolist()
+        probabilities: list[float | None] = [None] * len(boxes)
+        if confidence:
+            owners = np.searchsorted(offsets, np.arange(len(windows)), side="right") - 1
+            outputs = Outputs(task.numbered(windows, owners), offsets)
+            probabilities = np.exp(self.log_probabilities(task, outputs, n_threads)).tolist()
         found = [
-            Detection(label, (top, left, height, width), score)
-            for label, (top, left, height, width), score in zip(labels, boxes, scores.tolist(), strict=True)
+            Detection(label, (top, left, height, width), score, probability)
+            for label, (top, left, height, width), score, probability in zip(
+                labels, boxes, scores.tolist(), probabilities, strict=True
+            )
         ]
         return [found[start:end] for start, end in itertools.pairwise(offsets.tolist())]
+
+    def probabilities(self, images: ImageSet, n_threads: int | None = 1) -> list[list[NDArray[np.float64]]]:
+        """Return for every image and every size of windows the probabilities: labels by tops by lefts, in cells."""
+        task = self.task_of(images)
+        rows, columns = task.window_counts()
+        labels = len(self.labels.names)
+        found = []
+        for i, table in enumerate(self.tables(task, n_threads)):
+            ends = np.cumsum(rows[i] * columns[i])
+            parts = np.split(table.reshape(labels, -1), ends[:-1], axis=1)
+            shapes = zip(parts, rows[i].tolist(), columns[i].tolist(), strict=True)
+            found.append([part.reshape(labels, tops, lefts) for part, tops, lefts in shapes])
+        return found
 
     def task_of(self, images: ImageSet) -> DetectionTask:
         """Return the task of finding a window in each of the images."""
@@ -191,6 +218,10 @@ class DetectionProblem(Problem[DetectionModel]):
     fit_intercept: bool = False
     overlap: float = 0.5
 
+    def to_hold_out(self) -> tuple[Any, int]:
+        """Return the training images and how many there are."""
+        return self.training, len(self.training.images)
+
     def prepare(self, spec: RunSpec) -> Prepared[DetectionModel]:
         """Give labels and windows numbers, and tabulate the losses of these."""
         images, box_loss = self.training.images, self.box_loss
@@ -267,7 +298,7 @@ class DetectionEvaluator(Evaluator):
 
     def __init__(self, detector: DetectionModel, labelled: LabelledImages, n_threads: int | None = 1) -> None:
         self._detector = detector
-        self._n_threads = resolve_threads(n_threads)
+        self.n_threads = resolve_threads(n_threads)
         self._task = detector.task_of(labelled.images)
         self._boxes = labelled.boxes
         self._labels = detector.labels.encode(labelled.labels)
@@ -301,5 +332,5 @@ class DetectionEvaluator(Evaluator):
 
     def __call__(self, weights: NDArray[np.float64]) -> dict[str, Any]:
         """Return the scores."""
-        windows, _, _ = self._task.predict_k_best(weights, 1, self._n_threads)
+        windows, _, _ = self._task.predict_k_best(weights, 1, self.n_threads)
         return detection_scores(self._labels, self._boxes, windows[:, 0], self._detector.boxes(windows))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -16,6 +16,7 @@ from marginloom.commands.rows import (
     InterceptScalingOption,
     TrainingRows,
     describe_features,
+    k_best_fields,
     predict_rows,
     rows_to_score,
 )
@@ -24,6 +25,7 @@ from marginloom.commands.training import TrainingData, run_training
 from marginloom.commands.training_options import MinCountOption, TrainingOptions, training_command
 from marginloom.common.parameters import checked
 from marginloom.errors import InputError
+from marginloom.io.confidence import WITHHELD, confidence_comment
 from marginloom.io.files import decode_utf8, read_bytes, text_lines
 from marginloom.io.libsvm import read_rows
 from marginloom.io.names import shown
@@ -104,7 +106,8 @@ class MulticlassCommands(TaskCommands[MulticlassModel, KBestOptions, EvaluateOpt
     evaluate_options = EvaluateOptions
     predict_help = (
         "Classifiers: the output for LIBSVM files has one line per example with its class. With --k-best K, a line "
-        "has K classes, each followed by its score, separated by tabs. Labels in the input are ignored."
+        "has K classes, each followed by its score (and its probability if the model is calibrated), separated by "
+        "tabs. Labels in the input are ignored. --confidence adds a comment with the probability."
     )
 
     def predict(self, model: MulticlassModel, options: KBestOptions) -> None:
@@ -113,8 +116,13 @@ class MulticlassCommands(TaskCommands[MulticlassModel, KBestOptions, EvaluateOpt
 
         def lines(X: Any) -> str:
             numbers, scores = model.predict_k_best(X, options.k_best, options.threads)
-            return _prediction_lines(names, numbers.tolist(), scores.tolist(), options.k_best > 1)
+            probabilities = None
+            if options.with_confidence or (model.calibration is not None and options.k_best > 1):
+                probabilities = model.k_best_probabilities(X, numbers, options.threads).tolist()
+            return _prediction_lines(names, numbers.tolist(), scores.tolist(), probabilities, options)
 
+        if options.with_confidence:
+            _ = model.tempering  # before the long work
         predict_rows(options, model.n_features, lines)
 
     def read_labelled(self, model: MulticlassModel, options: EvaluateOptions) -> LabelledRows:
@@ -133,13 +141,27 @@ class MulticlassCommands(TaskCommands[MulticlassModel, KBestOptions, EvaluateOpt
         return LEGEND
 
 
-def _prediction_lines(names: list[str], numbers: list[list[int]], scores: list[list[float]], with_scores: bool) -> str:
-    if not with_scores:
-        return "".join(f"{names[best]}\n" for (best,) in numbers)
-    lines = (
-        "\t".join(f"{names[number]}\t{score:.6g}" for number, score in zip(*best, strict=True))
-        for best in zip(numbers, scores, strict=True)
-    )
+def _prediction_lines(
+    names: list[str],
+    numbers: list[list[int]],
+    scores: list[list[float]],
+    probabilities: list[list[float]] | None,
+    options: KBestOptions,
+) -> str:
+    """Return a line for each example: its class, or its best classes with scores and probabilities."""
+    if options.k_best > 1:
+        shares: Sequence[list[float] | None] = probabilities or [None] * len(numbers)
+        lines = (
+            "\t".join(k_best_fields([names[number] for number in own], values, probable))
+            for own, values, probable in zip(numbers, scores, shares, strict=True)
+        )
+    elif probabilities is not None:
+        lines = (
+            (WITHHELD if options.withholds(p) else names[best]) + confidence_comment([p])
+            for (best,), (p,) in zip(numbers, probabilities, strict=True)
+        )
+    else:
+        lines = (names[best] for (best,) in numbers)
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -17,6 +17,7 @@ from marginloom.errors import InputError
 from marginloom.labels.arrays import label_array
 from marginloom.labels.label_set import LabelSet
 from marginloom.labels.numbered import NumberedLabels
+from marginloom.tasks.base.confidence import calibrated_method
 from marginloom.tasks.base.estimator import Posed
 from marginloom.tasks.base.model import Model
 from marginloom.tasks.base.row_estimator import RowEstimator
@@ -118,6 +119,15 @@ y : sequence
         numbers, scores = self.model_.predict_k_best(validated_rows(self, X), k, self.n_threads)
         labels = self.classes_[numbers].tolist()
         return [list(zip(*best, strict=True)) for best in zip(labels, scores.tolist(), strict=True)]
+
+    def _gold_examples(self, X: Any, y: Any) -> LabelledRows:
+        return self._labelled(X, y)
+
+    @calibrated_method
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probabilities of the classes, a row per example in the order of `classes_`; after `calibrate`."""
+        probabilities: NDArray[np.float64] = self.model_.probabilities(validated_rows(self, X), self.n_threads)
+        return probabilities
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the share of examples, or of their weight, whose class is right; one that is unknown is an error."""

@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from marginloom.common.parameters import check_costs, checked
 from marginloom.common.threads import resolve_threads
-from marginloom.core.marginals import NO_CHOICE
+from marginloom.core.marginals import NO_CHOICE, Outputs
 from marginloom.errors import InputError
 from marginloom.io.model import Tensors
 from marginloom.labels.label_set import UNSEEN, LabelSet
 from marginloom.tasks.base.calibration import CalibrationExamples
-from marginloom.tasks.base.dense import require_costs
+from marginloom.tasks.base.dense import require_costs, require_scores
 from marginloom.tasks.base.metrics import confusions
 from marginloom.tasks.base.model import LEAST_INFERENCES, Evaluator, Model, Prepared, Problem
 from marginloom.tasks.multiclass.features import LabelledRows
@@ -63,6 +63,20 @@ class MulticlassModel(Model):
     ) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
         """Return the numbers of the k best classes of every example, or of all if there are fewer, and their scores."""
         return self.task_of(X).predict_k_best(self.weights, k, resolve_threads(n_threads))
+
+    def probabilities(self, X: Any, n_threads: int | None = 1) -> NDArray[np.float64]:
+        """Return the probabilities of all classes, one row per example."""
+        require_scores(X.shape[0], len(self.labels.names))
+        tables = self.tables(self.task_of(X), n_threads)
+        return np.concatenate(tables) if tables else np.zeros((0, len(self.labels.names)))
+
+    def k_best_probabilities(
+        self, X: Any, numbers: NDArray[np.uint32], n_threads: int | None = 1
+    ) -> NDArray[np.float64]:
+        """Return the probabilities of the classes that `predict_k_best` has found."""
+        count, k = numbers.shape
+        outputs = Outputs(np.ascontiguousarray(numbers).reshape(-1), np.arange(0, count * k + 1, k, dtype=np.uint64))
+        return np.exp(self.log_probabilities(self.task_of(X), outputs, n_threads)).reshape(count, k)
 
     def class_scores(self, X: Any, n_threads: int | None = 1) -> NDArray[np.float64]:
         """Return the scores of all classes, one row per example."""
@@ -149,6 +163,10 @@ class MulticlassProblem(Problem[MulticlassModel]):
     class_weight: ClassWeight = None
     cost_matrix: CostMatrix = None
 
+    def to_hold_out(self) -> tuple[Any, int]:
+        """Return the training examples and how many there are."""
+        return self.training, int(np.shape(self.training.X)[0])
+
     def prepare(self, spec: RunSpec) -> Prepared[MulticlassModel]:
         """Give the classes numbers; their weights become weights of examples."""
         labels, gold = LabelSet.learn(self.training.labels)
@@ -228,7 +246,7 @@ class MulticlassEvaluator(Evaluator):
         self._labels = classifier.labels
         self._given = labelled.labels
         self._costs = classifier.costs
-        self._n_threads = resolve_threads(n_threads)
+        self.n_threads = resolve_threads(n_threads)
         self._task = classifier.task_of(labelled.X)
         self._gold = classifier.labels.encode(labelled.labels)
         if self._gold.size != self._task.core.size:
@@ -266,7 +284,7 @@ class MulticlassEvaluator(Evaluator):
         return {**self._scores(predicted), "confusions": confused}
 
     def _predicted(self, weights: NDArray[np.float64]) -> NDArray[np.uint32]:
-        return self._task.predict(weights, self._n_threads)
+        return self._task.predict(weights, self.n_threads)
 
     def _scores(self, predicted: NDArray[np.uint32]) -> dict[str, Any]:
         scores = class_scores(self._gold, predicted, self._labels.names)

@@ -14,13 +14,15 @@ from marginloom.commands.rows import (
     InterceptScalingOption,
     TrainingRows,
     describe_features,
+    k_best_fields,
     predict_rows,
     rows_to_score,
 )
-from marginloom.commands.task_commands import EvaluateOptions, KBestOptions, TaskCommands
+from marginloom.commands.task_commands import EvaluateOptions, KBestOptions, PredictOptions, TaskCommands
 from marginloom.commands.training import TrainingData, run_training
 from marginloom.commands.training_options import MinCountOption, TrainingOptions, training_command
 from marginloom.common.parameters import checked
+from marginloom.io.confidence import WITHHELD, confidence_comment
 from marginloom.io.libsvm import read_rows
 from marginloom.labels.numbered import NumberedSets
 from marginloom.tasks.base.inputs import bias_of
@@ -136,7 +138,8 @@ class MultilabelCommands(TaskCommands[MultilabelModel, KBestOptions, EvaluateOpt
     predict_help = (
         "Multilabel classifiers: the output for LIBSVM files has one line per example with its labels, separated by "
         "commas; the line is empty if there are none. With --k-best K, a line has K sets of labels, each followed by "
-        "its score, separated by tabs."
+        "its score (and its probability if the model is calibrated), separated by tabs. --confidence adds a comment "
+        "with the probability of each label."
     )
 
     def predict(self, model: MultilabelModel, options: KBestOptions) -> None:
@@ -147,8 +150,19 @@ class MultilabelCommands(TaskCommands[MultilabelModel, KBestOptions, EvaluateOpt
 
         def lines(X: Any) -> str:
             found = model.predict_k_best(X, options.k_best, options.threads)
-            return "".join(_prediction_line(names, sets, options.k_best > 1) for sets in found)
+            if options.k_best > 1:
+                calibrated = options.with_confidence or model.calibration is not None
+                shares = model.k_best_probabilities(X, found, options.threads) if calibrated else [None] * len(found)
+                return "".join(_k_best_line(names, *best) for best in zip(found, shares, strict=True))
+            if options.with_confidence:
+                probabilities = model.probabilities(X, options.threads)
+                return "".join(
+                    _confident_line(names, *best, options) for best in zip(found, probabilities, strict=True)
+                )
+            return "".join(f"{_shown(names, members)}\n" for ((members, _),) in found)
 
+        if options.with_confidence:
+            model.check_confidence()
         predict_rows(options, model.n_features, lines)
 
     def read_labelled(self, model: MultilabelModel, options: EvaluateOptions) -> LabelledRows:
@@ -177,12 +191,26 @@ def _label_costs(labels: NumberedSets, named: dict[Any, float], missing: float) 
     return {label: (missing * named.get(label, 1.0), named.get(label, 1.0)) for label in every}
 
 
-def _prediction_line(names: list[str], found: list[tuple[Any, float]], with_scores: bool) -> str:
-    fields = []
-    for members, score in found:
-        labels = ",".join(names[label] for label in members.tolist())
-        fields += [labels, f"{score:.6g}"] if with_scores else [labels]
-    return "\t".join(fields) + "\n"
+def _shown(names: list[str], members: Any) -> str:
+    return ",".join(names[label] for label in members.tolist())
+
+
+def _k_best_line(names: list[str], found: list[tuple[Any, float]], probabilities: list[float] | None) -> str:
+    sets, scores = [_shown(names, members) for members, _ in found], [score for _, score in found]
+    return "\t".join(k_best_fields(sets, scores, probabilities)) + "\n"
+
+
+def _confident_line(
+    names: list[str], found: list[tuple[Any, float]], probabilities: Any, options: PredictOptions
+) -> str:
+    """Return the labels of an example with the probability of each."""
+    ((members, _),) = found
+    values = probabilities[members].tolist()
+    shown = [
+        WITHHELD if options.withholds(value) else names[label]
+        for label, value in zip(members.tolist(), values, strict=True)
+    ]
+    return f"{','.join(shown)}{confidence_comment(values)}\n"
 
 
 COMMANDS = MultilabelCommands()

@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin
 
 from marginloom.common.parameters import checked
 from marginloom.labels.arrays import plain_labels
+from marginloom.tasks.base.confidence import calibrated_method
 from marginloom.tasks.base.estimator import Posed
 from marginloom.tasks.base.model import Model
 from marginloom.tasks.base.row_estimator import RowEstimator
@@ -141,6 +142,18 @@ y : 0/1 array, data frame or sparse matrix of shape (examples, labels), or list 
         self._check_fitted()
         scores: NDArray[np.float64] = self.model_.label_scores(validated_rows(self, X))
         return scores
+
+    def _gold_examples(self, X: Any, y: Any) -> LabelledRows:
+        return LabelledRows(validated_rows(self, X), as_labels(y))
+
+    @calibrated_method
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probability of every label, a row per example in the order of `classes_`; only after `calibrate`.
+
+        Each is the probability that the label is there, so that rows do not sum to 1.
+        """
+        probabilities: NDArray[np.float64] = self.model_.probabilities(validated_rows(self, X), self.n_threads)
+        return probabilities
 
     def score(self, X: Any, y: Any) -> float:
         """Return the share of examples whose whole set is right, as scikit-learn's classifiers do."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from marginloom.common.parameters import check_costs, checked
 from marginloom.common.threads import resolve_threads
+from marginloom.core.marginals import Outputs
 from marginloom.errors import InputError
 from marginloom.io.model import Tensors
 from marginloom.labels.label_set import LabelSet
@@ -79,6 +80,30 @@ class MultilabelModel(Model):
         sets = PackedSets(packed, len(self.labels.names))
         found = [(sets.members(place), score) for place, score in enumerate(scores.tolist())]
         return [found[start:end] for start, end in itertools.pairwise(bounds.tolist())]
+
+    def probabilities(self, X: Any, n_threads: int | None = 1) -> NDArray[np.float64]:
+        """Return the probability of every label, one row per example."""
+        labels = len(self.labels.names)
+        require_scores(X.shape[0], labels)
+        present = np.ones(X.shape[0] * labels, dtype=np.uint32)
+        return self.confidences(self.task_of(X), present, n_threads).reshape(-1, labels)
+
+    def check_confidence(self) -> None:
+        """Raise `InputError` if this classifier has no probabilities."""
+        self._empty_task().require_marginals()
+        _ = self.tempering
+
+    def k_best_probabilities(
+        self, X: Any, found: list[list[tuple[NDArray[np.int64], float]]], n_threads: int | None = 1
+    ) -> list[list[float]]:
+        """Return the probabilities of the sets that `predict_k_best` has found."""
+        bounds = np.cumsum([0, *map(len, found)]).astype(np.uint64)
+        choices = np.zeros((int(bounds[-1]), len(self.labels.names)), dtype=np.uint32)
+        for row, (members, _) in enumerate(itertools.chain.from_iterable(found)):
+            choices[row, members] = 1
+        logs = self.log_probabilities(self.task_of(X), Outputs(choices.reshape(-1), bounds), n_threads)
+        values = np.exp(logs).tolist()
+        return [values[start:end] for start, end in itertools.pairwise(bounds.tolist())]
 
     @property
     def has_k_best(self) -> bool:
@@ -193,6 +218,10 @@ class MultilabelProblem(Problem[MultilabelModel]):
     interactions: Interactions = None
     labels_per_slack: int | None = None
 
+    def to_hold_out(self) -> tuple[Any, int]:
+        """Return the training examples and how many there are."""
+        return self.training, int(np.shape(self.training.X)[0])
+
     def prepare(self, spec: CheckedSpec) -> Prepared[MultilabelModel]:
         """Give the labels numbers, and cut rows into examples as the run says if nothing else is asked for."""
         labels, gold = learn_labels(self.training.labels)
@@ -279,7 +308,7 @@ class MultilabelEvaluator(Evaluator):
     """Scores weights of a multilabel classifier on examples with their right labels."""
 
     def __init__(self, model: MultilabelModel, labelled: LabelledRows, n_threads: int | None = 1) -> None:
-        self._n_threads = resolve_threads(n_threads)
+        self.n_threads = resolve_threads(n_threads)
         self._task = model.task_of(labelled.X)
         self._gold, unseen = encode_labels(model.labels, labelled.labels)
         if self._gold.shape[0] != self._task.core.size:
@@ -316,4 +345,4 @@ class MultilabelEvaluator(Evaluator):
 
     def _predicted(self, weights: NDArray[np.float64]) -> PackedSets:
         """Return the predicted sets, with a column for every label that there is."""
-        return PackedSets(self._task.predict(weights, self._n_threads), len(self._names))
+        return PackedSets(self._task.predict(weights, self.n_threads), len(self._names))

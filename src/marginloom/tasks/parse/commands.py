@@ -297,7 +297,8 @@ class ParseCommands(TaskCommands[ParseModel, ParsePredictOptions, ParseEvaluateO
         "Parsers: CoNLL-U, CoNLL-U Plus and CoNLL-X files get heads and relation labels in the columns HEAD and "
         "DEPREL, and _ in DEPS, PHEAD and PDEPREL; everything else is copied. Parsers trained without --labelled write "
         "the labels root and dep as placeholders. With --k-best K, each sentence is written once per tree, with rank "
-        "and score in comments."
+        "and score in comments, and with the probability of the tree if the parser is calibrated. --confidence writes "
+        "the probability of each arc into MISC."
     )
 
     def predict(self, model: ParseModel, options: ParsePredictOptions) -> None:
@@ -313,6 +314,8 @@ class ParseCommands(TaskCommands[ParseModel, ParsePredictOptions, ParseEvaluateO
             raise usage_error("--k-best says in comments which trees are which, and CoNLL-X has no comments")
         if options.k_best > 1 and chosen == TEXT:
             raise usage_error("--k-best is for sentences in columns; give CoNLL-U")
+        if options.with_confidence:
+            _check_confidence(model, chosen)
         with streams(options) as (stream, out, advance):
             if options.k_best > 1:
                 for number, corpus in enumerate(stream_sentences(stream, chosen, options.input)):
@@ -324,9 +327,14 @@ class ParseCommands(TaskCommands[ParseModel, ParsePredictOptions, ParseEvaluateO
             read = stream_text if chosen == TEXT else partial(stream_corpora, format=chosen)
             for corpus in read(stream, name=options.input):
                 check_numbering(corpus)
-                _, trees = model.predict(corpus, options.threads)
                 names = None if model.labels is None else model.labels.vocabulary
-                out.write(corpus.with_trees(trees.heads, names, trees.labels))
+                confidence = None
+                if options.with_confidence:
+                    trees, confidence = model.predict_with_confidence(corpus, options.threads)
+                else:
+                    _, trees = model.predict(corpus, options.threads)
+                least = options.min_confidence
+                out.write(corpus.with_trees(trees.heads, names, trees.labels, confidence, least))
                 out.flush()
                 advance(corpus.byte_count)
 
@@ -380,6 +388,13 @@ class ParseCommands(TaskCommands[ParseModel, ParsePredictOptions, ParseEvaluateO
         return model.features.hash_bits is not None
 
 
+def _check_confidence(model: ParseModel, chosen: str) -> None:
+    """Raise `InputError` if this parser has no probabilities, or the format no place for them."""
+    if chosen == CONLLX:
+        raise usage_error("--confidence is written into the column MISC, and CoNLL-X has none; give CoNLL-U")
+    model.check_confidence()
+
+
 def _k_best(
     model: ParseModel, corpus: ColumnCorpus, options: ParsePredictOptions, with_header: bool
 ) -> Iterator[bytes]:
@@ -389,12 +404,16 @@ def _k_best(
     if not found.trees:
         yield corpus.with_trees(np.zeros(0, np.uint16))
     count = len(found.trees)
+    probabilities = [None] * count if found.probabilities is None else found.probabilities.tolist()
     for rank, (tree, score) in enumerate(zip(found.trees, found.scores.tolist(), strict=True), 1):
-        text = corpus.with_trees(tree.heads, names, tree.labels)
+        confidence = model.confidence_of(corpus, tree, options.threads) if options.with_confidence else None
+        text = corpus.with_trees(tree.heads, names, tree.labels, confidence, options.min_confidence)
         if with_header:
             header, end, text = text.partition(b"\n")
             yield header + end if rank == 1 else b""
-        yield f"# tree = {rank} of {count}\n# score = {score:.6g}\n".encode()
+        probability = probabilities[rank - 1]
+        shown = "" if probability is None else f"# probability = {probability:.6g}\n"
+        yield f"# tree = {rank} of {count}\n# score = {score:.6g}\n{shown}".encode()
         yield text
         if rank < count and not _BLANK_LINE.search(text):  # the last sentence of a file may end without
             yield b"\n"

@@ -7,12 +7,16 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from marginloom.common.parameters import checked
 from marginloom.common.threads import resolve_threads
 from marginloom.errors import InputError
 from marginloom.features import Lists
 from marginloom.io.columns import NamedRows, checked_column, checked_columns
 from marginloom.io.files import StrPath
+from marginloom.tasks.base.confidence import calibrated_method
 from marginloom.tasks.base.estimator import Estimator, Posed
 from marginloom.tasks.base.model import Model
 from marginloom.tasks.base.outputs import OutputList
@@ -193,6 +197,34 @@ y : list of trees
         bounds = found.bounds.tolist()
         scored = list(zip(trees, found.scores.tolist(), strict=True))
         return [scored[start:end] for start, end in itertools.pairwise(bounds)]
+
+    def _gold_examples(self, X: Any, y: Any) -> Treebank:
+        return Treebank.from_lists(X, y, checked_columns(self.columns))
+
+    @calibrated_method
+    def predict_proba(self, X: Any) -> Any:
+        """Return the probabilities of heads for every sentence, an array with a row per word; only after `calibrate`.
+
+        Column 0 is the root, column h the word h. Where arcs have labels, a third axis has them, in the order of
+        `classes_`.
+        """
+        return OutputList(self.model_.probabilities(self._sentences(X), self.n_threads))
+
+    @calibrated_method
+    def predict_marginals(self, X: Any) -> list[list[dict[Any, float]]]:
+        """Return for every word a dict from heads, or pairs (head, label), to probabilities; only after `calibrate`.
+
+        What is impossible is left out.
+        """
+        found = self.model_.probabilities(self._sentences(X), self.n_threads)
+        return [[self._named(row) for row in table] for table in found]
+
+    def _named(self, row: NDArray[np.float64]) -> dict[Any, float]:
+        places = zip(*(axis.tolist() for axis in np.nonzero(row)), strict=True)
+        values = row[np.nonzero(row)].tolist()
+        if row.ndim == 1:
+            return {head: value for (head,), value in zip(places, values, strict=True)}
+        return {(head, self.classes_[label]): value for (head, label), value in zip(places, values, strict=True)}
 
     def score(self, X: Any, y: Any) -> float:
         """Return the share of words, without punctuation, that get the right head, and label if arcs have labels."""

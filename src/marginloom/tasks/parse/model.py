@@ -14,7 +14,7 @@ from marginloom import _core
 from marginloom.common.memory import parse_size, require_memory
 from marginloom.common.parameters import checked
 from marginloom.common.threads import resolve_threads
-from marginloom.core.marginals import NO_CHOICE
+from marginloom.core.marginals import NO_CHOICE, Outputs
 from marginloom.core.prefixes import checked_beam, checked_update
 from marginloom.errors import InputError
 from marginloom.io.columns import NamedRows
@@ -75,7 +75,36 @@ class ParseModel(Model):
                 "trees of second order that need not be projective are not searched exactly, so there is no list of "
                 "the best ones: ask for one tree, or train with order 1 or with projective trees"
             )
-        return task.predict_k_best(self.weights, k, resolve_threads(n_threads))
+        found = task.predict_k_best(self.weights, k, resolve_threads(n_threads))
+        if self.calibration is None or not task.core.has_marginals:
+            return found
+        choices = [task.numbered(tree) for tree in found.trees]
+        outputs = Outputs(np.concatenate(choices) if choices else np.zeros(0, np.uint32), found.bounds)
+        return found._replace(probabilities=np.exp(self.log_probabilities(task, outputs, n_threads)))
+
+    def predict_with_confidence(self, source: Any, n_threads: int | None = 1) -> tuple[Trees, NDArray[np.float64]]:
+        """Return the best trees, and the probability of every arc, with its label if arcs have labels."""
+        _, task = self._encoded(source)
+        trees = task.predict(self.weights, resolve_threads(n_threads))
+        return trees, self.confidences(task, task.numbered(trees), n_threads)
+
+    def confidence_of(self, source: Any, trees: Trees, n_threads: int | None = 1) -> NDArray[np.float64]:
+        """Return the probability of every arc of given trees."""
+        _, task = self._encoded(source)
+        return self.confidences(task, task.numbered(trees), n_threads)
+
+    def check_confidence(self) -> None:
+        """Raise `InputError` if this parser has no probabilities."""
+        self._empty_task().require_marginals()
+        _ = self.tempering
+
+    def probabilities(self, source: Any, n_threads: int | None = 1) -> list[NDArray[np.float64]]:
+        """Return for every sentence the probabilities of heads: words by heads, and by labels if arcs have some."""
+        _, task = self._encoded(source)
+        found = self.tables(task, n_threads)
+        if self.labels is None:
+            return found
+        return [table.reshape(table.shape[0], table.shape[0] + 1, len(self.labels.names)) for table in found]
 
     def _encoded(self, source: Any) -> tuple[NDArray[np.uint64], ParseTask]:
         if isinstance(source, ColumnCorpus):
@@ -233,6 +262,10 @@ class ParseProblem(Problem[ParseModel]):
     feature_cache: int | str | None = None
     search: BeamOptions | None = None
 
+    def to_hold_out(self) -> tuple[Any, int]:
+        """Return the training sentences and how many there are."""
+        return self.training, self.training.sentences.size - 1
+
     def prepare(self, spec: RunSpec) -> Prepared[ParseModel]:
         """Check the trees, number labels and learn features."""
         if self.roots not in ROOTS:
@@ -305,7 +338,7 @@ class ParseEvaluator(Evaluator):
     """Scores weights of a parser on sentences with their right trees, which are encoded once."""
 
     def __init__(self, model: ParseModel, bank: Treebank, n_threads: int | None = 1) -> None:
-        self._n_threads = resolve_threads(n_threads)
+        self.n_threads = resolve_threads(n_threads)
         self._labels = model.labels
         check_trees(bank)
         gold = bank.labels if model.labels is not None else None
@@ -352,7 +385,7 @@ class ParseEvaluator(Evaluator):
 
     def _predicted(self, weights: NDArray[np.float64]) -> tuple[NDArray[Any], NumberedLabels | None]:
         """Return the heads and, if there are any, the labels."""
-        found = self._task.predict(weights, self._n_threads)
+        found = self._task.predict(weights, self.n_threads)
         if self._labels is None or found.labels is None:
             return found.heads, None
         names = np.array(self._labels.names, dtype=object)

@@ -88,11 +88,15 @@ class Trees(NamedTuple):
 
 
 class KBestTrees(NamedTuple):
-    """The k best trees: sentence i has those from the i-th of `bounds` to before the next, best first."""
+    """The k best trees: sentence i has those from the i-th of `bounds` to before the next, best first.
+
+    Their probabilities are None unless the model is calibrated.
+    """
 
     trees: list[Trees]
     scores: NDArray[np.float64]
     bounds: NDArray[np.uint64]
+    probabilities: NDArray[np.float64] | None = None
 
 
 class ParseTask(MarginalTask):

@@ -17,6 +17,7 @@ from marginloom.commands.training_options import MinCountOption, TrainingOptions
 from marginloom.common.parameters import checked
 from marginloom.common.threads import resolve_threads
 from marginloom.features import Lists
+from marginloom.io.confidence import WITHHELD
 from marginloom.io.overwriting import refuse_overwriting
 from marginloom.tasks.relations.feature_sets import FEATURE_SETS
 from marginloom.tasks.relations.features import SpanFeatureSet
@@ -248,15 +249,22 @@ class RelationsCommands(TaskCommands[RelationsModel, RelationsPredictOptions, Re
     predict_help = (
         "Relation extractors: the input has one sentence per line, as a JSON object with tokens and entities (start "
         "and end), and pos if training had it. The output has the same lines with the types of the entities and the "
-        "relations. With --spans MODEL, a tagger finds the entities, and the input needs none."
+        "relations. With --spans MODEL, a tagger finds the entities, and the input needs none. "
+        "--confidence adds the field confidence to entities and relations."
     )
 
     def predict(self, model: RelationsModel, options: RelationsPredictOptions) -> None:
         """Write the lines with types and relations; all other fields stay."""
         tagger = _tagger(options.spans)
+        if options.with_confidence:
+            _ = model.tempering  # before the long work
+        predict = model.predict_with_confidence if options.with_confidence else model.predict
         with streams(options) as (stream, out, advance):
             for piece in stream_corpora(stream, options.input, spans=tagger is None):
-                found = model.predict(piece.corpus, options.threads, tagger)
+                found = predict(piece.corpus, options.threads, tagger)
+                for item in (item for one in found for item in (*one["entities"], *one["relations"])):
+                    if options.withholds(item.get("confidence")):
+                        item["type"] = WITHHELD
                 lines = map(_line, piece.corpus.sentences, found)
                 out.write("".join(lines).encode())
                 out.flush()

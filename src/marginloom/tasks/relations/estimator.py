@@ -13,6 +13,7 @@ from marginloom.common.threads import resolve_threads
 from marginloom.errors import InputError
 from marginloom.features import Lists
 from marginloom.io.files import StrPath
+from marginloom.tasks.base.confidence import calibrated_method
 from marginloom.tasks.base.estimator import Estimator, Posed
 from marginloom.tasks.base.model import Model
 from marginloom.tasks.base.outputs import OutputList
@@ -210,6 +211,37 @@ y : list of dict, optional
         corpus = checked_sentences(X, spans=tagger is None)
         extractor: RelationsModel = self.model_
         return OutputList(extractor.predict(corpus, self.n_threads, tagger))
+
+    def calibrate(self, X: Any, y: Any = None) -> Self:
+        """Fit how scores become probabilities, on sentences that training did not see.
+
+        Parameters
+        ----------
+        X, y : lists of dict
+            Sentences with their gold types and relations, as `fit` takes them.
+
+        Returns
+        -------
+        RelationExtractor
+            The estimator itself.
+        """
+        return super().calibrate(X, y)
+
+    def _gold_examples(self, X: Any, y: Any) -> Labelled:
+        return Labelled(checked_sentences(X, y, labelled=True))
+
+    @calibrated_method
+    def predict_proba(self, X: Any, *, spans: Any = None) -> list[dict[str, Any] | None]:
+        """Return for every sentence the probabilities of types and relations; only after `calibrate`.
+
+        ``entities`` has a dict from types to probabilities for each entity, ``relations`` for each ordered pair its
+        ``head`` and ``tail`` and ``types``, such a dict in which None means no relation. It is None, with a warning,
+        for a sentence with more than 8 entities, whose types are too many to enumerate.
+        """
+        tagger = None if spans is None else checked_tagger(spans)
+        corpus = checked_sentences(X, spans=tagger is None)
+        found: list[dict[str, Any] | None] = self.model_.probabilities(corpus, self.n_threads, tagger)
+        return found
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the F1 of relations, micro-averaged over their types."""

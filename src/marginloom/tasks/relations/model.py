@@ -14,8 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom.common.threads import resolve_threads
+from marginloom.core.marginals import NO_CHOICE
 from marginloom.errors import InputError, InputWarning, ScoreWarning
 from marginloom.io.model import Tensors
+from marginloom.tasks.base.calibration import CalibrationExamples
 from marginloom.tasks.base.model import Evaluator, Model, Prepared, Problem, strongest_places
 from marginloom.tasks.relations.features import SpanFeatureSet
 from marginloom.tasks.relations.gold import fitting_gold
@@ -32,6 +34,8 @@ from marginloom.training.spec import RunSpec
 #: Where the table counts: in training and prediction, in prediction only, or never.
 TYPE_CONSTRAINTS = ("both", "predict", "none")
 _MOST_NAMES = 255
+#: Entities of a sentence whose types are enumerated, for probabilities.
+MOST_ENUMERATED = 8
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -84,20 +88,87 @@ class RelationsModel(Model):
         warn_of_cut_searches(found)
         return [self._named(*parts) for parts in _by_sentence(corpus, outputs)]
 
-    def _named(self, sentence: Sentence, types: list[int], labels: list[int]) -> dict[str, Any]:
-        """Return the output of a sentence as users have it."""
+    def predict_with_confidence(
+        self, corpus: Corpus, n_threads: int | None = 1, spans: Tagger | None = None
+    ) -> list[dict[str, Any]]:
+        """Return the same as `predict` with a ``confidence`` for every entity and relation: its probability.
+
+        It is None in sentences with more entities than can be enumerated, of which there is a warning.
+        """
+        corpus = corpus if spans is None else found_spans(spans, corpus, n_threads)
+        task = self.task_of(corpus)
+        found = task.core.predict(self.weights, resolve_threads(n_threads), 1)
+        warn_of_cut_searches(task)
+        parts = task.core.part_counts.astype(np.int64)
+        values = self.confidences(task, task.choices(found), n_threads).tolist()
+        warn_of_many_spans(corpus, parts)
+        ends = np.cumsum(parts).tolist()
+        result = []
+        for i, (sentence, types, labels) in enumerate(_by_sentence(corpus, task.decoded(found))):
+            own = values[ends[i] - int(parts[i]) : ends[i]]
+            named = self._named(sentence, types, labels, own)
+            if not own:
+                for item in (*named["entities"], *named["relations"]):
+                    item["confidence"] = None
+            result.append(named)
+        return result
+
+    def probabilities(
+        self, corpus: Corpus, n_threads: int | None = 1, spans: Tagger | None = None
+    ) -> list[dict[str, Any] | None]:
+        """Return for every sentence the probabilities of types and relations; None where there are too many spans."""
+        corpus = corpus if spans is None else found_spans(spans, corpus, n_threads)
+        task = self.task_of(corpus)
+        tables = self.tables(task, n_threads)
+        warn_of_many_spans(corpus, task.core.part_counts.astype(np.int64))
+        return [
+            self._probabilities(sentence, table) if table.size or not sentence.spans else None
+            for sentence, table in zip(corpus.sentences, tables, strict=True)
+        ]
+
+    def _probabilities(self, sentence: Sentence, table: NDArray[np.float64]) -> dict[str, Any]:
+        count = len(sentence.spans)
+        rows, place_of = table.tolist(), {number: place for place, number in enumerate(sentence.given)}
+        entities = [dict(zip(self.types, rows[place_of[number]], strict=False)) for number in range(count)]
+        relations = [
+            {
+                "head": head,
+                "tail": tail,
+                "types": dict(
+                    zip(
+                        [None, *self.relations],
+                        rows[count + pair_row(count, place_of[head], place_of[tail])],
+                        strict=False,
+                    )
+                ),
+            }
+            for head in range(count)
+            for tail in range(count)
+            if head != tail
+        ]
+        return {"entities": entities, "relations": relations}
+
+    def _named(
+        self, sentence: Sentence, types: list[int], labels: list[int], confidences: list[float] | None = None
+    ) -> dict[str, Any]:
+        """Return the output of a sentence as users have it, with confidences of types and labels if there are any."""
         count = len(types)
         place_of = {number: place for place, number in enumerate(sentence.given)}
-        entities = []
+        entities: list[dict[str, Any]] = []
         for number in range(count):
             (start, end), name = sentence.spans[place_of[number]], self.types[types[place_of[number]]]
             entities.append({"type": name, "start": start, "end": end})
-        relations = [
-            {"type": self.relations[label - 1], "head": head, "tail": tail}
-            for head in range(count)
-            for tail in range(count)
-            if head != tail and (label := labels[pair_row(count, place_of[head], place_of[tail])])
-        ]
+            if confidences:
+                entities[-1]["confidence"] = confidences[place_of[number]]
+        relations: list[dict[str, Any]] = []
+        for head in range(count):
+            for tail in range(count):
+                row = 0 if head == tail else pair_row(count, place_of[head], place_of[tail])
+                if head == tail or not labels[row]:
+                    continue
+                relations.append({"type": self.relations[labels[row] - 1], "head": head, "tail": tail})
+                if confidences:
+                    relations[-1]["confidence"] = confidences[count + row]
         return {"entities": entities, "relations": relations}
 
     def task_of(self, corpus: Corpus) -> RelationsTask:
@@ -257,6 +328,10 @@ class RelationsProblem(Problem[RelationsModel]):
     invalid_gold: str = "error"
     tell: Callable[[str], None] | None = None
 
+    def to_hold_out(self) -> tuple[Any, int]:
+        """Return the training sentences and how many there are."""
+        return Labelled(self.training), len(self.training.sentences)
+
     def prepare(self, spec: RunSpec) -> Prepared[RelationsModel]:
         """Settle the table, check gold against it, number types and relations, and learn features."""
         check_type_constraints(self.type_constraints, self.relation_types is not None)
@@ -340,6 +415,16 @@ def _numbered_gold(corpus: Corpus, types: Sequence[str], relations: Sequence[str
     return Outputs(np.array(numbers, dtype=np.uint8), labels)
 
 
+def warn_of_many_spans(corpus: Corpus, parts: NDArray[np.int64]) -> None:
+    """Warn of sentences with more spans than can be enumerated, which have no probabilities."""
+    if any(one.spans and not count for one, count in zip(corpus.sentences, parts.tolist(), strict=True)):
+        text = (  # the same for every piece of a stream, so that it is said once
+            f"sentences with more than {MOST_ENUMERATED} entities have no confidence (null): their types are too many "
+            "to enumerate"
+        )
+        warnings.warn(InputWarning(text), stacklevel=4)
+
+
 def warn_of_cut_searches(task: RelationsTask, told: int = 0) -> int:
     """Warn of searches that were cut off at the solver's limit, beyond those already told of; return how many."""
     report = task.search_report()
@@ -385,12 +470,31 @@ class RelationsEvaluator(Evaluator):
     """Scores weights on sentences with gold types and relations, which are encoded once."""
 
     def __init__(self, model: RelationsModel, labelled: Labelled, n_threads: int | None = 1) -> None:
-        self._n_threads, self._model, self._gold = resolve_threads(n_threads), model, labelled.corpus
+        self.n_threads, self._model, self._gold = resolve_threads(n_threads), model, labelled.corpus
         self._found = self._gold if labelled.spans is None else found_spans(labelled.spans, self._gold, n_threads)
         self._task = model.task_of(self._found)
         self._told = 0
         #: Types and relations that training did not see, with how often they occur.
         self.unseen = _unseen(self._gold, model)
+
+    def calibration_examples(self) -> CalibrationExamples:
+        """Return the sentences with the gold types of their spans and the gold labels of their pairs."""
+        if self._found is not self._gold:
+            raise InputError("calibration needs the gold entities: leave out spans (--spans)")
+        types = {name: number for number, name in enumerate(self._model.types)}
+        labels = {name: number for number, name in enumerate(self._model.relations, 1)}
+        gold = [np.zeros(0, np.uint32)]
+        for sentence, parts in zip(self._gold.sentences, self._task.core.part_counts.tolist(), strict=True):
+            own, between = sentence.gold
+            if not parts:
+                continue
+            choices = np.zeros(int(parts), np.uint32)
+            choices[: len(own)] = [types.get(name, NO_CHOICE) for name in own]
+            for relation in between:
+                row = len(own) + pair_row(len(own), relation.head, relation.tail)
+                choices[row] = labels.get(relation.type, NO_CHOICE)
+            gold.append(choices)
+        return CalibrationExamples(self._task, np.concatenate(gold))
 
     @property
     def counts(self) -> dict[str, int]:
@@ -425,7 +529,7 @@ class RelationsEvaluator(Evaluator):
         return self._scores(weights)
 
     def _scores(self, weights: NDArray[np.float64]) -> dict[str, Any]:
-        outputs = self._task.predict(weights, self._n_threads)
+        outputs = self._task.predict(weights, self.n_threads)
         self._told = warn_of_cut_searches(self._task, self._told)
         predicted = (self._predicted(*parts) for parts in _by_sentence(self._found, outputs))
         return scores_of(map(_gold_of, self._gold.sentences), predicted)

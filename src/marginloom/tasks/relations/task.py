@@ -15,7 +15,7 @@ from marginloom import _core
 from marginloom.common.memory import WEIGHT
 from marginloom.common.parameters import checked
 from marginloom.core.choice import Choice, Circumstances
-from marginloom.core.task import Task
+from marginloom.core.marginals import MarginalTask
 from marginloom.errors import InputError
 from marginloom.tasks.relations.features import EncodedSpans
 from marginloom.tasks.relations.integer_program import IntegerProgram, check_solver_installed
@@ -134,7 +134,7 @@ class Outputs(NamedTuple):
     labels: NDArray[np.uint8]
 
 
-class RelationsTask(Task):
+class RelationsTask(MarginalTask):
     """Sentences with spans, with or without their gold types and relations.
 
     Parameters
@@ -275,11 +275,19 @@ class RelationsTask(Task):
 
     def predict(self, weights: NDArray[np.float64], n_threads: int = 1) -> Outputs:
         """Return the best output of every sentence, all in a row."""
-        found = self._predictions(weights, n_threads, 1)
+        return self.decoded(self._predictions(weights, n_threads, 1))
+
+    def decoded(self, found: _core.Predictions) -> Outputs:
+        """Take the outputs of all sentences apart."""
         offsets = self._encoded.sentences
         runs = np.stack([span_counts(offsets), pair_counts(offsets)], axis=1).ravel()
         in_types = np.repeat(np.arange(runs.size) % 2 == 0, runs)
         return Outputs(found.outputs[in_types], found.outputs[~in_types])
+
+    def choices(self, found: _core.Predictions) -> NDArray[np.uint32]:
+        """Return the types of spans and labels of pairs, of the sentences with few enough spans to enumerate."""
+        runs = span_counts(self._encoded.sentences) + pair_counts(self._encoded.sentences)
+        return found.outputs[np.repeat(self.core.part_counts > 0, runs)].astype(np.uint32)
 
     def search_report(self) -> dict[str, Any]:
         """Return how many searches there were, how many were cut off at the solver's limit, and their nodes."""

@@ -33,6 +33,7 @@ from marginloom.errors import InputError, InputWarning
 from marginloom.features import ExtractedFeatures, FeatureSet, check_feature_set
 from marginloom.features.sets import FEATURE_SETS
 from marginloom.io.columns import checked_column, columns_of_format
+from marginloom.io.confidence import WITHHELD, confidence_text, numbered_cells, withheld
 from marginloom.io.conll import ColumnCorpus
 from marginloom.io.corpus import Corpus, read_corpus, stream_corpora
 from marginloom.io.formats import CONLL, CRFSUITE, FORMATS, LABELLED, LIBSVM, READY_FORMATS, TEXT, format_of
@@ -295,7 +296,8 @@ class SequenceCommands(TaskCommands[SequenceModel, SequencePredictOptions, Seque
         "Taggers: CoNLL files get one more column with the labels, or K more with --k-best K. In CoNLL-U files, the "
         "labels replace the column that the model was trained on. Plain text (--format text, one sentence per line) is "
         "written as CoNLL-U; if the model was not trained on CoNLL-U, the labels go into the column XPOS. For CRFsuite "
-        "and LIBSVM files, only the labels are written, one per line."
+        "and LIBSVM files, only the labels are written, one per line. --confidence adds a column (CoNLL), an entry in "
+        "MISC (CoNLL-U) or a comment (CRFsuite, LIBSVM)."
     )
 
     def predict(self, model: SequenceModel, options: SequencePredictOptions) -> None:
@@ -308,13 +310,14 @@ class SequenceCommands(TaskCommands[SequenceModel, SequencePredictOptions, Seque
             )
         if k > 1:
             model.check_k_best()
+        if options.with_confidence:
+            model.check_confidence(options.beam)
         with streams(options) as (stream, out, advance):
             read = stream_text if chosen == TEXT else partial(stream_corpora, format=chosen)
             for place, corpus in enumerate(read(stream, name=options.input)):
                 if place == 0 and options.format is None:
                     _warn_of_text(model, corpus)
-                numbers = _labels(model, corpus, k, options.threads, options.beam)
-                out.write(corpus.with_labels(model.labels.vocabulary, numbers, _label_column(model, corpus), k))
+                out.write(_with_predictions(model, corpus, options))
                 out.flush()
                 advance(corpus.byte_count)
 
@@ -380,6 +383,38 @@ def _warn_of_text(tagger: SequenceModel, corpus: Corpus) -> None:
             ),
             stacklevel=2,
         )
+
+
+def _with_predictions(tagger: SequenceModel, corpus: Corpus, options: SequencePredictOptions) -> bytes:
+    """Return the text of sentences with their labels, and with confidence if it is asked for."""
+    k, names, column = options.k_best, tagger.labels.vocabulary, _label_column(tagger, corpus)
+    if not options.with_confidence:
+        return corpus.with_labels(names, _labels(tagger, corpus, k, options.threads, options.beam), column, k)
+    if k == 1:
+        numbers, confidence = tagger.predict_with_confidence(corpus, options.threads)
+        shown, kept = withheld(names, numbers, confidence, options.min_confidence)
+        return corpus.with_confidence(shown, kept, column, confidence)
+    assert isinstance(corpus, ColumnCorpus)
+    return _with_k_best(tagger, corpus, options)
+
+
+def _with_k_best(tagger: SequenceModel, corpus: ColumnCorpus, options: SequencePredictOptions) -> bytes:
+    """Return the text of sentences with a column for each labelling, then one for the probability of each."""
+    found = tagger.predict_k_best(corpus, options.k_best, options.threads)
+    probabilities = tagger.k_best_probabilities(corpus, found, options.threads)
+    names = tagger.labels.vocabulary
+    labels: list[list[str]] = [[] for _ in range(options.k_best)]
+    shares: list[list[str]] = [[] for _ in range(options.k_best)]
+    lengths = np.diff(corpus.sentences.astype(np.int64)).tolist()
+    for length, labellings, own in zip(lengths, found, probabilities, strict=True):
+        for rank in range(options.k_best):
+            there = rank < len(labellings)
+            low = there and options.withholds(own[rank])
+            numbers = labellings[rank][0].tolist() if there else []
+            labels[rank] += [WITHHELD if low else names.name(number) for number in numbers] or [WITHHELD] * length
+            shares[rank] += [confidence_text(own[rank] if there else None)] * length
+    (table,) = corpus.tables
+    return table.with_columns([(0, *numbered_cells(cells)) for cells in (*labels, *shares)])
 
 
 def _labels(tagger: SequenceModel, corpus: Corpus, k: int, threads: int | None, beam: int | None) -> NDArray[np.uint16]:

@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from marginloom.common.parameters import checked
@@ -15,12 +16,14 @@ from marginloom.errors import InputError
 from marginloom.features import ExtractedFeatures, FeatureSet
 from marginloom.io.columns import checked_column, checked_columns
 from marginloom.io.files import StrPath
+from marginloom.tasks.base.confidence import calibrated_method
 from marginloom.tasks.base.estimator import Estimator, Posed
 from marginloom.tasks.base.model import Model
 from marginloom.tasks.base.outputs import OutputList
 from marginloom.tasks.sequence.constraints import Pair
 from marginloom.tasks.sequence.features import (
     AUTO,
+    LabelledSentences,
     evaluation_set,
     labelled_sentences,
     named,
@@ -236,6 +239,68 @@ y : list of label sequences, or a flat array if `lengths` is given
         bounds = offsets.tolist()
         return OutputList(items[start:end] for start, end in itertools.pairwise(bounds))
 
+    def calibrate(self, X: Any, y: Any, lengths: ArrayLike | None = None) -> Self:
+        """Fit how scores become probabilities, on sentences that training did not see.
+
+        Afterwards there are `predict_proba`, `predict_marginals`, `span_probabilities` and `log_probability`.
+
+        Parameters
+        ----------
+        X, y : lists
+            Sentences with their gold labels, as `fit` takes them.
+        lengths : array, optional
+            Lengths of the sentences, where X is one matrix.
+
+        Returns
+        -------
+        SequenceTagger
+            The estimator itself.
+        """
+        self._check_fitted()
+        self.tagger_.calibrate(self.tagger_.evaluator(self._gold_examples(X, y, lengths), self.n_threads))
+        return self
+
+    def _gold_examples(self, X: Any, y: Any, lengths: ArrayLike | None = None) -> LabelledSentences:
+        return labelled_sentences(X, y, lengths).with_columns(checked_columns(self.columns))
+
+    @calibrated_method
+    def predict_proba(self, X: Any, lengths: ArrayLike | None = None) -> Any:
+        """Return the probabilities of the labels of every token, in the order of `classes_`; only after `calibrate`.
+
+        A list of arrays, one for each sentence with a row per token; one array if `lengths` is given.
+        """
+        tables = self.tagger_.probabilities(self._source(X, lengths), self.n_threads)
+        if lengths is not None:
+            return np.concatenate(tables) if tables else np.zeros((0, len(self.classes_)))
+        return OutputList(tables)
+
+    @calibrated_method
+    def predict_marginals(self, X: Any) -> list[list[dict[Any, float]]]:
+        """Return for every token a dict from labels to probabilities, as sklearn-crfsuite; only after `calibrate`."""
+        tables = self.tagger_.probabilities(self._source(X, None), self.n_threads)
+        return [[dict(zip(self.classes_, row, strict=True)) for row in table.tolist()] for table in tables]
+
+    @calibrated_method
+    def predict_marginals_single(self, xseq: Any) -> list[dict[Any, float]]:
+        """Return the same as `predict_marginals` for one sentence."""
+        return list(self.predict_marginals([xseq])[0])
+
+    @calibrated_method
+    def span_probabilities(self, X: Any, spans: Any = None) -> list[list[float]]:
+        """Return for every sentence the probabilities of spans: that the labels mark exactly these; after `calibrate`.
+
+        Parameters
+        ----------
+        X : list of sentences
+            As for `predict`.
+        spans : list of lists, optional
+            For every sentence its spans: type, first token, one past the last token; by default those of
+            `predict_spans`.
+        """
+        source = self._source(X, None)
+        given = self.tagger_.predict_spans(source, self.n_threads) if spans is None else [list(own) for own in spans]
+        return self.tagger_.span_probabilities(source, given)
+
     def predict_single(self, xseq: Any) -> Any:  # the parameter is called as in sklearn-crfsuite
         """Return the best labels of one sentence, as a list."""
         return self.predict([xseq])[0]
@@ -276,7 +341,7 @@ y : list of label sequences, or a flat array if `lengths` is given
         scheme (``"bio"``, ``"bioes"``, ``"bilou"``, ``"ioe"``) count. `beam` is that of `predict`.
         """
         self._check_fitted()
-        labelled = labelled_sentences(X, y, lengths).with_columns(checked_columns(self.columns))
+        labelled = self._gold_examples(X, y, lengths)
         evaluator = self.tagger_.evaluator(labelled, self.n_threads, strict, beam)
         return evaluator.report(self.tagger_.weights)
 

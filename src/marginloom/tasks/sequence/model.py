@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import itertools
+import re
 import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -15,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from marginloom import _core
 from marginloom.common.parameters import check_costs, checked
 from marginloom.common.threads import resolve_threads
-from marginloom.core.marginals import NO_CHOICE
+from marginloom.core.marginals import NO_CHOICE, Outputs
 from marginloom.core.prefixes import DEFAULT_BEAM, UPDATES, checked_beam, checked_update
 from marginloom.errors import InputError, InputWarning
 from marginloom.features import STORED, Encoded, ExtractedFeatures, FeatureSet
@@ -32,6 +33,7 @@ from marginloom.tasks.sequence.gold import Gold, check_label_count, check_learna
 from marginloom.tasks.sequence.histories import Histories
 from marginloom.tasks.sequence.metrics import SHORT, numbered_scores, warn_without_spans
 from marginloom.tasks.sequence.named_weights import NamedWeights
+from marginloom.tasks.sequence.span_probabilities import span_probabilities
 from marginloom.tasks.sequence.spans import Span, SpanLabels, check_scheme, span_style
 from marginloom.tasks.sequence.task import SequenceTask
 from marginloom.training.checks import checked_weights
@@ -83,12 +85,7 @@ class SequenceModel(Model):
 
         `InputError` if the labels of the tagger mark no spans.
         """
-        style = span_style(self.labels.names)
-        if style is None:
-            raise InputError(
-                f"the labels of the tagger mark no spans: {self.labels.summary()}; give a tagger with labels such as "
-                "B-PER, I-PER and O"
-            )
+        style = self._span_style()
         offsets, numbers = self.predict(source, n_threads)
         read = SpanLabels.of(self.labels.names, style)
         bounds = offsets.astype(np.int64)
@@ -113,6 +110,53 @@ class SequenceModel(Model):
         parts = np.split(labels, np.cumsum(np.repeat(lengths, counts))[:-1]) if scores.size else []
         found = list(zip(parts, scores.tolist(), strict=True))
         return [found[start:end] for start, end in itertools.pairwise(labellings.tolist())]
+
+    def probabilities(self, source: Any, n_threads: int | None = 1) -> list[NDArray[np.float64]]:
+        """Return for every sentence the probabilities of the labels, a row per token."""
+        return self.tables(self.task_of(self.features.transform(source)), n_threads)
+
+    def predict_with_confidence(
+        self, source: Any, n_threads: int | None = 1
+    ) -> tuple[NDArray[np.uint16], NDArray[np.float64]]:
+        """Return the number of the best label of every token, and its probability."""
+        task = self.task_of(self.features.transform(source))
+        numbers = task.predict(self.weights, resolve_threads(n_threads))
+        return numbers, self.confidences(task, numbers.astype(np.uint32), n_threads)
+
+    def k_best_probabilities(
+        self, source: Any, labellings: list[list[tuple[NDArray[np.uint16], float]]], n_threads: int | None = 1
+    ) -> list[list[float]]:
+        """Return the probabilities of the labellings that `predict_k_best` has found."""
+        task = self.task_of(self.features.transform(source))
+        bounds = np.cumsum([0, *map(len, labellings)]).astype(np.uint64)
+        rows = [numbers for own in labellings for numbers, _ in own]
+        choices = np.concatenate(rows).astype(np.uint32) if rows else np.zeros(0, np.uint32)
+        found = np.exp(self.log_probabilities(task, Outputs(choices, bounds), n_threads)).tolist()
+        return [found[start:end] for start, end in itertools.pairwise(bounds.tolist())]
+
+    def span_probabilities(self, source: Any, spans: list[list[Span]]) -> list[list[float]]:
+        """Return for every sentence the probabilities that its labels mark exactly these spans."""
+        style = self._span_style()
+        encoded = self.features.transform(source)
+        task = self.task_of(encoded)
+        task.require_marginals()
+        return span_probabilities(
+            task, self.weights, self.tempering.temperature, SpanLabels.of(self.labels.names, style), spans
+        )
+
+    def _span_style(self) -> re.Pattern[str]:
+        style = span_style(self.labels.names)
+        if style is None:
+            raise InputError(
+                f"the labels of the tagger mark no spans: {self.labels.summary()}; give a tagger with labels such as "
+                "B-PER, I-PER and O"
+            )
+        return style
+
+    def check_confidence(self, beam: int | None = None) -> None:
+        """Raise `InputError` if this tagger has no probabilities."""
+        self._empty_task(beam).require_marginals()
+        _ = self.tempering
 
     def check_k_best(self) -> None:
         """Raise `InputError` if this tagger finds the best labelling only."""
@@ -234,9 +278,9 @@ class SequenceModel(Model):
         """Number of weights that features and labels ask for."""
         return self._empty_task().core.dimension
 
-    def _empty_task(self) -> SequenceTask:
+    def _empty_task(self, beam: int | None = None) -> SequenceTask:
         offsets = np.zeros(1, np.uint64)
-        return self.task_of(Encoded(offsets, offsets, np.zeros(0, np.uint32), None, self.feature_count))
+        return self.task_of(Encoded(offsets, offsets, np.zeros(0, np.uint32), None, self.feature_count), beam)
 
     def own_parts(self) -> tuple[dict[str, Any], Tensors]:
         """Return features and labels as a file has them."""
@@ -320,6 +364,10 @@ class SequenceProblem(Problem[SequenceModel]):
     order: int = 1
     beam: int | None = None
     update: str = UPDATES[0]
+
+    def to_hold_out(self) -> tuple[Any, int]:
+        """Return the training sentences and how many there are."""
+        return self.training, int(self.training.source.sentences.size - 1)
 
     def prepare(self, spec: RunSpec) -> Prepared[SequenceModel]:
         """Extract features, number labels, and check that these keep to the constraints."""
@@ -456,7 +504,7 @@ class SequenceEvaluator(Evaluator):
     ) -> None:
         check_scheme(strict)
         self._strict = strict
-        self._n_threads = resolve_threads(n_threads)
+        self.n_threads = resolve_threads(n_threads)
         encoded = model.features.transform(labelled.source)
         labels = NumberedLabels.of(labelled.labels)
         if encoded.sentences[-1] != len(labels):
@@ -499,7 +547,7 @@ class SequenceEvaluator(Evaluator):
         return {**scores, "confusions": confusions(self._gold, predicted, self._names)}
 
     def _predicted(self, weights: NDArray[np.float64]) -> NDArray[Any]:
-        return self._task.predict(weights, self._n_threads)
+        return self._task.predict(weights, self.n_threads)
 
     def _scores(self, predicted: NDArray[Any]) -> dict[str, Any]:
         return numbered_scores(self._gold, predicted, self._bounds, self._names, self._strict)
