@@ -53,6 +53,11 @@ class ObservedChains(TinyChains):
         """Say which combinations have a weight, once the gold labels are what they are."""
         self.histories = self._with_others(self.learnt(), np.random.default_rng(2))
 
+    def add_label(self):
+        self.labels += 1
+        self.label_costs = np.append(self.label_costs, 1.0)
+        self.learn()
+
     def learnt(self):
         gold = np.concatenate(self.y).astype(np.uint16)
         return Histories.learn(self.observe(self._empty()), gold, self.labels, self.reaches, self.triples)

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from marginloom import CustomTask
+from marginloom.features.template_lines import BEFORE, BOTH
 from marginloom.tasks.custom.plain_values import decode_value
 from marginloom.tasks.detection.boxes import loss_tables
 from marginloom.tasks.detection.images import ImageSet
@@ -17,7 +18,7 @@ from marginloom.tasks.detection.task import DetectionTask
 from marginloom.tasks.multiclass.task import MulticlassTask
 from marginloom.tasks.relations.task import Losses
 from marginloom.tasks.sequence.constraints import BOUNDARY
-from support.chain_tasks import make_task
+from support.chain_tasks import ObservedChains, make_task
 from support.classes import TinyClasses
 from support.custom_chains import EnumeratedChains
 from support.entities import TinyRelations
@@ -62,6 +63,11 @@ class Sequences(Problem):
 
     def weights(self, weights):
         return self.oracle.from_core(weights, self.task().core.stride)
+
+
+class ObservedSequences(Sequences):
+    def task(self):
+        return make_task(self.oracle, "valued", order=2 if self.oracle.triples else 1)
 
 
 class RestrictedChains(EnumeratedChains):
@@ -199,7 +205,18 @@ def eighths(values):
 
 def chains(seed, *, forbidden=(), costs=(1, 1, 1), max_length=3, **options):
     """Return chains whose gold labels are allowed and can mostly be learnt."""
-    found = TinyChains(seed, labels=LABELS, sentences=7, max_length=max_length, features=4, integers=False, **options)
+    return taught_chains(TinyChains, seed, forbidden, costs, max_length=max_length, **options)
+
+
+def observed_chains(seed, **options):
+    """Return chains with weights of labels before a token and what is observed there."""
+    found = taught_chains(ObservedChains, seed, (), (1, 1, 1), max_length=3, **options)
+    found.learn()
+    return found
+
+
+def taught_chains(kind, seed, forbidden, costs, **options):
+    found = kind(seed, labels=LABELS, sentences=7, features=4, integers=False, **options)
     found.X = [eighths(x) for x in found.X]
     found.forbidden, found.label_costs = list(forbidden), np.array(costs, dtype=float)
     found.y = [next(iter(found.outputs(i))) for i in range(len(found.X))]
@@ -239,6 +256,8 @@ FORBIDDEN = [(BOUNDARY, 2), (0, 2), (1, BOUNDARY)]
 PROBLEMS = {
     "sequence": Sequences(chains(1)),
     "sequence, constrained": Sequences(chains(2, forbidden=FORBIDDEN, costs=(1, 2, 0.5), start_end=True)),
+    "sequence, observed transitions": ObservedSequences(observed_chains(13)),
+    "sequence, order 2": ObservedSequences(observed_chains(14, reaches=(BEFORE, BOTH), triples=True)),
     "multiclass": Classes(classes()),
     "multilabel, independent": Sets(sets([], 6)),
     "multilabel, tree": Sets(sets(TREE, 7, costs=True)),
@@ -295,6 +314,22 @@ def more_features_of_tokens(oracle):
 def fewer_features_of_tokens(oracle):
     oracle.X = [x[:, :-1] for x in oracle.X]
     oracle.features -= 1
+
+
+def more_combinations(oracle):
+    oracle.share = 0.9
+    oracle.learn()
+
+
+def fewer_combinations(oracle):
+    oracle.share = 0.0
+    oracle.learn()
+
+
+def first_order(oracle):
+    oracle.triples = False
+    oracle.reaches[:] = BEFORE
+    oracle.learn()
 
 
 def other_rows(oracle):
@@ -422,6 +457,13 @@ _OF_CHAINS = {
     "ends": toggle_ends,
 }
 _OF_SEQUENCES = {**_OF_CHAINS, "more features": more_features_of_tokens, "fewer features": fewer_features_of_tokens}
+_OF_OBSERVED = {
+    "costs": set_label_costs(2.0, 0.5, 1.25),
+    "constraints": forbid_what_gold_does_not_have,
+    "features": other_tokens,
+    "more combinations": more_combinations,
+    "fewer combinations": fewer_combinations,
+}
 _OF_SETS = {
     "costs": other_set_costs,
     "free spurious labels": only_missing_labels_cost,
@@ -440,6 +482,8 @@ _OF_TREES = {
 CHANGES = {
     "sequence": _OF_SEQUENCES,
     "sequence, constrained": {**_OF_SEQUENCES, "no constraints": allow_all},
+    "sequence, observed transitions": _OF_OBSERVED,
+    "sequence, order 2": {**_OF_OBSERVED, "order 1": first_order},
     "multiclass": {
         "costs": other_cost_matrix,
         "features": other_rows,

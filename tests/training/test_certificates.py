@@ -77,7 +77,7 @@ def test_certificates_are_true_after_a_warm_start_into_a_changed_problem(name, c
 
 
 def fewer_examples(oracle):
-    for part in ("X", "y", "lengths", "spans"):
+    for part in ("X", "y", "lengths", "spans", "observed"):
         if hasattr(oracle, part):
             setattr(oracle, part, getattr(oracle, part)[:-1])
     if hasattr(oracle, "images"):

@@ -127,7 +127,9 @@ class ParseModel(Model):
         if beam is None:
             return self
         if self.options.search is None:
-            raise InputError("this parser was trained with method=graph, which has no beam; leave out beam (--beam)")
+            raise InputError(
+                f"this parser was trained with method=graph, which has no beam; leave out beam (--beam) {beam}"
+            )
         search = dataclasses.replace(self.options.search, beam=checked_beam(beam))
         return dataclasses.replace(self, options=dataclasses.replace(self.options, search=search))
 

@@ -260,7 +260,8 @@ class SequenceModel(Model):
         """Return the task of labelling encoded sentences, with this beam or that of training."""
         if beam is not None and self.beam is None:
             raise InputError(
-                "this tagger was trained with exact search; a beam is for taggers that were trained with one"
+                "this tagger was trained with exact search; a beam is for taggers that were trained with one: "
+                f"leave out beam (--beam) {beam}"
             )
         return SequenceTask(
             encoded,
