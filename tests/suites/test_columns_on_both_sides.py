@@ -22,6 +22,9 @@ ARCS = "pos[h] pos[m] direction\nword[m] pos[h]\ncolumn[m,{0}] pos[h]\ncolumn[h,
 TOKENS = "word[0]\ncolumn[-1,{0}]\ncolumn[0,{0}]\nsuffix[0,2]\n"
 QUICK = ["--max-iter", "4", "--tol", "0.5", "--quiet"]
 SAME = {"max_iter": 4, "tol": 0.5}
+#: Of parsers: fewer weights are written and read faster.
+FEW = ["--hash-bits", "12"]
+FEW_HERE = {"hash_bits": 12}
 
 
 def rows(count, seed):
@@ -111,7 +114,7 @@ READ = {
 def test_a_parser_from_the_command_line_predicts_the_same_in_python(folder, tmp_path, kind, ending):
     options = placed(PARSERS[kind](ending), folder)
     model = tmp_path / "model"
-    run("train", "parse", folder / f"train.{ending}", "--model", model, "--labelled", *options, *QUICK)
+    run("train", "parse", folder / f"train.{ending}", "--model", model, "--labelled", *FEW, *options, *QUICK)
     parser = DependencyParser.load(model)
     assert set(parser.columns_) == READ[kind]
     trees = predicted_trees(model, folder / f"test.{ending}")
@@ -151,7 +154,9 @@ def test_a_parser_from_python_predicts_the_same_on_the_command_line(
 ):
     if "features" in options:
         options = {**options, "features": str(folder / options["features"])}
-    parser = DependencyParser(columns=columns, labelled=True, **options, **SAME).fit(words_of(TRAIN, columns), TREES)
+    parser = DependencyParser(columns=columns, labelled=True, **options, **SAME, **FEW_HERE).fit(
+        words_of(TRAIN, columns), TREES
+    )
     parser.save(tmp_path / "model")
     trees = parser.predict(words_of(TEST, columns))
     for ending in ("conllu", "conllx", "conllup"):
@@ -160,7 +165,7 @@ def test_a_parser_from_python_predicts_the_same_on_the_command_line(
     assert (loaded.columns, loaded.pos_column) == (columns, parser.pos_column)
     assert loaded.predict(words_of(TEST, columns)) == trees
     trained = placed(on_the_command_line, folder)
-    run("train", "parse", folder / "train.conllu", "--model", tmp_path / "same", "--labelled", *trained, *QUICK)
+    run("train", "parse", folder / "train.conllu", "--model", tmp_path / "same", "--labelled", *FEW, *trained, *QUICK)
     same = DependencyParser.load(tmp_path / "same")
     if options.get("features", "").endswith("arcs.3") == ("arcs.3" in "".join(on_the_command_line)):
         np.testing.assert_array_equal(same.model_.weights, parser.model_.weights)
@@ -401,7 +406,7 @@ def as_written_before(path, own=("columns", "columns_numbered_in")):
 def test_parsers_of_versions_before_are_read(folder, tmp_path, kind, ending):
     model = tmp_path / "parser"
     options = placed(PARSERS[kind](ending), folder)
-    run("train", "parse", folder / f"train.{ending}", "--model", model, "--labelled", *options, *QUICK)
+    run("train", "parse", folder / f"train.{ending}", "--model", model, "--labelled", *FEW, *options, *QUICK)
     trees = predicted_trees(model, folder / f"test.{ending}")
     as_written_before(model)
     assert predicted_trees(model, folder / f"test.{ending}") == trees
