@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/entry_sort.hpp"
 #include "core/types.hpp"
 #include "core/zeroed_array.hpp"
 
@@ -34,8 +35,8 @@ class SumVector {
   [[nodiscard]] std::span<double> array() {
     if (array_.empty() && size_ > 0) {
       array_ = ZeroedArray(size_);
-      for (const Sum& sum : sums_) array_[sum.index] = sum.value;
-      for (const Sum& sum : recent_) array_[sum.index] += sum.value;
+      for (const Entry& sum : sums_) array_[sum.index] = sum.value;
+      for (const Entry& sum : recent_) array_[sum.index] += sum.value;
       sums_ = {};
       recent_ = {};
     }
@@ -47,32 +48,29 @@ class SumVector {
     if (!array_.empty()) {
       for (std::size_t k = 0; k < size_; ++k) values[k] -= array_[k];
     } else {
-      for (const Sum& sum : merged(sums_, recent_)) values[sum.index] -= sum.value;
+      for (const Entry& sum : merged(sums_, recent_)) values[sum.index] -= sum.value;
     }
   }
 
   [[nodiscard]] std::vector<double> copy() const {
     if (!array_.empty()) return {array_.values().begin(), array_.values().end()};
     std::vector<double> result(size_);
-    for (const Sum& sum : merged(sums_, recent_)) result[sum.index] = sum.value;
+    for (const Entry& sum : merged(sums_, recent_)) result[sum.index] = sum.value;
     return result;
   }
 
  private:
-  struct Sum {
-    WeightIndex index;
-    double value;
-  };
   // A sum in the list takes twice the room of one in the array, and one that is being merged as much again.
   static constexpr std::size_t kRecentShare = 64, kListShare = 4;
 
   // The list with what was added to it lately: each index once, in order.
-  [[nodiscard]] static std::vector<Sum> merged(const std::vector<Sum>& sums, std::vector<Sum> later) {
-    std::ranges::stable_sort(later, {}, &Sum::index);
-    std::vector<Sum> result;
+  [[nodiscard]] static std::vector<Entry> merged(const std::vector<Entry>& sums, std::vector<Entry> later) {
+    std::vector<Entry> spare;
+    sort_by_index(later, spare);
+    std::vector<Entry> result;
     result.reserve(sums.size() + later.size());
     auto earlier = sums.begin();
-    for (const Sum& sum : later) {
+    for (const Entry& sum : later) {
       while (earlier != sums.end() && earlier->index <= sum.index) result.push_back(*earlier++);
       if (!result.empty() && result.back().index == sum.index) {
         result.back().value += sum.value;
@@ -91,9 +89,9 @@ class SumVector {
   }
 
   std::size_t size_;
-  std::vector<Sum> sums_;    // by index
-  std::vector<Sum> recent_;  // in the order in which they came
-  ZeroedArray array_;        // empty as long as there is a list
+  std::vector<Entry> sums_;    // by index
+  std::vector<Entry> recent_;  // in the order in which they came
+  ZeroedArray array_;          // empty as long as there is a list
 };
 
 }  // namespace marginloom

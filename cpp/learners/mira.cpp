@@ -4,7 +4,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "core/sparse_product.hpp"
 #include "learners/registered_learner.hpp"
 
 namespace marginloom {
@@ -54,20 +53,30 @@ std::size_t Mira::step(const CandidateBatch& candidates, std::span<double> w) {
 }
 
 void Mira::set_products(const CandidateBatch& candidates) {
+  if (kept_.size() < 2) return;
+  if (candidates[kept_.front()].implicit) {
+    set_implicit_products(candidates);
+    return;
+  }
+  std::size_t entries = 0;
+  for (const std::size_t k : kept_) entries += candidates[k].difference.size();
+  products_.reset(kept_.size(), entries);
+  for (std::size_t j = 0; j < kept_.size(); ++j) {
+    products_.add(candidates[kept_[j]].difference);
+    for (std::size_t k = 0; k < j; ++k) programme_.set_product(j, k, products_.of(j, k));
+  }
+}
+
+void Mira::set_implicit_products(const CandidateBatch& candidates) {
+  difference_.resize(task_->dimension(), 0.0);
   for (std::size_t j = 1; j < kept_.size(); ++j) {
     const Candidate one = candidates[kept_[j]];
-    if (one.implicit) {
-      difference_.resize(task_->dimension(), 0.0);
-      add_difference(*task_, one, 1, {difference_.data()});
-    }
+    add_difference(*task_, one, 1, {difference_.data()});
     for (std::size_t k = 0; k < j; ++k) {
-      const Candidate other = candidates[kept_[k]];
-      programme_.set_product(
-          j, k,
-          one.implicit ? dot_difference(*task_, other, difference_) : sparse_product(one.difference, other.difference));
+      programme_.set_product(j, k, dot_difference(*task_, candidates[kept_[k]], difference_));
     }
     // Values have single precision, so that their sums in double precision cancel to 0.
-    if (one.implicit) add_difference(*task_, one, -1, {difference_.data()});
+    add_difference(*task_, one, -1, {difference_.data()});
   }
 }
 

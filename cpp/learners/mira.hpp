@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "learners/averaging.hpp"
+#include "learners/difference_products.hpp"
 #include "learners/hildreth.hpp"
 #include "learners/online_learner.hpp"
 
@@ -54,12 +55,14 @@ class Mira final : public OnlineLearner {
 
  private:
   void set_products(const CandidateBatch& candidates);
+  void set_implicit_products(const CandidateBatch& candidates);
 
   std::shared_ptr<const Task> task_;
   std::vector<double> costs_;
   Parameters parameters_;
   Averaging average_;
   Hildreth programme_;
+  DifferenceProducts products_;
   std::vector<std::size_t> kept_;   // the candidates of the batch that have a difference
   std::vector<double> difference_;  // one implicit difference, all zeros between two uses; made when first needed
 };

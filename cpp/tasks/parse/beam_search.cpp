@@ -156,6 +156,7 @@ void BeamSearch::select() {
     return one.score != other.score ? one.score < other.score : one.order > other.order;
   };
   next_beam_.clear();
+  most_links_ = links_.size() + links_per_state * options_.beam;
   signatures_of_.clear();
   ++stamp_;
   std::ranges::make_heap(candidates_, worse);
@@ -209,7 +210,8 @@ void BeamSearch::add_links(Number number, const Candidate& candidate) {
   }
 }
 
-// Of several links to one node the best counts. A node has as many as the beam has states at most.
+// Of several links to one node the best counts. A node has as many as the beam has states at most, and those of a step
+// have a few each on average, the best ones; a new node has its first in any case.
 void BeamSearch::add_link(Number number, const Link& link) {
   Node& node = nodes_[number];
   Number last = none;
@@ -223,7 +225,7 @@ void BeamSearch::add_link(Number number, const Link& link) {
     }
     return;
   }
-  if (node.link_count == options_.beam) return;
+  if (node.link_count == options_.beam || (last != none && links_.size() >= most_links_)) return;
   const auto added = static_cast<Number>(links_.size());
   links_.push_back(link);
   (last == none ? node.links : links_[last].next) = added;

@@ -10,7 +10,8 @@
 //   lambda
 //
 // A link knows the two links that it is made of, and so its actions. Without dynamic programming every node has one
-// link: stacks share what lies below their top. Either way a step takes the same time whatever the sentence's length.
+// link: stacks share what lies below their top. Either way a step takes the same time whatever the sentence's length,
+// and since a step adds no more than a few links a state, memory is proportional to states times steps.
 //
 // Gold is followed as a derivation: its score is summed along its own steps, by the same additions, whether it is in
 // the beam or not.
@@ -118,6 +119,7 @@ class BeamSearch {
   std::vector<Node> nodes_;
   std::size_t node_count_ = 0;
   std::vector<Link> links_;
+  std::size_t most_links_ = 0;  // at the end of this step
   std::vector<Number> beam_, next_beam_;
   std::vector<Number> tops_;  // best node after each step
   std::vector<Candidate> candidates_;
@@ -137,7 +139,13 @@ class BeamSearch {
   std::vector<Number> pending_;
 
  public:
-  static constexpr std::size_t node_bytes = sizeof(Node) + 2 * sizeof(Link);
+  // What a state of the beam takes at most on average: itself and its links; and for as long as its step is made, a
+  // candidate for a shift and two for each link.
+  static constexpr std::size_t links_per_state = 8;
+  static constexpr std::size_t node_bytes = sizeof(Node) + links_per_state * sizeof(Link);
+  static constexpr std::size_t candidate_bytes = (1 + 2 * links_per_state) * sizeof(Candidate);
+  // Made in the last search.
+  [[nodiscard]] std::size_t link_count() const { return links_.size(); }
 };
 
 }  // namespace marginloom

@@ -220,7 +220,8 @@ void bind_states(nb::module_& module) {
       .def_prop_ro("first_label_row", [](const TransitionTask& self) { return self.layout().labels; })
       .def_prop_ro("stride", [](const TransitionTask& self) { return self.layout().stride; })
       .def_prop_ro("action_stride", [](const TransitionTask&) { return action_stride; })
-      .def_prop_ro("state_bytes", &TransitionTask::state_bytes)
+      .def_prop_ro("state_bytes", [](const TransitionTask&) { return TransitionTask::state_bytes(); })
+      .def_prop_ro("step_bytes", &TransitionTask::step_bytes)
       .def("read_trees", &read_trees, nb::arg("outputs"), nb::arg("bounds"));
 }
 

@@ -1,7 +1,8 @@
 // Scores of the actions of states of one sentence from the weights of their features.
 //
 // The templates of a group read few places, and the states of a beam agree in most of them: what a group says of them
-// is summed once and kept. Weights of features that are not in a cache yet are asked for while others are found.
+// is summed once and kept, and so is what the groups of a view say together. Weights of features that are not in a
+// cache yet are asked for while others are found.
 #pragma once
 
 #include <array>
@@ -33,22 +34,26 @@ class StateScorer {
   void add(const ParserState& state, ActionScores* scores);
   void run();
 
- private:
-  static constexpr std::uint32_t none = 0xFFFFFFFF;
+  // What the sums of a group take for a state of one step; others that are kept take a few megabytes together.
+  static constexpr std::size_t bytes_per_group = 2 * action_stride * sizeof(double) + 4 * sizeof(std::uint32_t);
 
-  // Where the sum of a group is kept for some values of its places.
+ private:
+  // Where a sum is kept: of a group or of a view, for some values of its places.
   struct Kept {
     std::uint64_t values = 0;
-    std::uint32_t owner = 0;  // generation and group
+    std::uint32_t owner = 0;  // generation, and group or view
     std::uint32_t sum = 0;
   };
-  struct Sum {  // to be made
+  struct Sum {  // to be made, of rows of weights or of other sums
     std::uint32_t place;
-    std::uint32_t rows_end;
+    std::uint32_t end;
   };
 
-  [[nodiscard]] std::uint32_t sum_of(std::size_t group, const StatePlaces& places);
-  [[nodiscard]] std::uint32_t new_sum(std::size_t group, const StatePlaces& places);
+  [[nodiscard]] Kept& kept(std::size_t owner, std::uint64_t values);
+  [[nodiscard]] std::uint32_t sum_of_view(std::size_t view, const StatePlaces& places);
+  [[nodiscard]] std::uint32_t sum_of_group(std::size_t group, const StatePlaces& places);
+  [[nodiscard]] std::uint32_t new_view_sum(std::size_t view, const StatePlaces& places);
+  [[nodiscard]] std::uint32_t new_group_sum(std::size_t group, const StatePlaces& places);
   void forget();
 
   const StateFeatures& features_;
@@ -58,14 +63,12 @@ class StateScorer {
   std::vector<Kept> kept_;
   int shift_ = 64;
   std::uint32_t generation_ = 0;
-  std::vector<std::uint32_t> single_;  // sums of groups with one place, by group and value
-  std::size_t single_values_ = 0;
   AlignedVector<double> sums_;  // rows of action_stride
   std::uint32_t sum_count_ = 0;
-  std::vector<Sum> to_make_;
-  std::vector<std::uint32_t> rows_;
+  std::vector<Sum> group_sums_, view_sums_;  // to be made, in this order
+  std::vector<std::uint32_t> rows_, parts_of_views_;
   std::vector<ActionScores*> wanted_;
-  std::vector<std::uint32_t> wanted_sums_;  // of each state wanted, a sum a group
+  std::vector<std::uint32_t> wanted_sums_;  // of each state wanted, a sum a view
 };
 
 }  // namespace marginloom

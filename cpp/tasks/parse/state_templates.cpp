@@ -88,6 +88,7 @@ StateTemplates::StateTemplates(std::span<const Template> all, std::vector<Atom>&
     lines_.push_back(std::move(line));
     add_to_group(static_cast<std::uint32_t>(lines_.size() - 1));
   }
+  find_views();
 }
 
 void StateTemplates::add_to_group(std::uint32_t line) {
@@ -101,8 +102,64 @@ void StateTemplates::add_to_group(std::uint32_t line) {
   }
   lines_[line].places = places.size();
   auto group = std::ranges::find(groups_, places, &Group::places);
-  if (group == groups_.end()) group = groups_.insert(group, {std::move(places), {}});
+  if (group == groups_.end()) {
+    const PlaceNumber number(places);
+    group = groups_.insert(group, {std::move(places), {}, {}, number});
+  }
   group->lines.push_back(line);
+  group->constants.push_back(lines_[line].constant);
+}
+
+// Every group belongs to the first of these views that reads all of its places, or to one of its own.
+void StateTemplates::find_views() {
+  using Places = std::vector<std::uint8_t>;
+  constexpr std::uint8_t s0 = 0, s1 = 1, s2 = 2, q0 = 3, q1 = 4, q2 = 5, own = 6, below = 10;
+  constexpr std::uint8_t valency = first_valency, distance = distance_place;
+  const std::array<Places, 10> known{{
+      {s0, q0, q1, q2},
+      {s1, q0, q1, q2},
+      {s0, s1, q0, q1, q2, distance},
+      {s0, own, own + 2, valency},
+      {s0, own + 1, own + 3, valency + 1},
+      {s1, below, below + 2, valency + 2},
+      {s1, below + 1, below + 3, valency + 3},
+      {s0, s1, s2, q0, q1, q2},
+      {s0, s1, own, below + 1},
+      {s0, s1, q0, own + 1},
+  }};
+  std::vector<bool> taken(groups_.size());
+  const auto take = [&](Places places) {
+    std::ranges::sort(places);
+    View view{{}, PlaceNumber(places)};
+    for (std::uint32_t group = 0; group < groups_.size(); ++group) {
+      if (taken[group] || !std::ranges::includes(places, groups_[group].places)) continue;
+      taken[group] = true;
+      view.groups.push_back(group);
+    }
+    if (!view.groups.empty()) state_views_.push_back(std::move(view));
+  };
+  for (const Places& places : known) take(places);
+  for (const Group& group : groups_) take(group.places);
+}
+
+// The next words follow from the first of them, and the distance from the words it lies between.
+PlaceNumber::PlaceNumber(std::span<const std::uint8_t> places) {
+  constexpr std::size_t first_next = 3, last_next = 5;
+  const auto add = [this](std::size_t place) {
+    const auto end = read_.begin() + static_cast<std::ptrdiff_t>(count_);
+    if (std::find(read_.begin(), end, place) == end) read_[count_++] = static_cast<std::uint8_t>(place);
+  };
+  for (const std::size_t place : places) {
+    if (place < word_places) add(place > first_next && place <= last_next ? first_next : place);
+    if (place != distance_place) continue;
+    add(0);
+    add(1);
+  }
+  words_ = count_;
+  for (const std::size_t place : places) {
+    if (place >= first_valency && place < distance_place) add(place);
+  }
+  fits_ = 16 * words_ + 3 * (count_ - words_) <= 64;
 }
 
 void StateTemplates::compute_parts(const WordValues& words, StateParts& parts) const {

@@ -3,7 +3,8 @@
 //
 // Keys are sums as those of arcs are (arc_templates.hpp), of a part for every place that a template reads. Parts are
 // computed once for every place and word. Templates that read the same places are a *group*: what they say together
-// follows from these places alone, so that it need not be computed again for the next state which agrees there.
+// follows from these places alone, so that it need not be computed again for the next state which agrees there. Groups
+// that read no more than some places do are a *view* of the state, which most other states of a beam share.
 #pragma once
 
 #include <array>
@@ -54,11 +55,36 @@ class StateParts {
   std::vector<FeatureKey> parts_;
 };
 
+// Some places as one number: states with the same number agree in all of them.
+class PlaceNumber {
+ public:
+  explicit PlaceNumber(std::span<const std::uint8_t> places);
+
+  [[nodiscard]] bool fits() const { return fits_; }  // into 64 bits
+  [[nodiscard]] std::uint64_t of(const StatePlaces& places) const {
+    std::uint64_t number = 0;
+    for (std::size_t k = 0; k < words_; ++k) number = number << 16 | places[read_[k]];
+    for (std::size_t k = words_; k < count_; ++k) number = number << 3 | places[read_[k]];
+    return number;
+  }
+
+ private:
+  std::array<std::uint8_t, state_places> read_{};  // words first, then valencies
+  std::size_t words_ = 0, count_ = 0;
+  bool fits_ = true;
+};
+
 class StateTemplates {
  public:
   struct Group {
     std::vector<std::uint8_t> places;  // ascending
     std::vector<std::uint32_t> lines;
+    std::vector<FeatureKey> constants;  // of these lines
+    PlaceNumber number;
+  };
+  struct View {
+    std::vector<std::uint32_t> groups;
+    PlaceNumber number;
   };
 
   // Takes those that are not about labels. Numbers of views are places in `views`, to which it adds its own.
@@ -67,6 +93,7 @@ class StateTemplates {
   [[nodiscard]] std::size_t size() const { return lines_.size(); }
   [[nodiscard]] const std::string& name(std::size_t line) const { return templates_[line].name; }
   [[nodiscard]] const std::vector<Group>& groups() const { return groups_; }
+  [[nodiscard]] const std::vector<View>& views() const { return state_views_; }
   [[nodiscard]] bool reads(std::size_t place) const { return reads_[place]; }
   // Views that some template reads at a place with a word, each once.
   [[nodiscard]] const std::vector<std::size_t>& views_at(std::size_t place) const { return views_at_[place]; }
@@ -96,10 +123,12 @@ class StateTemplates {
   };
 
   void add_to_group(std::uint32_t line);
+  void find_views();
 
   std::vector<Template> templates_;
   std::vector<Line> lines_;
   std::vector<Group> groups_;
+  std::vector<View> state_views_;
   std::array<bool, state_places> reads_{};
   std::array<std::vector<std::size_t>, word_places> views_at_;
 };
@@ -109,14 +138,16 @@ void StateTemplates::visit(const StateParts& parts, std::size_t group, const Sta
                            Function function) const {
   const Group& own = groups_[group];
   constexpr std::size_t most = 8;
+  const std::size_t count = own.places.size();
   std::array<const FeatureKey*, most> rows;
-  for (std::size_t k = 0; k < own.places.size(); ++k) rows[k] = parts.row(group, k, places[own.places[k]]);
+  for (std::size_t k = 0; k < count; ++k) rows[k] = parts.row(group, k, places[own.places[k]]);
   for (std::size_t line = 0; line < own.lines.size(); ++line) {
-    FeatureKey sum = lines_[own.lines[line]].constant;
+    FeatureKey sum = own.constants[line];
     bool exists = true;
-    for (std::size_t k = 0; k < own.places.size(); ++k) {
-      exists &= rows[k][line] != 0;
-      sum += rows[k][line];
+    for (std::size_t k = 0; k < count; ++k) {
+      const FeatureKey part = rows[k][line];
+      exists &= part != 0;
+      sum += part;
     }
     if (exists) function(own.lines[line], sum);
   }

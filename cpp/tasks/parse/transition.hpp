@@ -53,9 +53,10 @@ class TransitionTask final : public Task {
   [[nodiscard]] const TransitionWeights& layout() const { return layout_; }
   [[nodiscard]] std::size_t length(std::size_t i) const { return data_.sentences[i + 1] - data_.sentences[i]; }
 
-  // What one state of a beam takes, with its links and the sums that are kept for it.
-  [[nodiscard]] std::size_t state_bytes() const {
-    return BeamSearch::node_bytes + features_->states().groups().size() * action_stride * sizeof(double) / 2;
+  // What one state of a beam takes, with its links, and what it takes besides during its step.
+  [[nodiscard]] static constexpr std::size_t state_bytes() { return BeamSearch::node_bytes; }
+  [[nodiscard]] std::size_t step_bytes() const {
+    return BeamSearch::candidate_bytes + StateScorer::bytes_per_group * features_->states().groups().size();
   }
 
   // The trees of whole outputs of all sentences, one after the other; throws std::invalid_argument if one is no tree.

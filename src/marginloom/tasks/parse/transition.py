@@ -18,6 +18,8 @@ from marginloom.tasks.parse.task import BeamOptions, ParseTask, TreeOptions, Tre
 #: How trees are found: by scores of all arcs, or from left to right.
 METHODS = ("graph", "transition")
 _TRANSITION = "method=transition (--method transition)"
+#: Bytes of what the search keeps of earlier states of a sentence.
+_KEPT_SUMS = 4 << 20
 
 
 def checked_method(method: Any) -> str:
@@ -116,8 +118,9 @@ class TransitionTask(ParseTask):
     def buffer_bytes(self) -> int:
         """Bytes of all states of the beam of the longest sentence, and of what is known of each of its words."""
         assert self._options.search is not None
-        states = 2 * (self._longest + 1) * self._options.search.beam
-        return states * self.core.state_bytes + 4 * (self._longest + 1) * (8 * self.core.stride + 1000)
+        beam, words = self._options.search.beam, self._longest + 1
+        states = 2 * words * beam * self.core.state_bytes + beam * self.core.step_bytes
+        return states + 4 * words * (8 * self.core.stride + 1000) + _KEPT_SUMS
 
     @property
     def pass_work(self) -> float:
