@@ -1,6 +1,3 @@
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <latch>
 #include <thread>
@@ -16,21 +13,6 @@ using marginloom::WeightBuffer;
 using marginloom::WeightIndex;
 using marginloom::WeightWriter;
 
-namespace {
-
-// Runs `work` in a forked process and returns its exit status.
-template <class Work>
-int in_child(Work work) {
-  const pid_t child = fork();
-  CHECK(child >= 0);
-  if (child == 0) _exit(work());
-  int status = 0;
-  CHECK(waitpid(child, &status, 0) == child);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-}  // namespace
-
 TEST("weights: a buffer starts as zeros") {
   for (const std::size_t size : {0, 1, 7, 100000}) {
     WeightBuffer buffer(size);
@@ -38,18 +20,6 @@ TEST("weights: a buffer starts as zeros") {
     CHECK(buffer.values().size() == size);
     CHECK(std::ranges::all_of(buffer.values(), [](double value) { return value == 0; }));
   }
-}
-
-TEST("weights: a forked child shares the mapping") {
-  WeightBuffer buffer(5000);
-  buffer.values()[4999] = 0.25;
-  const int status = in_child([&] {
-    if (buffer.values()[4999] != 0.25) return 1;
-    buffer.values()[0] = 1.5;
-    return 0;
-  });
-  CHECK(status == 0);
-  CHECK(buffer.values()[0] == 1.5);
 }
 
 TEST("weights: two buffers share nothing") {
