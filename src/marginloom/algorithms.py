@@ -122,7 +122,7 @@ _PRESETS: dict[str, Algorithm] = {
         ),
         Algorithm(
             "newton",
-            "Newton's method, for at most 4,096 weights; features may differ in scale",
+            "Newton's method, for at most 4,096 weights; works well if features differ in scale",
             Newton(),
             Serial(),
         ),
@@ -141,8 +141,8 @@ _PRESETS: dict[str, Algorithm] = {
         Algorithm("fsmo", "sequential minimal optimization (SMO) in batches", FSMO(), Serial()),
         Algorithm(
             "fastssvm",
-            "SMO that stops solving early; all threads update the same weights; for classifiers, many candidates per "
-            "inference",
+            "SMO that stops solving early, with many candidates per inference in classifiers; all threads update the "
+            "same weights",
             FSMO(k_best=0, inner_stop=True),
             Shared(),
         ),
@@ -377,8 +377,8 @@ def _check_options(algorithm: Algorithm) -> None:
     options = " ".join(option_text(name, neutral) for name, neutral in lost.items())
     others = [name for name in engines_of(learner) if not lost.keys() & {p.name for p in ENGINES[name].loses(learner)}]
     raise InputError(
-        f"the engine {engine.name} does not honour {values} of the learner {learner.name}{_brought(algorithm, lost)}; "
-        f"give {options} (learner={lost} in Python), or take an engine that does: {', '.join(others)}"
+        f"the engine {engine.name} does not support {values} of the learner {learner.name}{_brought(algorithm, lost)}; "
+        f"give {options} (learner={lost} in Python), or choose an engine that does: {', '.join(others)}"
     )
 
 

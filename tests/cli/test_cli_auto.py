@@ -1,6 +1,7 @@
 """`auto` on the command line, what is said of training without its tolerance, and the length of the help."""
 
 import json
+import re
 
 import pytest
 from support.program import run
@@ -46,7 +47,7 @@ def test_threads_and_their_default_are_said_and_reported(corpus, tmp_path, optio
 @pytest.mark.parametrize(
     ("command", "default"),
     [
-        (("train", "tag"), "with --algorithm auto, all cores, or fewer if more would not be faster; otherwise 1"),
+        (("train", "tag"), "all cores, or fewer for small problems; 1 if you choose an --algorithm other than auto"),
         (("predict",), "all cores"),
         (("evaluate",), "all cores"),
     ],
@@ -119,6 +120,21 @@ def test_all_options_are_under_help_all_with_their_words(command):
         words = dict.fromkeys(word for _, parameter in owners for word in parameter.kind.words)
         assert "|".join(words) in long
     assert "hinge or squared_hinge" in " ".join(short.split())
+
+
+def test_what_an_option_means_to_a_learner_begins_a_line():
+    page = run("train", "tag", "--help-all").stdout
+    texts = page.partition("--batch N")[2].partition("--cache")[0].split("\n")
+    assert [text.split()[:5] for text in texts if "Number" in text] == [
+        ["Number", "of", "new", "constraints", "after"],
+        ["Number", "of", "examples", "with", "new"],
+    ]
+
+
+@pytest.mark.parametrize("page", [(), ("train", "--help")], ids=" ".join)
+def test_the_first_pages_name_every_task(page):
+    said = run(*page, code=0 if page else 2).stdout
+    assert all(re.search(rf"\b{command}\b", said) for command in COMMANDS)
 
 
 def test_the_list_of_algorithms_begins_with_auto():

@@ -19,7 +19,7 @@ def train(corpus, model, *options):
 
 def test_the_need_is_said_before_training_unless_quiet(corpus, tmp_path):
     assert re.search(
-        rf"^{NOTE}, plus at most [\d,]+ MB for the working set \(usually far less\)$",
+        rf"^{NOTE}, plus the working set, which is usually far below its limit of [\d,]+ MB$",
         train(corpus, tmp_path / "m").stderr,
         re.MULTILINE,
     )
@@ -31,7 +31,7 @@ def test_the_need_is_said_before_training_unless_quiet(corpus, tmp_path):
 def test_an_absurdly_small_budget_changes_nothing_but_says_that_it_was_exceeded(corpus, tmp_path):
     free = train(corpus, tmp_path / "free", "--memory", "1G")
     tight = train(corpus, tmp_path / "tight", "--memory", "1")
-    assert "plus at most 1,024 MB for the working set" in free.stderr
+    assert "plus the working set, which is usually far below its limit of 1,024 MB" in free.stderr
     assert "more than the memory that they were given" not in free.stdout
     assert "more than the memory that they were given" in tight.stdout
     weights = [SequenceModel.load(tmp_path / name).weights.tobytes() for name in ("free", "tight")]

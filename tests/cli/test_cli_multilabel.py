@@ -129,7 +129,7 @@ def test_what_is_only_a_bound_is_called_one(tmp_path, labels, exact, known):
     assert (summary["exact"], summary["bounded"]) == (exact, True)
     online = " ".join(run(*arguments, "--algorithm", "sgd").stdout.split())
     assert (
-        f"No certificate: sgd computes no lower bound of the training objective. The training objective is {known}"
+        f"No certificate: sgd computes no lower bound on the training objective. The training objective is {known}"
         in online
     )
 

@@ -108,7 +108,7 @@ def test_the_plan_is_known_before_training():
     assert seen[0].weights == 8 * task.core.dimension
     assert seen[0].buffers > 8 * task.core.dimension  # dense features: a difference has a number per weight
     assert seen[0].examples == task.memory > 0
-    assert seen[0].describe().endswith("plus at most 3 MB for the working set (usually far less)")
+    assert seen[0].describe().endswith("plus the working set, which is usually far below its limit of 3 MB")
     online = train(task, algorithm="perceptron")
     assert online.memory.working_sets == 0
     assert online.working_set_mb == 0

@@ -190,7 +190,7 @@ def test_every_option_is_among_those_that_are_tried():
 def test_an_option_changes_training_or_is_refused_by_name(name, option, engine):
     value = CHANGES[name][option].value
     if engine in engines_that_lose(LEARNERS[name], option):
-        said = rf"^the engine {engine} does not honour (k_best=3 and )?{option}={value} of the learner {name}; give "
+        said = rf"^the engine {engine} does not support (k_best=3 and )?{option}={value} of the learner {name}; give "
         with pytest.raises(InputError, match=said):
             run(name, option, engine, value)
         return
@@ -221,14 +221,14 @@ def test_a_refusal_names_the_preset_and_the_ways_out():
     with pytest.raises(InputError) as caught:
         find_algorithm("shrinking-dcd", learner={"rest": 3}, engine="decoupled")
     assert str(caught.value) == (
-        "the engine decoupled does not honour shrinking=0.003, rest=3 and averaged=True of the learner dcd (shrinking "
+        "the engine decoupled does not support shrinking=0.003, rest=3 and averaged=True of the learner dcd (shrinking "
         "and averaged come with shrinking-dcd); give --shrinking 0 --rest 0 --no-averaged (learner={'shrinking': 0.0, "
-        "'rest': 0, 'averaged': False} in Python), or take an engine that does: serial, shared, pipelined"
+        "'rest': 0, 'averaged': False} in Python), or choose an engine that does: serial, shared, pipelined"
     )
 
 
 def test_a_ready_learner_is_checked_as_well():
-    message = re.escape("the engine master-worker does not honour rest=2 of the learner dcd; give --rest 0")
+    message = re.escape("the engine master-worker does not support rest=2 of the learner dcd; give --rest 0")
     with pytest.raises(InputError, match=message):
         train(overlapping(), algorithm="ms-dcd", learner=DCD(rest=2))
 

@@ -246,7 +246,7 @@ def test_fit_in_a_loop_ends_with_ctrl_c():
         for tagger in taggers:
             tagger.fit([["a", "b"]], [["A", "B"]], callbacks=[pressing("after_iteration", 1)])
 
-    with pytest.raises(KeyboardInterrupt, match="interrupted after 1 iterations; the estimator is fitted"):
+    with pytest.raises(KeyboardInterrupt, match="interrupted after 1 iteration; the estimator is fitted"):
         fit_all()
     assert [hasattr(tagger, "model_") for tagger in taggers] == [True, False, False]
     first = taggers[0]

@@ -71,8 +71,8 @@ def _interruption_told() -> Iterator[None]:
 app = typer.Typer(
     name="marginloom",
     cls=_Program,
-    help="Train taggers, parsers, classifiers and object detectors. Most algorithms also prove how close the training "
-    "objective is to its optimum.",
+    help="Train taggers, parsers, relation extractors, classifiers and object detectors. Most algorithms end with a "
+    "proven upper bound on how far the training objective is from its optimum.",
     context_settings={
         "terminal_width": min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns),
         "help_option_names": ["--help", "-h"],
@@ -107,9 +107,9 @@ and tag new sentences:
   marginloom evaluate pos.safetensors test.conllu
   marginloom predict pos.safetensors new.conllu
 
-The other tasks are parse, classify, multilabel and detect. 'marginloom --help'
-lists all commands; 'marginloom train tag --help' lists the options for training
-a tagger."""
+The other tasks are parse, relations, classify, multilabel and detect.
+'marginloom --help' lists all commands; 'marginloom train tag --help' lists the
+options for training a tagger."""
 
 
 @app.callback()

@@ -29,7 +29,7 @@ class CalibrateOptions:
             "-o",
             "--output",
             metavar="OUT",
-            help="Model file to write. [default: MODEL itself, in one step]",
+            help="Model file to write. [default: replace MODEL]",
             show_default=False,
             rich_help_panel=OUTPUT,
         ),
@@ -51,8 +51,8 @@ def _run(commands: AnyCommands, opened: OpenedFile, options: EvaluateOptions, ow
 
 def _help(tasks: Sequence[AnyCommands]) -> str:
     return (
-        "Fit how the scores of a model become probabilities, on examples with gold labels that training did not see, "
-        "and store it in the model. Predictions do not change; predict --confidence needs it."
+        "Calibrate the probabilities of a model on examples with gold labels that training did not see, and store the "
+        "calibration in the model. Predictions do not change. predict --confidence needs a calibrated model."
     )
 
 
@@ -63,7 +63,7 @@ CALIBRATE = ModelCommand(
     "calibrate",
     "evaluate_options",
     _run,
-    "Fit the probabilities of a model.",
+    "Calibrate the probabilities of a model.",
     _EXAMPLES,
     _help,
     CalibrateOptions,

@@ -28,6 +28,7 @@ _BUCKET = re.compile(r"(?:^|: )hash \d+$")
 _MOST_LABELS = 30
 
 
+_STATELESS = "not saved; --warm-start needs a model that was trained with --save-state"
 _UNCALIBRATED = "no, so there are no probabilities; run 'marginloom calibrate MODEL DEV'"
 
 
@@ -66,7 +67,7 @@ def _facts(model: Model, summary: dict[str, Any]) -> list[tuple[str, str]]:
         ("weights", f"{summary['weights']:,}, of which {summary['nonzero']:,} are not zero"),
         ("optimum", certificate_sentence(model.certificate) if model.certificate else nothing),
         ("calibrated", model.calibration.describe() if model.calibration else _UNCALIBRATED),
-        ("state", "saved, for --warm-start" if model.state else "not saved; train with --save-state to --warm-start"),
+        ("state", "saved, for --warm-start" if model.state else _STATELESS),
     ]
 
 

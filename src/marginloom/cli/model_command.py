@@ -181,12 +181,14 @@ def _joined(variants: Sequence[tuple[str, Any, Any]], task_count: int) -> Any:
 
 
 def _joined_help(tasks_of: Mapping[str, str]) -> str:
-    """Return the help of an option, given what tasks say of it: first what all texts begin with, last their default.
+    r"""Return the help of an option, given what tasks say of it, each in a line: first what all begin with.
+
+    The default is the last of it if all have the same.
 
     Examples
     --------
     >>> _joined_help({"Format: a. [default: none]": "taggers", "Format: b. [default: none]": "parsers"})
-    'Format. Taggers: a. Parsers: b. [default: none]'
+    'Format.\nTaggers: a.\nParsers: b. [default: none]'
     >>> _joined_help({"Only spans.": "taggers"})
     'Taggers: only spans.'
     """
@@ -199,4 +201,4 @@ def _joined_help(tasks_of: Mapping[str, str]) -> str:
     for text, tasks in tasks_of.items():
         own = text.removesuffix(end).removeprefix(f"{topic}: " if topic else "")
         parts.append(f"{tasks[0].upper()}{tasks[1:]}: {own[0].lower()}{own[1:]}")
-    return " ".join(parts) + end
+    return "\n".join(parts) + end

@@ -15,11 +15,11 @@ def _run(commands: AnyCommands, model: OpenedFile, options: PredictOptions) -> N
 
 
 def _help(tasks: Sequence[AnyCommands]) -> str:
-    about = "Predict for new examples. The output has the format of the input, unless stated otherwise."
+    about = "Apply a model to new examples. The output has the format of the input, unless stated otherwise."
     return "\n\n".join([about, *(task.predict_help for task in tasks)])
 
 
 _EXAMPLES = """\
 marginloom predict pos.safetensors new.conllu -o tagged.conllu
 echo 'The dog barks.' | marginloom predict pos.safetensors - --format text"""
-PREDICT = ModelCommand("predict", "predict_options", _run, "Predict for new examples.", _EXAMPLES, _help)
+PREDICT = ModelCommand("predict", "predict_options", _run, "Apply a model to new examples.", _EXAMPLES, _help)

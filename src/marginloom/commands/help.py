@@ -87,7 +87,8 @@ class GroupedCommand(TyperCommand):
             if record is not None:
                 section = _section_of(parameter)
                 name = _name(parameter) if section == "Arguments" else record[0]
-                sections[section].append((name, _readable(record[1], parameter.metavar or "x")))
+                texts = _readable(record[1], parameter.metavar or "x").split("\n")
+                sections[section] += zip([name, *[""] * len(texts)], texts, strict=False)
         for name, records in sections.items():
             if records:
                 with formatter.section(name):
@@ -126,17 +127,18 @@ def suggested_options(option: str, known: list[str]) -> list[str]:
 
 
 def _readable(text: str, metavar: str) -> str:
-    """Say in words which numbers are allowed, and keep lines from ending within the name of an option.
+    """Say in words which numbers are allowed, and keep lines from ending at a hyphen.
 
     Examples
     --------
     >>> _readable("Order.  [default: 1; 1<=x<=2]", "N"), _readable("Threads.  [x>=1]", "N")
-    ('Order. [default: 1; N from 1 to 2]', 'Threads. [N at least 1]')
+    ('Order. [default: 1] [N from 1 to 2]', 'Threads. [N at least 1]')
     """
+    text = re.sub(r"(?:; |\]  \[)(?=\d+<=x|x>=)", "] [", text)
     text = re.sub(r"(\d+)<=x<=(\d+)", rf"{metavar} from \1 to \2", text)
-    text = re.sub(r"x>=(\d+)", rf"{metavar} at least \1", text).replace("]  [", "; ")
+    text = re.sub(r"x>=(\d+)", rf"{metavar} at least \1", text)
     text = re.sub(r"\[default: ((?:no-)?fit-intercept)\]", r"[default: --\1]", text).replace(".  [", ". [")
-    return re.sub(r"--\w[\w-]*|\[[^]]*\]", lambda found: found[0].replace("-", _UNBROKEN), text)
+    return text.replace("-", _UNBROKEN)
 
 
 def _broken(command: str, width: int) -> list[str]:

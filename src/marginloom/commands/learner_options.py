@@ -89,7 +89,7 @@ def _option(name: str, owners: list[tuple[type[Configured], Parameter]]) -> Any:
     having: dict[str, list[str]] = {}
     for owner, parameter in owners:
         having.setdefault(f"{parameter.help[0].upper()}{parameter.help[1:]}.", []).append(_owner_text(owner, name))
-    text = " ".join(f"{said} [{', '.join(names)}]" for said, names in having.items())
+    text = "\n".join(f"{said} [{', '.join(names)}]" for said, names in having.items())
     convert = first.kind.convert
     if convert is bool:
         switch = f"{option_name(name)}/--no-{name.replace('_', '-')}"

@@ -66,7 +66,7 @@ def _certificate(result: Result) -> str:
     if result.primal is not None:
         known = "" if result.exact else "at most " if result.bounded else "about "
         value = f" The training objective is {known}{result.primal:.6g}."
-    return f"No certificate: {result.algorithm.name} computes no lower bound of the training objective.{value}"
+    return f"No certificate: {result.algorithm.name} computes no lower bound on the training objective.{value}"
 
 
 def certificate_sentence(certificate: Certificate) -> str:

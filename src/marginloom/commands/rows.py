@@ -29,8 +29,8 @@ InterceptScalingOption = Annotated[
     typer.Option(
         "--intercept-scaling",
         metavar="X",
-        help="Value X of a constant feature that is added to every example. The intercept is X times its weight; "
-        "larger values regularize it less.",
+        help="Scale of the intercept; larger values regularize it less. The intercept is the weight of a constant "
+        "feature with value X, multiplied by X.",
         rich_help_panel=FEATURES,
     ),
 ]

@@ -17,12 +17,12 @@ TERMS = {
     "inner pass": "a pass over the working set, which updates the weights without inference",
     "minibatch": "a few training examples whose inferences use the same weights",
     "shard": "a part of the training examples",
-    "margin": "how much higher the gold output must score than a candidate: by the loss of the candidate",
+    "margin": "the loss of a candidate; the gold output should score higher than the candidate by at least this much",
     "violation": "by how much a candidate misses its margin",
     "slack": "the largest violation among the candidates of an example",
     "constraint": "the condition that the violation of a candidate is at most the slack",
-    "dual": "a lower bound of the objective, which training raises",
-    "dual variable": "alpha, a number for each candidate that says how much it contributes to the weights",
+    "dual": "a lower bound on the objective, which training raises",
+    "dual variable": "alpha, a number for each candidate: how much the candidate contributes to the weights",
     "gap": "the difference between the objective and the dual",
     "gain": "how much an update raises the dual",
     "sweep": "one round of updates in which every dual variable has its turn",
@@ -42,14 +42,18 @@ _BEGINNINGS = {"xi_i": r"xi\b|xi_", "loss(y)": r"loss\(", "d(y)": r"d\(", "alpha
 
 
 def terms_in(text: str) -> dict[str, str]:
-    """Return the terms that occur in a text, each with its meaning.
+    """Return the terms that occur in a text or in the meaning of such a term, each with its meaning.
 
     Examples
     --------
     >>> list(terms_in("number of inner passes over the working set"))
-    ['pass', 'working set', 'inner pass']
+    ['pass', 'inference', 'candidate', 'working set', 'inner pass']
     """
-    return {term: meaning for term, meaning in TERMS.items() if re.search(rf"\b{term}(?:e?s)?\b", text, re.IGNORECASE)}
+    found: set[str] = set()
+    while new := {term for term in TERMS.keys() - found if re.search(rf"\b{term}(?:e?s)?\b", text, re.IGNORECASE)}:
+        found |= new
+        text = " ".join(TERMS[term] for term in new)
+    return {term: meaning for term, meaning in TERMS.items() if term in found}
 
 
 def symbols_in(formulas: str) -> dict[str, str]:

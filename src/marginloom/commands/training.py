@@ -216,7 +216,8 @@ def _say_interrupted(options: TrainingOptions, saved: Saved, checkpoint: Checkpo
     advice, place = "", shown(saved.place)
     if checkpoint is not None and checkpoint.exists():
         advice = f"; --resume goes on after pass {checkpoint.iteration}"
-    note(f"interrupted after {result.iterations} passes; the model in {place} is usable{proof}{kept}{advice}")
+    passes = "1 pass" if result.iterations == 1 else f"{result.iterations} passes"
+    note(f"interrupted after {passes}; the model in {place} is usable{proof}{kept}{advice}")
 
 
 def _checked(options: TrainingOptions) -> _Request:

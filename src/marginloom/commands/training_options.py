@@ -44,22 +44,24 @@ class TrainingOptions:
         str | None,
         typer.Option(
             "--dev",
-            metavar="F",
-            help="Development file; scores are computed after every pass, and probabilities are calibrated on it.",
+            metavar="FILE",
+            help="Development file; scores are computed after every pass.",
             rich_help_panel=INPUT,
         ),
     ] = None
     test: Annotated[
         str | None,
-        typer.Option("--test", metavar="F", help="Test file; scores are computed at the end.", rich_help_panel=INPUT),
+        typer.Option(
+            "--test", metavar="FILE", help="Test file; scores are computed at the end.", rich_help_panel=INPUT
+        ),
     ] = None
     calibrate: Annotated[
         float | None,
         typer.Option(
             "--calibrate",
             metavar="SHARE",
-            help="Calibrate probabilities on the last part of the training examples, such as 0.1 of them, and train "
-            "on the others; 0 means no calibration. [default: on the --dev file, if there is one]",
+            help="Share of the training examples, such as 0.1, to hold out for calibrating probabilities; 0 means no "
+            "calibration. [default: calibrate on the --dev file]",
             show_default=False,
             rich_help_panel=TRAINING,
         ),
@@ -126,8 +128,8 @@ class TrainingOptions:
             "--threads",
             metavar="N",
             callback=usage_check(resolve_threads),
-            help="Number of threads; -1 means all cores. [default: with --algorithm auto, all cores, or fewer if "
-            "more would not be faster; otherwise 1]",
+            help="Number of threads; -1 means all cores. [default: all cores, or fewer for small problems; 1 if you "
+            "choose an --algorithm other than auto]",
             rich_help_panel=TRAINING,
         ),
     ] = None
@@ -137,7 +139,7 @@ class TrainingOptions:
             "--memory",
             metavar="SIZE",
             help="Memory limit for the working set (wrong outputs that training stores and reuses), such as 500M. "
-            "Training is slower if the set does not fit. [default: half of the free memory]",
+            "[default: half of the free memory]",
             rich_help_panel=TRAINING,
         ),
     ] = None
@@ -146,7 +148,7 @@ class TrainingOptions:
         bool,
         typer.Option(
             "--reproducible",
-            help="Use only algorithms that give the same model in every run.",
+            help="Give the same model in every run.",
             rich_help_panel=TRAINING,
         ),
     ] = False
@@ -155,7 +157,7 @@ class TrainingOptions:
         typer.Option(
             "--patience",
             metavar="N",
-            help="Stop after N passes in a row without a better score on the --dev file.",
+            help="Stop after N passes without a better score on --dev.",
             rich_help_panel=TRAINING,
         ),
     ] = None
@@ -181,7 +183,7 @@ class TrainingOptions:
         typer.Option(
             "--warm-start",
             metavar="MODEL",
-            help="Start from this model, which was trained on the same data with --save-state.",
+            help="Start from this model. It must have been trained on the same data, with --save-state.",
             rich_help_panel=TRAINING,
         ),
     ] = None
@@ -190,7 +192,7 @@ class TrainingOptions:
         typer.Option(
             "--checkpoint",
             metavar="DIR",
-            help="Save the state of training in this folder at intervals, for --resume.",
+            help="Folder for checkpoints, from which --resume continues.",
             rich_help_panel=TRAINING,
         ),
     ] = None
@@ -208,7 +210,7 @@ class TrainingOptions:
         bool,
         typer.Option(
             "--resume",
-            help="Continue from the checkpoint in --checkpoint DIR, if there is one.",
+            help="Continue from the checkpoint in --checkpoint, if any.",
             rich_help_panel=TRAINING,
         ),
     ] = False

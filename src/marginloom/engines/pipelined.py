@@ -23,8 +23,8 @@ class Pipelined(Engine):
     scorers: int = parameter(
         0,
         "count",
-        "number of threads that each store a part of the weights and compute scores with it; 0 means a third of the "
-        "threads. Of the others, one computes the updates, and the rest compute products of inputs",
+        "number of threads that each store a part of the weights and compute scores with it; 0 means a third of all "
+        "threads. One of the other threads computes the updates; the rest prepare them by multiplying inputs",
     )
     shuffle: bool = parameter(True, "switch", "visit the examples in a new random order in every pass")
 

@@ -42,9 +42,9 @@ class FSMO(Dual):
     variant: str = parameter(
         "pairwise",
         one_of("pairwise", "as-published"),
-        "pairwise updates two dual variables at a time and converges; as-published updates one, as in the paper, and "
-        "may stop far from the optimum. Both update only where the optimality conditions fail by more than half of "
-        "epsilon",
+        "update rule: pairwise updates two dual variables at a time and converges; as-published updates one, as in the "
+        "paper, and may stop far from the optimum. Both update only where the optimality conditions fail by more than "
+        "half of epsilon",
     )
     inner_stop: bool = parameter(
         False, "switch", "end the updates after a batch early, by the rules of --inner-change and --inner-share"

@@ -26,8 +26,8 @@ class Online(Learner):
     stop_separated: bool = parameter(
         False,
         "switch",
-        "stop after a pass that predicts every training example correctly; if inference is loss-augmented, also with "
-        "the required margin",
+        "stop after a pass without wrong predictions in training; with loss-augmented inference, no margin may be "
+        "violated either",
         native=False,
     )
     stop_unchanged: float = parameter(

@@ -21,7 +21,7 @@ class PassiveAggressive(Online):
     variant: str = parameter(
         "pa-i",
         one_of("pa", "pa-i", "pa-ii"),
-        "pa allows no slack; pa-i penalizes the slack, and pa-ii its square",
+        "treatment of the slack: pa allows none, pa-i penalizes it, and pa-ii penalizes its square",
     )
     loss_augmented: bool = parameter(
         False, "switch", "also update if the prediction is correct but a candidate violates its margin"

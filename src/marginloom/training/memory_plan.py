@@ -53,11 +53,12 @@ class MemoryPlan:
         Examples
         --------
         >>> MemoryPlan(3 * MB, 20 * MB, 0, 0, 0, 1500 * MB).describe()
-        'memory: 23.0 MB, plus at most 1,500 MB for the working set (usually far less)'
+        'memory: 23.0 MB, plus the working set, which is usually far below its limit of 1,500 MB'
         """
         text = f"memory: {(self.examples + sum(self.needs.values())) / MB:.1f} MB"
         if self.working_sets:
-            text += f", plus at most {self.working_sets / MB:,.0f} MB for the working set (usually far less)"
+            limit = f"{self.working_sets / MB:,.0f} MB"
+            text += f", plus the working set, which is usually far below its limit of {limit}"
         return text
 
 

@@ -51,7 +51,8 @@ def test_non_projective_trees_are_repaired_by_default_and_counted():
     given = bank(PROJECTIVE, CROSSING, PROJECTIVE)
     before = given.heads.copy()
     expected = (
-        "1 of 3 sentences have non-projective trees, which projective parsing cannot make: repaired, by lifting 1 arc$"
+        "1 of 3 sentences have non-projective trees, which projective parsing cannot predict: repaired, "
+        "by lifting 1 arc$"
     )
     with pytest.warns(InputWarning, match=expected) as caught:
         fitting = fitting_trees(given, projective=True, one_root=True)

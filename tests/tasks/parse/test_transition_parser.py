@@ -244,7 +244,7 @@ def test_a_killed_run_goes_on_to_the_same_bits(kind, tmp_path):
 
 def test_crossing_arcs_are_repaired_as_for_graphs():
     words, trees = make_treebank(30, seed=3, nonprojective=0.5)
-    with pytest.warns(InputWarning, match="non-projective trees, which projective parsing cannot make: repaired"):
+    with pytest.warns(InputWarning, match="non-projective trees, which projective parsing cannot predict: repaired"):
         parser(max_iter=1).fit(words, trees)
     with pytest.raises(InputError, match="non-projective trees"):
         parser(invalid_gold="error").fit(words, trees)

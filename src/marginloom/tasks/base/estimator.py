@@ -216,9 +216,9 @@ class Estimator(BaseEstimator, RunParameters):  # type: ignore[misc]
             for name, value in posed.attributes.items():
                 setattr(self, name, value)
             if result.stopped == "interrupted":
+                iterations = "1 iteration" if result.iterations == 1 else f"{result.iterations} iterations"
                 raise KeyboardInterrupt(
-                    f"training was interrupted after {result.iterations} iterations; the estimator is fitted with the "
-                    "weights that it had"
+                    f"training was interrupted after {iterations}; the estimator is fitted with the weights that it had"
                 )
             if place is not None:
                 place.remove()

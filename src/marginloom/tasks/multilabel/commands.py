@@ -59,8 +59,8 @@ def train(
         typer.Option(
             "--label-cost",
             metavar="LABEL=X",
-            help="Cost of predicting LABEL wrongly; --missing-cost multiplies it if the label is missing. May be "
-            "repeated. [default: 1 for every label]",
+            help="Cost of predicting LABEL where it is not gold. Missing a gold LABEL costs this times --missing-cost. "
+            "May be repeated. [default: 1 for every label]",
             rich_help_panel=TRAINING,
         ),
     ] = None,
@@ -69,8 +69,8 @@ def train(
         typer.Option(
             "--missing-cost",
             metavar="X",
-            help="Cost of a missing gold label, relative to that of an extra label; with larger values, more labels "
-            "are predicted.",
+            help="Cost of missing a gold label, relative to the cost of predicting an extra one. Larger values make "
+            "the model predict more labels.",
             rich_help_panel=TRAINING,
         ),
     ] = DEFAULT_COSTS[0],
@@ -80,8 +80,8 @@ def train(
             "--labels-per-slack",
             metavar="N",
             min=1,
-            help="Number of labels that share a slack variable; with 1, each label is a binary SVM. [default: 1; all "
-            "labels with --interactions or --pair]",
+            help="For experts: train labels in groups of N that share a slack variable; 1 makes each label a binary "
+            "SVM. [default: 1; with --interactions or --pair, one group of all labels]",
             rich_help_panel=TRAINING,
         ),
     ] = None,

@@ -58,7 +58,7 @@ def train(
         typer.Option(
             "--beam",
             metavar="N",
-            help="For --method transition: number of states that are kept after each step. [default: 8]",
+            help="For --method transition: number of partial trees to keep after each step. [default: 8]",
             rich_help_panel=STRUCTURE,
         ),
     ] = None,
@@ -67,8 +67,9 @@ def train(
         typer.Option(
             "--update",
             metavar="RULE",
-            help="For --method transition: learn from the actions of a sentence up to the largest violation "
-            "(max-violation), up to the first step without the gold tree in the beam (early), or from all (standard). "
+            help="For --method transition: which actions of a sentence update the weights: those up to the largest "
+            "violation (max-violation), those up to the step at which the gold tree leaves the beam (early), or all "
+            "(standard). "
             "[default: max-violation]",
             hidden=True,
             rich_help_panel=STRUCTURE,
@@ -119,8 +120,8 @@ def train(
         typer.Option(
             "--features",
             metavar="SET",
-            help="Feature set: arcs (with --method transition: states-rich or states), or a file of templates. "
-            "[default: arcs or states-rich]",
+            help="Feature set: arcs for --method graph, states-rich or states for --method transition; or a file of "
+            "templates. [default: arcs or states-rich]",
             show_default=False,
             rich_help_panel=FEATURES,
         ),
@@ -143,7 +144,7 @@ def train(
         typer.Option(
             "--clusters",
             metavar="FILE",
-            help="File of Brown clusters; each line has a bit string, a word and a count.",
+            help="File of Brown clusters (bit string, word, count).",
             rich_help_panel=FEATURES,
         ),
     ] = None,
@@ -154,8 +155,8 @@ def train(
             metavar="N",
             min=0,
             max=31,
-            help="Hash features into 2^N buckets; 0 stores their names instead. [default: 14 to 24, depending on the "
-            "size of the data; 0 with --min-count]",
+            help="Hash features into 2^N buckets; 0 stores their names instead. [default: between 14 and 24, depending "
+            "on the size of the data; with --min-count, 0]",
             rich_help_panel=FEATURES,
         ),
     ] = None,
@@ -250,8 +251,8 @@ BeamOption = Annotated[
     typer.Option(
         "--beam",
         metavar="N",
-        help="Number of states kept after each step, in models trained with --method transition. "
-        "[default: as in training]",
+        help="Number of partial trees to keep after each step, in models trained with --method "
+        "transition. [default: as in training]",
     ),
 ]
 

@@ -74,7 +74,8 @@ def fitting_trees(treebank: Treebank, projective: bool, one_root: bool, invalid_
     if invalid_gold == "error":
         raise InputError(_crossing_complaint(treebank, crossing))
     many = (
-        f"{len(crossing):,} of {len(trees):,} sentences have non-projective trees, which projective parsing cannot make"
+        f"{len(crossing):,} of {len(trees):,} sentences have non-projective trees, which projective parsing "
+        "cannot predict"
     )
     if invalid_gold == "skip":
         fitting = _without(treebank, crossing)
@@ -139,7 +140,7 @@ def _crossing_complaint(treebank: Treebank, crossing: list[int]) -> str:
         shown.append(f"{treebank.place(token)}: the arc from word {treebank.heads[token]} to word {word}")
     more = f" and {len(crossing) - 3:,} more" if len(crossing) > 3 else ""
     return (
-        f"{len(crossing):,} sentences have non-projective trees, which projective parsing cannot make: "
+        f"{len(crossing):,} sentences have non-projective trees, which projective parsing cannot predict: "
         f"{'; '.join(shown)}{more}; have them repaired or skipped (invalid_gold=, --invalid-gold repair|skip), or "
         "allow such trees (projective=False, --non-projective)"
     )

@@ -116,7 +116,7 @@ def train(
         float,
         _loss_option(
             "--missed-relation-loss",
-            "Cost of missing a gold relation or predicting another one; larger values raise recall.",
+            "Cost of missing a gold relation or giving it a wrong type; larger values raise recall.",
         ),
     ] = 1.0,
     features: Annotated[
@@ -139,7 +139,7 @@ def train(
         typer.Option(
             "--clusters",
             metavar="FILE",
-            help="File of Brown clusters; each line has a bit string, a word and a count.",
+            help="File of Brown clusters (bit string, word, count).",
             rich_help_panel=FEATURES,
         ),
     ] = None,
@@ -160,8 +160,8 @@ def train(
         typer.Option(
             "--invalid-gold",
             metavar="WHAT",
-            help="What to do if gold relations cannot be predicted: error, repair (remove them) or skip (omit the "
-            "sentence).",
+            help="What to do with gold relations that the type constraints forbid, and with a second relation of the "
+            "same pair: error, repair (remove the relation) or skip (omit the sentence).",
             rich_help_panel=INPUT,
         ),
     ] = "error",

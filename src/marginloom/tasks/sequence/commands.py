@@ -56,7 +56,8 @@ BeamOption = Annotated[
     typer.Option(
         "--beam",
         metavar="N",
-        help="Find labels by beam search with N states, looking two labels back. [default: exact search]",
+        help="Use beam search, which keeps the N best partial label sequences and scores each label together with "
+        "the previous two. [default: exact search]",
         rich_help_panel=STRUCTURE,
     ),
 ]
@@ -66,7 +67,7 @@ OtherBeamOption = Annotated[
     typer.Option(
         "--beam",
         metavar="N",
-        help="Number of states kept after each step, in models trained with --beam. [default: as in training]",
+        help="Number of partial label sequences to keep, in models trained with --beam. [default: as in training]",
     ),
 ]
 
@@ -87,7 +88,9 @@ def train(
             rich_help_panel=FEATURES,
         ),
     ] = "tagging",
-    pos_column: Annotated[str | None, pos_column_option("; used by chunking, ner and templates with pos[...].")] = None,
+    pos_column: Annotated[
+        str | None, pos_column_option(", for the feature sets chunking and ner and for templates with pos[...].")
+    ] = None,
     gazetteer: Annotated[
         list[str] | None,
         typer.Option(
@@ -102,7 +105,7 @@ def train(
         typer.Option(
             "--clusters",
             metavar="FILE",
-            help="File of Brown clusters; each line has a bit string, a word and a count.",
+            help="File of Brown clusters (bit string, word, count).",
             rich_help_panel=FEATURES,
         ),
     ] = None,
@@ -138,8 +141,7 @@ def train(
         typer.Option(
             "--constraints",
             metavar="SCHEME",
-            help="Predict only label sequences that are valid in a span scheme: bio, bioes or bilou. With 'none', any "
-            "sequence is allowed.",
+            help="Predict only label sequences that are valid in a span scheme (bio, bioes or bilou).",
             rich_help_panel=STRUCTURE,
         ),
     ] = "none",
@@ -167,7 +169,7 @@ def train(
         typer.Option(
             "--order",
             metavar="N",
-            help="Number of previous labels that the score of a label depends on in exact search: 1 or 2.",
+            help="1 scores each label together with the previous label; 2, with the previous two.",
             rich_help_panel=STRUCTURE,
         ),
     ] = 1,
@@ -177,8 +179,8 @@ def train(
         typer.Option(
             "--update",
             metavar="RULE",
-            help="For --beam: learn from the labels of a sentence up to the largest violation (max-violation), up to "
-            "the first step without the gold labels in the beam (early), or from all (standard).",
+            help="For --beam: which labels of a sentence update the weights: those up to the largest violation "
+            "(max-violation), those up to the word at which the gold labels leave the beam (early), or all (standard).",
             hidden=True,
             rich_help_panel=TRAINING,
         ),
