@@ -498,6 +498,9 @@ class ArcFeatures:
     def counts(self) -> list[int]: ...
     @property
     def identity(self) -> int: ...
+    def named(
+        self, extractor: ArcExtractor, table: TokenColumns, sentence: int, head: int, modifier: int, sibling: int
+    ) -> list[tuple[int, int, str]]: ...
 
 class ParseData:
     def __init__(

@@ -29,6 +29,9 @@ class ArcExtractor {
   [[nodiscard]] std::size_t views() const { return views_.size(); }
 
   [[nodiscard]] std::vector<std::uint64_t> values(const TokenColumns& table, int threads, StopRequest stop = {}) const;
+  [[nodiscard]] AtomReader reader(const TokenColumns& table) const {
+    return AtomReader(table, columns_, resources_, templates_);
+  }
 
   // The features of gold arcs that occur at least `min_count` times, numbered as they are first seen. Heads are those
   // of all words of all tables in a row; sentences that are left out are marked, or there are no marks.
@@ -74,5 +77,23 @@ class ArcFeatures {
   std::uint64_t identity_ = 1;
   ByKind<FeatureNumbers> numbers_;
 };
+
+// A feature of an arc: its kind, its number among those of its kind, and its name as users read it.
+struct NamedFeature {
+  std::size_t kind;
+  std::uint32_t number;
+  std::string name;
+};
+
+struct NamedArc {
+  std::size_t head;
+  std::size_t modifier;
+  std::size_t sibling;  // the nearest one, 0 if there is none
+};
+
+// The features of an arc of a sentence that have a weight, also where they are hashed.
+[[nodiscard]] std::vector<NamedFeature> named_features(const ArcExtractor& extractor, const ArcFeatures& features,
+                                                       const TokenColumns& table, std::size_t sentence,
+                                                       const NamedArc& arc);
 
 }  // namespace marginloom

@@ -3,6 +3,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 
 #include <utility>
 
@@ -122,7 +123,19 @@ void bind_arcs(nb::module_& module) {
           },
           nb::arg("extractor"), nb::arg("hash_bits"), nb::arg("label_count"))
       .def_prop_ro("counts", &feature_counts)
-      .def_prop_ro("identity", &ArcFeatures::identity);
+      .def_prop_ro("identity", &ArcFeatures::identity)
+      .def(
+          "named",
+          [](const ArcFeatures& self, const ArcExtractor& extractor, const TokenColumns& table, std::size_t sentence,
+             std::size_t head, std::size_t modifier, std::size_t sibling) {
+            std::vector<std::tuple<std::size_t, std::uint32_t, std::string>> result;
+            for (NamedFeature& one : named_features(extractor, self, table, sentence, {head, modifier, sibling})) {
+              result.emplace_back(one.kind, one.number, std::move(one.name));
+            }
+            return result;
+          },
+          nb::arg("extractor"), nb::arg("table"), nb::arg("sentence"), nb::arg("head"), nb::arg("modifier"),
+          nb::arg("sibling"));
   bind_options(module, "ParseData", Field{"sentences", &ParseArrays::sentences}, Field{"values", &ParseArrays::values},
                Field{"heads", &ParseArrays::heads}, Field{"labels", &ParseArrays::labels});
   using Choices = ParseChoices;

@@ -14,6 +14,7 @@ from marginloom import __version__
 from marginloom.cli.algorithms import algorithms
 from marginloom.cli.calibrate import CALIBRATE
 from marginloom.cli.evaluate import EVALUATE
+from marginloom.cli.explain import EXPLAIN
 from marginloom.cli.inspect import inspect
 from marginloom.cli.predict import PREDICT
 from marginloom.cli.train import train
@@ -28,10 +29,10 @@ marginloom inspect pos.safetensors --top 20 --json"""
 ALGORITHMS_EXAMPLES = """\
 marginloom algorithms
 marginloom algorithms dcd-ssvm"""
-_MODEL_COMMANDS = {command.name: command for command in (PREDICT, EVALUATE, CALIBRATE)}
+_MODEL_COMMANDS = {command.name: command for command in (PREDICT, EVALUATE, CALIBRATE, EXPLAIN)}
 
 
-_ORDER = ("train", "predict", "evaluate", "calibrate", "inspect", "algorithms")
+_ORDER = ("train", "predict", "evaluate", "calibrate", "explain", "inspect", "algorithms")
 
 
 class _Program(TyperGroup):

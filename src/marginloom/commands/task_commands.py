@@ -8,19 +8,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, ClassVar, Generic, TypeAlias, TypeVar
+from typing import Annotated, Any, BinaryIO, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
 import typer
 
 from marginloom.commands.common import JsonOption, ModelArgument, ThreadsOption, usage_check, usage_errors
 from marginloom.commands.help import OUTPUT
 from marginloom.common.parameters import checked
-from marginloom.errors import ModelFileError
+from marginloom.errors import InputError, ModelFileError
 from marginloom.io.compression import compressing_write
 from marginloom.io.files import StrPath, open_binary
 from marginloom.io.model import OpenedFile
 from marginloom.io.names import shown
 from marginloom.io.overwriting import refuse_overwriting, refuse_same_outputs
+from marginloom.tasks.base.explanation import Explanation
 from marginloom.tasks.base.model import Evaluator, Model
 from marginloom.tasks.registry import all_tasks, find_in_files
 
@@ -118,6 +119,30 @@ class EvaluateOptions:
     as_json: JsonOption = False
 
 
+class ExplainRequest(NamedTuple):
+    """What `marginloom explain` is asked for.
+
+    Attributes
+    ----------
+    example : int
+        The sentence or row, from 0.
+    token : int or None
+        The token, from 0.
+    instead : str or None
+        What to compare with.
+    gold : bool
+        Whether to compare with gold.
+    training : list of str
+        Training files; none for no split by example.
+    """
+
+    example: int
+    token: int | None
+    instead: str | None
+    gold: bool
+    training: list[str]
+
+
 SomeModel = TypeVar("SomeModel", bound=Model)
 SomePredict = TypeVar("SomePredict", bound=PredictOptions)
 SomeEvaluate = TypeVar("SomeEvaluate", bound=EvaluateOptions)
@@ -169,6 +194,12 @@ class TaskCommands(ShownModel[SomeModel], Generic[SomeModel, SomePredict, SomeEv
     @abstractmethod
     def read_labelled(self, model: SomeModel, options: SomeEvaluate) -> Any:
         """Read examples with their right outputs, as the model's `evaluator` takes them."""
+
+    def explain(self, model: SomeModel, options: SomeEvaluate, request: ExplainRequest) -> Explanation:
+        """Return why the model predicts what it does for one example."""
+        raise InputError(
+            f"{self.plural} have no explanations; taggers, parsers, classifiers and multilabel classifiers have them"
+        )
 
     def evaluator(self, model: SomeModel, options: SomeEvaluate) -> Evaluator:
         """Return what scores the model on the input."""

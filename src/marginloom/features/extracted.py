@@ -246,6 +246,17 @@ class ExtractedFeatures:
         features._extractor(features.columns.places(Columns("X", 0)))  # says if something does not fit together
         return features
 
+    def hashed_names(self, source: Any) -> list[str] | None:
+        """Return the names of all features of all tokens in a row, as `transform` has them; None unless hashed."""
+        if self.hash_bits is None:
+            return None
+        tables, columns = _tables(source)
+        extractor, vocabulary = self._extractor(self.columns.places(columns)), _core.Vocabulary()
+        numbers = [self._rows(table, extractor, vocabulary, True).features for table in tables]
+        templates = [line.text for line in self._of_tokens]
+        names = [_described(vocabulary.name(number), templates) for number in range(len(vocabulary))]
+        return [names[number] for number in np.concatenate(numbers).tolist()]
+
     def describe(self, feature: int) -> str:
         """Name a feature."""
         if self.hash_bits is not None:

@@ -20,7 +20,7 @@ from marginloom.commands.rows import (
     predict_rows,
     rows_to_score,
 )
-from marginloom.commands.task_commands import EvaluateOptions, KBestOptions, TaskCommands
+from marginloom.commands.task_commands import EvaluateOptions, ExplainRequest, KBestOptions, TaskCommands
 from marginloom.commands.training import TrainingData, run_training
 from marginloom.commands.training_options import MinCountOption, TrainingOptions, training_command
 from marginloom.common.parameters import checked
@@ -30,7 +30,9 @@ from marginloom.io.files import decode_utf8, read_bytes, text_lines
 from marginloom.io.libsvm import read_rows
 from marginloom.io.names import shown
 from marginloom.labels.numbered import NumberedLabels
+from marginloom.tasks.base.explanation import Explanation, Wanted
 from marginloom.tasks.base.inputs import bias_of
+from marginloom.tasks.multiclass.explanations import explain
 from marginloom.tasks.multiclass.features import LabelledRows
 from marginloom.tasks.multiclass.model import ClassWeight, MulticlassModel, MulticlassProblem
 
@@ -129,6 +131,14 @@ class MulticlassCommands(TaskCommands[MulticlassModel, KBestOptions, EvaluateOpt
         """Read examples with their right classes."""
         return _read_examples(options.input, model.n_features, model.labels.strings)
 
+    def explain(self, model: MulticlassModel, options: EvaluateOptions, request: ExplainRequest) -> Explanation:
+        """Explain the prediction for a row."""
+        labelled = self.read_labelled(model, options)
+        training = _training_rows(model, request.training) if request.training else None
+        gold = _gold_of(labelled, request.example) if request.gold else None
+        wanted = Wanted(request.token, request.instead, gold)
+        return explain(model, labelled.X, request.example, wanted, training)
+
     def describe(self, model: MulticlassModel) -> list[tuple[str, str]]:
         """Return the lines of `inspect` on features and classes."""
         return [
@@ -187,6 +197,23 @@ def _read_costs(path: str, label: Callable[[str], Any]) -> dict[tuple[Any, Any],
             raise InputError(f"{name}, line {number}: {predicted} where {right} is right stands there twice")
         costs[pair] = cost
     return costs
+
+
+def _training_rows(model: MulticlassModel, paths: list[str]) -> LabelledRows:
+    """Read the training examples again, as training did."""
+    rows = TrainingRows.read(paths, model.settings.get("min_count", 1))
+    if rows.X.shape[1] != model.n_features:
+        raise InputError(
+            f"the training files have {rows.X.shape[1]} features, and the model {model.n_features}: give those of its "
+            "training"
+        )
+    labels = NumberedLabels.join([part.single_labels(rows.strings) for part in rows.files])
+    return LabelledRows(rows.X, labels)
+
+
+def _gold_of(labelled: LabelledRows, example: int) -> Any:
+    names = NumberedLabels.of(labelled.labels).values().tolist()
+    return names[example] if example < len(names) else None
 
 
 COMMANDS = MulticlassCommands()

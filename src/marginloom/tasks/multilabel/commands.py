@@ -18,14 +18,23 @@ from marginloom.commands.rows import (
     predict_rows,
     rows_to_score,
 )
-from marginloom.commands.task_commands import EvaluateOptions, KBestOptions, PredictOptions, TaskCommands
+from marginloom.commands.task_commands import (
+    EvaluateOptions,
+    ExplainRequest,
+    KBestOptions,
+    PredictOptions,
+    TaskCommands,
+)
 from marginloom.commands.training import TrainingData, run_training
 from marginloom.commands.training_options import MinCountOption, TrainingOptions, training_command
 from marginloom.common.parameters import checked
+from marginloom.errors import InputError
 from marginloom.io.confidence import WITHHELD, confidence_comment
 from marginloom.io.libsvm import read_rows
 from marginloom.labels.numbered import NumberedSets
+from marginloom.tasks.base.explanation import Explanation, Wanted
 from marginloom.tasks.base.inputs import bias_of
+from marginloom.tasks.multilabel.explanations import explain
 from marginloom.tasks.multilabel.features import LabelledRows
 from marginloom.tasks.multilabel.model import DEFAULT_COSTS, MultilabelModel, MultilabelProblem
 
@@ -169,6 +178,14 @@ class MultilabelCommands(TaskCommands[MultilabelModel, KBestOptions, EvaluateOpt
         """Read examples with their right labels."""
         return _read_examples(options.input, model.n_features, model.labels.strings)
 
+    def explain(self, model: MultilabelModel, options: EvaluateOptions, request: ExplainRequest) -> Explanation:
+        """Explain the prediction for a row."""
+        labelled = self.read_labelled(model, options)
+        training = _training_rows(model, request.training) if request.training else None
+        gold = _gold_of(labelled, request.example) if request.gold else None
+        wanted = Wanted(request.token, request.instead, gold)
+        return explain(model, labelled.X, request.example, wanted, training)
+
     def describe(self, model: MultilabelModel) -> list[tuple[str, str]]:
         """Return the lines of `inspect` on features, labels and pairs."""
         return [
@@ -211,6 +228,25 @@ def _confident_line(
         for label, value in zip(members.tolist(), values, strict=True)
     ]
     return f"{','.join(shown)}{confidence_comment(values)}\n"
+
+
+def _training_rows(model: MultilabelModel, paths: list[str]) -> LabelledRows:
+    """Read the training examples again, as training did."""
+    rows = TrainingRows.read(paths, model.settings.get("min_count", 1))
+    if rows.X.shape[1] != model.n_features:
+        raise InputError(
+            f"the training files have {rows.X.shape[1]} features, and the model {model.n_features}: give those of its "
+            "training"
+        )
+    labels = NumberedSets.join([part.label_sets(rows.strings or None) for part in rows.files])
+    return LabelledRows(rows.X, labels)
+
+
+def _gold_of(labelled: LabelledRows, example: int) -> Any:
+    sets = labelled.labels
+    assert isinstance(sets, NumberedSets)
+    start, end = (int(sets.offsets[min(example + k, len(sets))]) for k in (0, 1))
+    return sets.members.values().tolist()[start:end]
 
 
 COMMANDS = MultilabelCommands()

@@ -13,7 +13,7 @@ import typer
 
 from marginloom.commands.common import format_option, gazetteer_files, pos_column_option, usage_error, usage_errors
 from marginloom.commands.help import FEATURES, INPUT, STRUCTURE
-from marginloom.commands.task_commands import EvaluateOptions, KBestOptions, TaskCommands, streams
+from marginloom.commands.task_commands import EvaluateOptions, ExplainRequest, KBestOptions, TaskCommands, streams
 from marginloom.commands.training import TrainingData, run_training
 from marginloom.commands.training_options import MinCountOption, TrainingOptions, training_command
 from marginloom.common.memory import parse_size
@@ -25,7 +25,9 @@ from marginloom.io.columns import checked_column
 from marginloom.io.conll import ColumnCorpus, read_corpus, stream_corpora, stream_sentences
 from marginloom.io.formats import CONLLU_PLUS, CONLLX, TEXT, TREEBANKS, format_of
 from marginloom.io.plain_text import stream_text
+from marginloom.tasks.base.explanation import Explanation, Wanted
 from marginloom.tasks.base.model import Evaluator
+from marginloom.tasks.parse.explanations import ExplainedTree, explain
 from marginloom.tasks.parse.feature_sets import FEATURE_SETS
 from marginloom.tasks.parse.features import AUTO, ArcFeatureSet
 from marginloom.tasks.parse.gold import INVALID_GOLD, check_trees
@@ -345,6 +347,25 @@ class ParseCommands(TaskCommands[ParseModel, ParsePredictOptions, ParseEvaluateO
             model = model.with_beam(options.beam)
         return super().evaluator(model, options)
 
+    def explain(self, model: ParseModel, options: ParseEvaluateOptions, request: ExplainRequest) -> Explanation:
+        """Explain the tree of a sentence."""
+        trained = model.settings.get("format")
+        corpus = read_corpus([options.input], options.format, trained, TREEBANKS)
+        check_numbering(corpus)
+        bounds = corpus.sentences.astype(np.int64).tolist()
+        start, end = bounds[request.example : request.example + 2] if request.example < len(bounds) - 1 else (0, 0)
+        sentence = ExplainedTree(model, corpus, request.example, _words(corpus)[start:end])
+        gold = None
+        if request.gold:
+            bank = self.read_labelled(model, options)
+            labels = [None] * len(bank.heads) if bank.labels is None else bank.labels.values().tolist()
+            gold = list(zip(bank.heads.tolist(), labels, strict=True))[start:end]
+        training = None
+        if request.training:
+            texts = read_corpus(request.training, options.format, trained, TREEBANKS)
+            training = Treebank.from_corpus(texts, model.labels is not None), _words(texts)
+        return explain(model, sentence, Wanted(request.token, request.instead, gold), training)
+
     def read_labelled(self, model: ParseModel, options: ParseEvaluateOptions) -> Treebank:
         """Read sentences with their right trees."""
         corpus = read_corpus([options.input], options.format, model.settings.get("format"), TREEBANKS)
@@ -387,6 +408,10 @@ class ParseCommands(TaskCommands[ParseModel, ParsePredictOptions, ParseEvaluateO
     def is_hashed(self, model: ParseModel) -> bool:
         """Tell whether features are hashed, as they are by default."""
         return model.features.hash_bits is not None
+
+
+def _words(corpus: ColumnCorpus) -> list[str]:
+    return [table.cell(t, corpus.word_column) for table in corpus.tables for t in range(table.tokens)]
 
 
 def _check_confidence(model: ParseModel, chosen: str) -> None:

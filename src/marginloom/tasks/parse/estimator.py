@@ -18,8 +18,10 @@ from marginloom.io.columns import NamedRows, checked_column, checked_columns
 from marginloom.io.files import StrPath
 from marginloom.tasks.base.confidence import calibrated_method
 from marginloom.tasks.base.estimator import Estimator, Posed
+from marginloom.tasks.base.explanation import Explanation, FeatureWeights, Wanted
 from marginloom.tasks.base.model import Model
 from marginloom.tasks.base.outputs import OutputList
+from marginloom.tasks.parse.explanations import ExplainedTree, explain
 from marginloom.tasks.parse.features import AUTO, ArcFeatureSet
 from marginloom.tasks.parse.model import ParseModel, ParseProblem, trees_as_lists
 from marginloom.tasks.parse.sentences import checked_sentences, named_rows, offsets_of
@@ -225,6 +227,46 @@ y : list of trees
         if row.ndim == 1:
             return {head: value for (head,), value in zip(places, values, strict=True)}
         return {(head, self.classes_[label]): value for (head, label), value in zip(places, values, strict=True)}
+
+    def explain(
+        self, x: Any, y: Any = None, *, token: int | None = None, instead: Any = None, training: Any = None
+    ) -> Explanation:
+        """Return why the model gives this tree and not another: the difference of their scores, split by feature.
+
+        Parameters
+        ----------
+        x : list of words
+            One sentence.
+        y : list, optional
+            Its gold tree, to compare the prediction with; by default the second best tree.
+        token : int, optional
+            The word, from 0, whose arc to explain; the others stay. By default against its second best arc.
+        instead : int, str or tuple, optional
+            The head of that word, from 1, its label, or a pair (head, label), to compare with.
+        training : tuple (X, y), optional
+            The training examples: split the difference also by them. The model needs a state: train with a dual
+            learner and ``warm_start=True``, or on the command line with ``--save-state``.
+
+        Returns
+        -------
+        Explanation
+            Rows that sum to the difference; as a table, in notebooks too, and by `to_dict` as plain values.
+        """
+        self._check_fitted()
+        sentence = ExplainedTree(self.model_, self._sentences([x]), 0, [word[0] for word in x])
+        examples = None
+        if training is not None:
+            words = [word[0] for sentence in training[0] for word in sentence]
+            examples = self._gold_examples(*training), words
+        return explain(self.model_, sentence, Wanted(token, instead, y), examples)
+
+    def features_of(self, x: Any, head: int, token: int) -> list[FeatureWeights]:
+        """Return the features of an arc of one sentence with their weights: from a head to a word.
+
+        The head counts from 1, 0 is the root; the word counts from 0.
+        """
+        self._check_fitted()
+        return ExplainedTree(self.model_, self._sentences([x]), 0).features(head, token)
 
     def score(self, X: Any, y: Any) -> float:
         """Return the share of words, without punctuation, that get the right head, and label if arcs have labels."""

@@ -275,6 +275,17 @@ class ArcFeatureSet:
         """Number of features of each kind."""
         return dict(zip(self.kinds, self.core.counts, strict=True))
 
+    def table_of(self, source: Any, sentence: int) -> tuple[_core.TokenColumns, Any, int, int]:
+        """Return the table that has a sentence, its extractor, the place there, and how many sentences there are."""
+        tables, extractor = self._tables(source)
+        counts = [int(table.sentences().size) - 1 for table in tables]
+        place = sentence
+        for table, count in zip(tables, counts, strict=True):
+            if 0 <= place < count:
+                return table, extractor, place, sum(counts)
+            place -= count
+        raise InputError(f"there is no sentence {sentence + 1}: the input has {sum(counts)} (counted from 1)")
+
     def describe(self, kind: int, feature: int) -> str:
         """Name a feature."""
         if self.hash_bits is not None:

@@ -188,6 +188,11 @@ class ParseModel(Model):
         native: Any = _core.ParseTask if self.options.search is None else _core.TransitionTask
         return int(native.weight_count(self.features.core, self.options.label_count))
 
+    @property
+    def layout(self) -> Any:
+        """Where the weights of arcs, siblings and labels begin."""
+        return self._empty_task().core
+
     def _empty_task(self) -> ParseTask:
         return self.task_of([], np.zeros(1, np.uint64))
 
@@ -292,7 +297,7 @@ class ParseProblem(Problem[ParseModel]):
             "min_count": features.min_count,
             "feature_cache": self.feature_cache,
         }
-        sentences, values = _kept(bank, features.values(bank.source), trees)
+        sentences, values = kept_values(bank, features.values(bank.source), trees)
         task = task_class(options)(
             sentences,
             values,
@@ -325,7 +330,7 @@ def _options(gold: Trees, labels: LabelSet | None, order: int, projective: bool,
     return TreeOptions(order, projective, roots, len(labels.names), tuple(at_root), tuple(elsewhere or at_root))
 
 
-def _kept(
+def kept_values(
     bank: Treebank, values: NDArray[np.uint64], trees: FittingTrees
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """Return the offsets and values of the sentences that are learnt from."""

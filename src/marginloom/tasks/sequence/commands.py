@@ -23,7 +23,7 @@ from marginloom.commands.common import (
     usage_errors,
 )
 from marginloom.commands.help import FEATURES, INPUT, STRUCTURE, TRAINING
-from marginloom.commands.task_commands import EvaluateOptions, KBestOptions, TaskCommands, streams
+from marginloom.commands.task_commands import EvaluateOptions, ExplainRequest, KBestOptions, TaskCommands, streams
 from marginloom.commands.training import TrainingData, run_training
 from marginloom.commands.training_options import MinCountOption, TrainingOptions, training_command
 from marginloom.common.memory import require_memory
@@ -41,6 +41,8 @@ from marginloom.io.names import shown
 from marginloom.io.plain_text import stream_text
 from marginloom.labels.label_set import UNSEEN
 from marginloom.labels.numbered import NumberedLabels
+from marginloom.tasks.base.explanation import Explanation, Wanted
+from marginloom.tasks.sequence.explanations import ExplainedSentence, explain, words_of
 from marginloom.tasks.sequence.features import LabelledSentences, new_features
 from marginloom.tasks.sequence.gold import INVALID_GOLD
 from marginloom.tasks.sequence.model import SequenceEvaluator, SequenceModel, SequenceProblem, checked_search
@@ -332,6 +334,24 @@ class SequenceCommands(TaskCommands[SequenceModel, SequencePredictOptions, Seque
         asked = checked_column("--column", options.column)
         column = corpus.label_column(_label_column(model, corpus) if asked is None else asked)
         return LabelledSentences.from_corpus(corpus, column, model.labels.strings)
+
+    def explain(self, model: SequenceModel, options: SequenceEvaluateOptions, request: ExplainRequest) -> Explanation:
+        """Explain the labels of a sentence."""
+        chosen = _file_format(model, options.model, options.input, options.format)
+        corpus = read_corpus([options.input], chosen)
+        bounds = corpus.sentences.astype(np.int64).tolist()
+        start, end = bounds[request.example : request.example + 2] if request.example < len(bounds) - 1 else (0, 0)
+        words = words_of(corpus)
+        sentence = ExplainedSentence(model, corpus, request.example, None if words is None else words[start:end])
+        gold = self.read_labelled(model, options).labels if request.gold else None
+        if gold is not None:
+            gold = NumberedLabels.of(gold).values().tolist()[start:end]
+        training = None
+        if request.training:
+            texts = read_corpus(request.training, None if chosen == TEXT else chosen)
+            column = texts.label_column(_label_column(model, texts))
+            training = LabelledSentences.from_corpus(texts, column, model.labels.strings)
+        return explain(model, sentence, Wanted(request.token, request.instead, gold), training)
 
     def evaluator(self, model: SequenceModel, options: SequenceEvaluateOptions) -> SequenceEvaluator:
         """Return what scores the model on sentences, strictly by a scheme of spans if that is asked for."""

@@ -18,9 +18,11 @@ from marginloom.io.columns import checked_column, checked_columns
 from marginloom.io.files import StrPath
 from marginloom.tasks.base.confidence import calibrated_method
 from marginloom.tasks.base.estimator import Estimator, Posed
+from marginloom.tasks.base.explanation import Explanation, FeatureWeights, Wanted
 from marginloom.tasks.base.model import Model
 from marginloom.tasks.base.outputs import OutputList
 from marginloom.tasks.sequence.constraints import Pair
+from marginloom.tasks.sequence.explanations import ExplainedSentence, explain, words_of
 from marginloom.tasks.sequence.features import (
     AUTO,
     LabelledSentences,
@@ -321,6 +323,40 @@ y : list of label sequences, or a flat array if `lengths` is given
             [(decode(numbers).tolist(), score) for numbers, score in labellings]
             for labellings in self.tagger_.predict_k_best(self._source(X, lengths), k, self.n_threads)
         ]
+
+    def explain(
+        self, x: Any, y: Any = None, *, token: int | None = None, instead: Any = None, training: Any = None
+    ) -> Explanation:
+        """Return why the model gives these labels and not another: the difference of their scores, split by feature.
+
+        Parameters
+        ----------
+        x : list of tokens
+            One sentence.
+        y : list, optional
+            Its gold labels, to compare the prediction with; by default the second best labelling.
+        token : int, optional
+            The token, from 0, whose label to explain; the others stay. By default against its second best label.
+        instead : str or int, optional
+            The label of that token to compare with.
+        training : tuple (X, y), optional
+            The training examples: split the difference also by them. The model needs a state: train with a dual
+            learner and ``warm_start=True``, or on the command line with ``--save-state``.
+
+        Returns
+        -------
+        Explanation
+            Rows that sum to the difference; as a table, in notebooks too, and by `to_dict` as plain values.
+        """
+        self._check_fitted()
+        sentence = ExplainedSentence(self.tagger_, self._source([x], None), 0, words_of([x]))
+        examples = None if training is None else self._gold_examples(*training)
+        return explain(self.tagger_, sentence, Wanted(token, instead, y), examples)
+
+    def features_of(self, x: Any) -> list[list[FeatureWeights]]:
+        """Return for every token of one sentence its features, with their values and weights by label."""
+        self._check_fitted()
+        return ExplainedSentence(self.tagger_, self._source([x], None), 0).features()
 
     def score(self, X: Any, y: Any, lengths: ArrayLike | None = None) -> float:
         """Return the share of tokens that get the right label."""

@@ -221,7 +221,7 @@ class SequenceModel(Model):
                 feature = (
                     self._row_name(layout, place)
                     if place < len(rows)
-                    else self._history_name(self.histories, int(combinations[place - len(rows)]))
+                    else self.history_name(self.histories, int(combinations[place - len(rows)]))
                 )
                 found.append({"weight": float(weights[place]), "feature": feature, "label": name})
         return found
@@ -233,7 +233,13 @@ class SequenceModel(Model):
             return "at the start" if row == layout.start_row else "at the end"
         return self.features.describe(row - layout.first_feature_row)
 
-    def _history_name(self, histories: Histories, combination: int) -> str:
+    def feature_rows(self) -> NDArray[np.float64]:
+        """Return the weights of features, a row for each with a column per label."""
+        layout = self._empty_task().core
+        return self._rows(layout)[layout.first_feature_row :]
+
+    def history_name(self, histories: Histories, combination: int) -> str:
+        """Name a combination of an observation and labels before a token."""
         observation, before = histories.describe(combination, self.labels.names)
         labels = " ".join("_" if label is None else str(label) for label in before)
         if observation is None:

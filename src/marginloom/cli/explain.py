@@ -1,0 +1,141 @@
+"""The command `marginloom explain`."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from marginloom.cli.model_command import ModelCommand
+from marginloom.commands.common import usage_check, usage_error
+from marginloom.commands.help import INPUT, OUTPUT
+from marginloom.commands.tables import plain_table, print_table, printable
+from marginloom.commands.task_commands import AnyCommands, EvaluateOptions, ExplainRequest
+from marginloom.common.parameters import checked
+from marginloom.io.model import OpenedFile, open_model
+from marginloom.tasks.base.model import Model
+
+
+def _number(what: str) -> object:
+    return usage_check(lambda value: checked(what, value, "positive count"))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ExplainOptions:
+    """Options of `marginloom explain` that are not those of `evaluate`."""
+
+    sentence: Annotated[
+        int,
+        typer.Option(
+            "--sentence",
+            metavar="N",
+            callback=_number("sentence"),
+            help="The sentence, row or example to explain, counted from 1.",
+            rich_help_panel=INPUT,
+        ),
+    ] = 1
+    token: Annotated[
+        int | None,
+        typer.Option(
+            "--token",
+            metavar="N",
+            callback=_number("token"),
+            help="The token of the sentence whose label or head to explain, counted from 1. [default: all together]",
+            show_default=False,
+            rich_help_panel=INPUT,
+        ),
+    ] = None
+    instead: Annotated[
+        str | None,
+        typer.Option(
+            "--instead",
+            metavar="LABEL",
+            help="What to compare the prediction with: a label or class, a set of labels (A,B), a head or HEAD:LABEL. "
+            "[default: the second best]",
+            show_default=False,
+            rich_help_panel=INPUT,
+        ),
+    ] = None
+    gold: Annotated[
+        bool,
+        typer.Option("--gold", help="Compare the prediction with the gold labels of INPUT.", rich_help_panel=INPUT),
+    ] = False
+    train: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--train",
+            metavar="FILE",
+            help="Training file of the model: also split the difference by training example. May be repeated.",
+            rich_help_panel=INPUT,
+        ),
+    ] = None
+    state: Annotated[
+        str | None,
+        typer.Option(
+            "--state",
+            metavar="MODEL",
+            help="Model file with the state that training example by example needs. [default: MODEL]",
+            show_default=False,
+            rich_help_panel=INPUT,
+        ),
+    ] = None
+    top: Annotated[
+        int,
+        typer.Option(
+            "--top",
+            metavar="N",
+            callback=_number("top"),
+            help="Number of rows of each table; 'more' sums up the others.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = 20
+
+
+def _run(commands: AnyCommands, opened: OpenedFile, options: EvaluateOptions, own: ExplainOptions) -> None:
+    if own.gold and own.instead is not None:
+        raise usage_error("--gold and --instead both say what to compare with: leave out one")
+    if own.state is not None and not own.train:
+        raise usage_error("--state is for explanations by training example: give the training file too (--train)")
+    model: Model = commands.model_type.load(opened)
+    state = None
+    if own.state is not None:
+        other: Model = commands.model_type.load(open_model(own.state))
+        state = other.state
+        model.state = state
+    token = None if own.token is None else own.token - 1
+    request = ExplainRequest(own.sentence - 1, token, own.instead, own.gold, own.train or [])
+    found = commands.explain(model, options, request)
+    if options.as_json:
+        print(json.dumps(found.to_dict()))
+        return
+    print(printable(found.summary))
+    for headers, rows in found.tables(own.top):
+        print()
+        print_table(
+            plain_table(headers, rows, [name for name in headers if name in ("contribution", "value", "weight")])
+        )
+
+
+def _help(tasks: Sequence[AnyCommands]) -> str:
+    return (
+        "Explain a prediction: why this output and not another. The difference of their scores is split by feature, "
+        "and with --train also by training example; the rows of each table sum to the difference. Taggers, parsers, "
+        "classifiers and multilabel classifiers have explanations."
+    )
+
+
+_EXAMPLES = """\
+marginloom explain pos.safetensors new.conllu --sentence 2 --token 3 --instead VERB
+marginloom explain pos.safetensors new.conllu --token 3 --train train.conllu"""
+EXPLAIN = ModelCommand(
+    "explain",
+    "evaluate_options",
+    _run,
+    "Explain a prediction by features or examples.",
+    _EXAMPLES,
+    _help,
+    ExplainOptions,
+)
