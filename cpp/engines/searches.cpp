@@ -60,7 +60,8 @@ Searching::Searching(const Task& task, Team& team)
 
 bool Searching::search(std::span<const std::size_t> examples, WeightView w, const Options& options, Searches& result,
                        std::span<ThreadTime> threads, StopRequest& stop) {
-  constexpr std::size_t chunk = 4;
+  // Few of many searches are taken at a time, and one of few: these may take long, and others wait for the last.
+  const std::size_t chunk = std::clamp<std::size_t>(examples.size() / (8 * scratch_.size()), 1, 4);
   result.searches_.resize(examples.size());
   result.batches_.resize(scratch_.size());
   std::atomic<std::size_t> next{0};
