@@ -55,6 +55,15 @@ def test_training_reports_scores_and_a_certificate(folder):
     assert names <= summary["scores"]["test"].keys()
 
 
+def test_scores_in_training_are_legible(folder, tmp_path):
+    done = run("train", "relations", folder / "train.jsonl", "--model", tmp_path / "m", "--dev", folder / "dev.jsonl",
+               "--test", folder / "test.jsonl", *QUICK[:-1])  # fmt: skip
+    rows = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines() if line.strip()}
+    assert rows["dev"] == ["test"]
+    for name in ("relation_f1", "relation_f1_strict", "entity_macro_f1", "relation_recall"):
+        assert len(rows[name]) == 2
+
+
 def test_prediction_writes_the_same_lines_with_types_and_relations(folder):
     given = [
         {**one, "entities": [{**entity, "type": "?", "note": 1} for entity in one["entities"]], "relations": []}

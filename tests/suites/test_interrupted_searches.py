@@ -18,7 +18,8 @@ from marginloom.tasks.parse.features import ArcFeatureSet
 from marginloom.tasks.parse.model import ParseProblem
 from marginloom.tasks.parse.treebank import Treebank
 from marginloom.tasks.relations.features import EncodedSpans, FeatureRows
-from marginloom.tasks.relations.task import Outputs, RelationsTask, Space
+from marginloom.tasks.relations.outputs import Outputs
+from marginloom.tasks.relations.task import RelationsTask, Space
 from marginloom.tasks.sequence.task import SequenceTask
 from marginloom.training.spec import RunSpec
 

@@ -7,7 +7,8 @@ import itertools
 import numpy as np
 
 from marginloom.tasks.relations.features import EncodedSpans, FeatureRows
-from marginloom.tasks.relations.task import Losses, Outputs, RelationsTask, Space
+from marginloom.tasks.relations.outputs import Outputs
+from marginloom.tasks.relations.task import Losses, RelationsTask, Space
 
 
 class TinyRelations:

@@ -34,7 +34,10 @@ def print_scores(scores: Mapping[str, Mapping[str, Any]], most_labels: int | Non
             (name, *(f"{values[key]:.4f}" if key in values else "" for key in names))
             for name, values in numbers.items()
         ]
-        print_table(plain_table(["", *names], rows, names), _WIDTH)
+        table = [("", *names), *rows]
+        if sum(len(name) + 2 for name in table[0]) > _WIDTH:  # a row for every score instead
+            table = list(zip(*table, strict=True))
+        print_table(plain_table(table[0], table[1:], table[0][1:]), _WIDTH)
     last = list(scores)[-1]
     if scores[last].get("per_label"):
         _print_labels(last, scores[last], most_labels)

@@ -7,6 +7,7 @@ import pytest
 
 import marginloom
 from marginloom import InputError, RelationExtractor, SequenceTagger, make_relations
+from marginloom.errors import InputWarning
 from marginloom.tasks.relations.metrics import relation_scores
 
 TRAIN, TEST = make_relations(150, seed=0), make_relations(60, seed=1)
@@ -77,7 +78,7 @@ def test_a_table_without_effect_is_refused():
 
 def test_a_larger_loss_of_missed_relations_raises_recall():
     recalls = [
-        RelationExtractor("dcd-ssvm", C=0.01, missed_relation_loss=loss).fit(TRAIN).evaluate(TEST)["relation_recall"]
+        RelationExtractor("dcd-ssvm", C=0.001, missed_relation_loss=loss).fit(TRAIN).evaluate(TEST)["relation_recall"]
         for loss in (0.3, 3.0)
     ]
     assert recalls[1] > recalls[0]
@@ -96,6 +97,29 @@ def test_an_entity_type_none_takes_part_in_no_relation_and_counts_as_nothing():
     assert "none" in extractor.classes_
     assert not any("none" in line for line in extractor.relation_types_)
     assert "none" not in extractor.evaluate(X)["per_label"]
+
+
+@pytest.mark.parametrize("constraints", ["both", "predict", "none"])
+def test_spans_that_are_no_entities_are_never_related(constraints):
+    X = []
+    for sentence in make_relations(60, seed=2):
+        kinds = [{**one, "type": "none" if one["type"] == "Loc" else one["type"]} for one in sentence["entities"]]
+        X.append({**sentence, "entities": kinds})
+    broken = sum(
+        any(s["entities"][r[end]]["type"] == "none" for end in ("head", "tail")) for s in X for r in s["relations"]
+    )
+    options = {"type_constraints": constraints, "C": 0.5}
+    with pytest.raises(InputError, match=rf"{broken} gold relations cannot .* one of which has the type 'none'"):
+        RelationExtractor("dcd-ssvm", **options).fit(X)
+    with pytest.warns(InputWarning, match=f"{broken} gold relations of .* cannot be predicted: dropped"):
+        extractor = RelationExtractor("dcd-ssvm", invalid_gold="repair", **options).fit(X)
+    assert not any("none" in line for line in extractor.relation_types_)
+    extractor.model_.weights = np.random.default_rng(0).normal(size=extractor.model_.weights.size)
+    found = extractor.predict(TEST)
+    ends = [s["entities"][r[end]]["type"] for s in found for r in s["relations"] for end in ("head", "tail")]
+    assert len(ends) > 50
+    assert "none" not in ends
+    assert any(one["type"] == "none" for s in found for one in s["entities"])
 
 
 @pytest.mark.parametrize("options", [{}, {"hash_bits": 12}, {"relation_types": [

@@ -11,8 +11,8 @@ from support.entities import TinyRelations
 from marginloom import InputError, RelationExtractor, make_relations
 from marginloom.errors import InputWarning
 from marginloom.tasks.relations.features import SpanFeatureSet
-from marginloom.tasks.relations.model import RelationsProblem
-from marginloom.tasks.relations.sentences import checked_sentences
+from marginloom.tasks.relations.problem import RelationsProblem
+from marginloom.tasks.relations.records import checked_sentences
 from marginloom.tasks.relations.task import Losses, Solver
 from marginloom.training.spec import RunSpec
 from marginloom.training.train import train
@@ -267,7 +267,7 @@ def test_warnings_say_how_many_searches_reached_the_limit():
     task = tiny.task(Solver(node_limit=1))
     task.core.solve(0, tiny.to_core(w, task), 1.0)
     if task.core.searches.cut_off:
-        from marginloom.tasks.relations.model import warn_of_cut_searches
+        from marginloom.tasks.relations.cut_searches import warn_of_cut_searches
 
         with pytest.warns(InputWarning, match="1 of 1 searches reached the limit of the solver"):
             assert warn_of_cut_searches(task) == 1

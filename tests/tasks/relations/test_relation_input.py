@@ -7,7 +7,7 @@ import pytest
 
 from marginloom import InputError, RelationExtractor, make_relations, read_relations, write_relations
 from marginloom.errors import InputWarning
-from marginloom.tasks.relations.sentences import checked_sentences
+from marginloom.tasks.relations.records import checked_sentences
 
 GOOD = {
     "id": 7,
@@ -77,6 +77,7 @@ BAD = [
     (put("relations", 0, "tail", value=2), "relation 0: found entity 2 as both head and tail"),
     (put("relations", 0, "tail", value=None), "relation 0: found null in 'tail'"),
     (lambda s: s["relations"][0].pop("type"), "relation 0: found no field 'type'"),
+    (put("relations", 0, "type", value="none"), "relation 0: found the type 'none', which says that there is no"),
 ]
 
 
@@ -164,6 +165,8 @@ def test_gold_that_cannot_be_predicted_is_an_error_or_repaired_or_skipped():
         RelationExtractor(invalid_gold="drop").fit(X)
     with pytest.raises(InputError, match="1 gold relation cannot be predicted: X: sentence 0: found the relations"):
         RelationExtractor().fit([twice])
+    with pytest.raises(InputError, match=r"1 gold relation of 1 of 1 sentences .* skipping these leaves no sentence"):
+        RelationExtractor(invalid_gold="skip").fit([twice])
 
 
 def test_evaluation_counts_gold_that_cannot_be_predicted_as_missed():
@@ -179,6 +182,7 @@ def test_evaluation_counts_gold_that_cannot_be_predicted_as_missed():
         ([("Live_In", "Peop", "Dog")], r"relation_types\[0\]: found the type 'Dog', which no training entity has"),
         ([("Lives", "Peop", "Loc")], r"relation_types\[0\]: found the relation 'Lives', which the training data"),
         ([], "relation_types is empty; a table must allow a relation"),
+        ([("Live_In", "Peop", "none")], r"relation_types\[0\]: found the type 'none', which is for spans that are no"),
         ([("Live_In", "Peop")], r"relation_types\[0\] is \('Live_In', 'Peop'\); give a tuple"),
         ([3], r"relation_types\[0\] is 3; give a tuple"),
         (3, "relation_types must be tuples"),
@@ -212,6 +216,12 @@ def test_training_needs_entities_and_warns_without_relations():
     assert extractor.predict([GOOD])[0]["relations"] == []
 
 
+def test_tags_of_some_sentences_only_are_not_used_and_told():
+    with pytest.warns(InputWarning, match="1 of 3 sentences have no field 'pos', so that no tags are used"):
+        extractor = RelationExtractor("dcd-ssvm").fit([GOOD, GOOD, changed(without("pos"))])
+    assert not extractor.model_.features.reads_pos
+
+
 def test_types_that_training_did_not_have_count_as_wrong():
     extractor = RelationExtractor("dcd-ssvm").fit([GOOD])
     strange = changed(put("entities", 0, "type", value="Alien"))
@@ -224,7 +234,7 @@ def test_types_that_training_did_not_have_count_as_wrong():
 
 
 def _labelled(*sentences):
-    from marginloom.tasks.relations.model import Labelled
+    from marginloom.tasks.relations.evaluator import Labelled
 
     return Labelled(checked_sentences(list(sentences), labelled=True))
 

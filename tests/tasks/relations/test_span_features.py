@@ -5,7 +5,7 @@ import pytest
 from marginloom import InputError, InputWarning
 from marginloom.features import Lists
 from marginloom.tasks.relations.features import SpanFeatureSet
-from marginloom.tasks.relations.sentences import checked_sentences
+from marginloom.tasks.relations.records import checked_sentences
 
 TOKENS = ["Mr.", "Cole", "of", "New", "York", "City", "met", "Ann", "there", "."]
 POS = ["NNP", "NNP", "IN", "NNP", "NNP", "NNP", "VBD", "NNP", "RB", "."]

@@ -19,16 +19,13 @@ from marginloom.common.threads import resolve_threads
 from marginloom.features import Lists
 from marginloom.io.confidence import WITHHELD
 from marginloom.io.overwriting import refuse_overwriting
+from marginloom.tasks.relations.evaluator import Labelled
 from marginloom.tasks.relations.feature_sets import FEATURE_SETS
 from marginloom.tasks.relations.features import SpanFeatureSet
 from marginloom.tasks.relations.files import json_line, read_corpus, stream_corpora
 from marginloom.tasks.relations.gold import INVALID_GOLD
-from marginloom.tasks.relations.model import (
-    Labelled,
-    RelationsModel,
-    RelationsProblem,
-    check_type_constraints,
-)
+from marginloom.tasks.relations.model import RelationsModel
+from marginloom.tasks.relations.problem import RelationsProblem, check_type_constraints
 from marginloom.tasks.relations.sentences import Sentence
 from marginloom.tasks.relations.spans import Tagger
 from marginloom.tasks.relations.task import NODE_LIMIT, TIME_LIMIT, Losses, Solver
@@ -108,7 +105,7 @@ def train(
             rich_help_panel=STRUCTURE,
         ),
     ] = None,
-    entity_loss: Annotated[float, _loss_option("--entity-loss", "Cost of an entity with a wrong type.")] = 1.0,
+    entity_loss: Annotated[float, _loss_option("--entity-loss", "Cost of an entity with a wrong type.")] = 2.0,
     pair_loss: Annotated[
         float, _loss_option("--pair-loss", "Cost of predicting a relation for a pair that has none.")
     ] = 1.0,
@@ -118,7 +115,7 @@ def train(
             "--missed-relation-loss",
             "Cost of missing a gold relation or giving it a wrong type; larger values raise recall.",
         ),
-    ] = 1.0,
+    ] = 1.5,
     features: Annotated[
         str,
         typer.Option(

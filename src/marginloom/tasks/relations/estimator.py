@@ -17,9 +17,12 @@ from marginloom.tasks.base.confidence import calibrated_method
 from marginloom.tasks.base.estimator import Estimator, Posed
 from marginloom.tasks.base.model import Model
 from marginloom.tasks.base.outputs import OutputList
+from marginloom.tasks.relations.evaluator import Labelled
 from marginloom.tasks.relations.features import SpanFeatureSet
-from marginloom.tasks.relations.model import Labelled, RelationsModel, RelationsProblem
-from marginloom.tasks.relations.sentences import Corpus, checked_sentences
+from marginloom.tasks.relations.model import RelationsModel
+from marginloom.tasks.relations.problem import RelationsProblem
+from marginloom.tasks.relations.records import checked_sentences
+from marginloom.tasks.relations.sentences import Corpus
 from marginloom.tasks.relations.spans import checked_tagger
 from marginloom.tasks.relations.task import Losses, Solver
 from marginloom.tasks.relations.type_table import Line, given_relation_types
@@ -86,9 +89,9 @@ class RelationExtractor(Estimator):
 
     relation_types: Sequence[Line] | StrPath | None = None
     type_constraints: str = "both"
-    entity_loss: float = 1.0
+    entity_loss: float = 2.0
     pair_loss: float = 1.0
-    missed_relation_loss: float = 1.0
+    missed_relation_loss: float = 1.5
     features: str = "spans"
     hash_bits: int | None = None
     min_count: int = 1

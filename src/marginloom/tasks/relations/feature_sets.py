@@ -19,6 +19,9 @@ lower[all]
 pos[all]
 shape[all]
 shortshape[all]
+prefix[every,3]
+suffix[every,3]
+shortshape[every]
 length
 {_AFFIXES}
 word[first-1]
@@ -48,6 +51,7 @@ order distance
 order entities
 order distance entities
 lower[between.every] order
+lower[between.every] entities order
 lower[between.pairs] order
 lower[between.all] order
 pos[between.all] order
@@ -59,9 +63,27 @@ lower[right.last+1] order
 pos[left.first-1] order
 pos[right.last+1] order
 lower[left.first-1] lower[right.last+1]
+lower[left.first-2] order
+lower[right.last+2] order
+lower[left.first-3] order
+lower[right.last+3] order
+lower[left.first-2] lower[left.first-1] order
+lower[right.last+1] lower[right.last+2] order
+pos[left.first-2] pos[left.first-1] order
+pos[right.last+1] pos[right.last+2] order
+lower[left.first-1] lower[between.all] order
+lower[between.all] lower[right.last+1] order
+lower[head.first-1] lower[head.last+1] order
+lower[tail.first-1] lower[tail.last+1] order
 lower[head.all]
 lower[tail.all]
+lower[head.all] lower[tail.all]
 lower[head.last] lower[tail.last]
+prefix[head.first,3]
+prefix[tail.first,3]
+suffix[head.last,3]
+suffix[tail.last,3]
+suffix[head.last,3] suffix[tail.last,3] order
 lower[head.every]
 lower[tail.every]
 pos[head.all] pos[tail.all] order

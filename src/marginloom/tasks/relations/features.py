@@ -62,7 +62,7 @@ class SpanFeatureSet:
 
     Examples
     --------
-    >>> from marginloom.tasks.relations.sentences import checked_sentences
+    >>> from marginloom.tasks.relations.records import checked_sentences
     >>> corpus = checked_sentences([{"tokens": ["Ann", "ran"], "entities": [{"start": 0, "end": 1}]}])
     >>> encoded = SpanFeatureSet().fit(corpus)
     >>> encoded.spans.rows.size, encoded.pairs.rows.size
@@ -116,6 +116,7 @@ class SpanFeatureSet:
         """Take the templates of the set for which there is everything, or all of a file."""
         given = {"cluster": self._lists.cluster_paths, "gazetteer": self._lists.gazetteers}
         if self.name in FEATURE_SETS:
+            _warn_of_few_tags(corpus)
             self._settle(
                 templates_of(
                     self.name,
@@ -218,6 +219,17 @@ class SpanFeatureSet:
         features._vocabularies = [load_vocabulary(tensors, f"features_{kind}") for kind in KINDS]
         features._settle(str(options["templates"]))
         return features
+
+
+def _warn_of_few_tags(corpus: Corpus) -> None:
+    """Warn if some sentences have tags, which are not used since others have none."""
+    tagged = [one.pos is not None for one in corpus.sentences if one.tokens]
+    if any(tagged) and not all(tagged):
+        text = (
+            f"{tagged.count(False):,} of {len(tagged):,} sentences have no field 'pos', so that no tags are used; give "
+            "the tags of all sentences, or of none"
+        )
+        warnings.warn(InputWarning(text), stacklevel=5)
 
 
 def _is_about_pairs(template: str) -> bool:

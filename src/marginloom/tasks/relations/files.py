@@ -14,7 +14,8 @@ from marginloom.io.files import StrPath, decode_utf8, open_binary, read_bytes
 from marginloom.io.model import parse_json
 from marginloom.io.names import shown
 from marginloom.io.stream_pieces import stream_pieces
-from marginloom.tasks.relations.sentences import Corpus, Sentence, checked_sentence
+from marginloom.tasks.relations.records import checked_sentence
+from marginloom.tasks.relations.sentences import Corpus, Sentence
 
 _LINE_END = re.compile(rb"\n")
 _TOO_MUCH = 80  # letters of a line that messages show

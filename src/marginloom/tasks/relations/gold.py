@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom.errors import InputError, InputWarning
-from marginloom.tasks.relations.sentences import Corpus, Relation, Sentence
+from marginloom.tasks.relations.sentences import NO_ENTITY, Corpus, Relation, Sentence
 from marginloom.tasks.relations.type_table import Line
 
 INVALID_GOLD = ("error", "repair", "skip")
@@ -35,9 +35,9 @@ class FittingGold:
 def fitting_gold(corpus: Corpus, table: Collection[Line] | None, invalid_gold: str) -> FittingGold:
     """Return sentences whose gold can be predicted, having dealt with those whose gold cannot.
 
-    Two relations of one ordered pair cannot both be predicted, and neither can one that the table forbids; None is no
-    table. ``"repair"`` drops such relations, of several of a pair all but the first; ``"skip"`` leaves out sentences
-    that have one. Both say in an `InputWarning` how many there were.
+    Two relations of one ordered pair cannot both be predicted, and neither can one that the table forbids (None is no
+    table), or one of a span that is no entity. ``"repair"`` drops such relations, of several of a pair all but the
+    first; ``"skip"`` leaves out sentences that have one. Both say in an `InputWarning` how many there were.
 
     Raises
     ------
@@ -63,6 +63,8 @@ def fitting_gold(corpus: Corpus, table: Collection[Line] | None, invalid_gold: s
     if invalid_gold == "skip":
         kept = np.ones(len(corpus.sentences), dtype=bool)
         kept[wrong] = False
+        if not kept.any():
+            raise InputError(f"{many} of {sentences} cannot be predicted, and skipping these leaves no sentence")
         _warn(f"{many} of {sentences} cannot be predicted: the sentences are left out")
         return FittingGold(Corpus([one for one, stays in zip(corpus.sentences, kept, strict=True) if stays]), kept)
     _warn(f"{many} of {sentences} cannot be predicted: dropped")
@@ -81,6 +83,9 @@ def _faults(sentence: Sentence, table: Collection[Line] | None) -> dict[int, str
             found[number] = f"found the relations {first[pair].type} and {relation.type}, both from {ends}"
             continue
         kinds = types[relation.head], types[relation.tail]
+        if NO_ENTITY in kinds:
+            found[number] = f"found the relation {relation.type} from {ends}, one of which has the type {NO_ENTITY!r}"
+            continue
         if table is not None and (relation.type, *kinds) not in table:
             found[number] = (
                 f"found the relation {relation.type} from {ends}, whose types {kinds[0]} and {kinds[1]} the table "

@@ -8,9 +8,8 @@ from typing import Any, TypeAlias
 
 from marginloom.errors import InputError
 from marginloom.tasks.base.metrics import precision_recall_f1, scores_per_label
+from marginloom.tasks.relations.sentences import NO_ENTITY
 
-#: A type that gold may give to spans which are no entities; it counts as nothing found.
-NO_ENTITY = "none"
 #: The scores that are worth a place in every row of a trace; the first one is what early stopping looks at.
 SHORT = ("relation_f1", "relation_f1_strict", "entity_f1", "entity_macro_f1", "relation_macro_f1")
 

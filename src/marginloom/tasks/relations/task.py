@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from marginloom.core.marginals import MarginalTask
 from marginloom.errors import InputError
 from marginloom.tasks.relations.features import EncodedSpans
 from marginloom.tasks.relations.integer_program import IntegerProgram, check_solver_installed
+from marginloom.tasks.relations.outputs import Outputs
 from marginloom.tasks.relations.sentences import pair_counts, span_counts
 
 SOLVERS = ("native", "ilp")
@@ -42,9 +43,9 @@ class Losses:
         None, or another relation, where gold has one.
     """
 
-    entity: float = 1.0
+    entity: float = 2.0
     pair: float = 1.0
-    missed: float = 1.0
+    missed: float = 1.5
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -114,24 +115,6 @@ class Space:
     def labels(self) -> int:
         """Number of labels of a pair."""
         return self.relations + 1
-
-    def without_constraints(self) -> Space:
-        """Return the same with every relation between all types.
-
-        Examples
-        --------
-        >>> len(Space(2, 3, []).without_constraints().table)
-        12
-        """
-        types, labels = range(self.types), range(1, self.labels)
-        return dataclasses.replace(self, table=[(r, s, t) for r in labels for s in types for t in types])
-
-
-class Outputs(NamedTuple):
-    """Types of all spans in a row, and labels of all ordered pairs."""
-
-    types: NDArray[np.uint8]
-    labels: NDArray[np.uint8]
 
 
 class RelationsTask(MarginalTask):

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from marginloom.errors import InputError
 from marginloom.io.files import StrPath, decode_utf8, read_bytes, text_lines
 from marginloom.io.names import shown
-from marginloom.tasks.relations.sentences import Corpus
+from marginloom.tasks.relations.sentences import NO_ENTITY, Corpus
 
 #: A relation, a type of its head and a type of its tail.
 Line: TypeAlias = tuple[str, str, str]
@@ -97,6 +97,11 @@ def checked_table(lines: Sequence[TableLine], types: Sequence[str], relations: S
                 f"{', '.join(relations) or 'none'}"
             )
         for name in ends:
+            if name == NO_ENTITY:
+                raise InputError(
+                    f"{line.place}: found the type {name!r}, which is for spans that are no entities and take part in "
+                    "no relation; remove the line"
+                )
             if name not in types:
                 raise InputError(
                     f"{line.place}: found the type {name!r}, which no training entity has; there are: "
@@ -110,7 +115,7 @@ def learnt_table(corpus: Corpus) -> list[Line]:
 
     Examples
     --------
-    >>> from marginloom.tasks.relations.sentences import checked_sentences
+    >>> from marginloom.tasks.relations.records import checked_sentences
     >>> ends = [{"type": "Peop", "start": 0, "end": 1}, {"type": "Loc", "start": 1, "end": 2}]
     >>> relations = [{"type": "Live_In", "head": 0, "tail": 1}]
     >>> gold = {"tokens": ["Bo", "Ulm"], "entities": ends, "relations": relations}
@@ -121,7 +126,7 @@ def learnt_table(corpus: Corpus) -> list[Line]:
     for sentence in corpus.sentences:
         types, relations = sentence.gold
         found |= {(relation.type, types[relation.head], types[relation.tail]) for relation in relations}
-    return sorted(found)
+    return sorted(line for line in found if NO_ENTITY not in line)
 
 
 def described(table: Iterable[Line]) -> str:
