@@ -76,9 +76,9 @@ class Encoded:
     scores: Callable[[NDArray[np.float64]], dict[str, float]]
 
 
-def encode(train: Sentences, scored: Sentences, solvers: Sequence[str], **options: Any) -> Encoded:
+def encode(train: Sentences, scored: Sentences, solvers: Sequence[str]) -> Encoded:
     """Encode sentences once for every solver."""
-    made = {solver: encoded_relations(train, scored, solver=solver, **options) for solver in solvers}
+    made = {solver: encoded_relations(train, scored, solver=solver) for solver in solvers}
     return Encoded(
         {solver: task for solver, (task, _) in made.items()},
         [len(sentence["entities"]) for sentence in train],
@@ -120,12 +120,9 @@ class Calls:
         finally:
             _milp._highs_wrapper = solve
 
-    def clear(self) -> None:
-        """Forget all calls."""
+    def take(self) -> tuple[list[float], float]:
+        """Return the seconds of every call since the last time, and how long Python's lock was held in all of them."""
+        taken = list(self.seconds), sum(self.seconds) - sum(self.solving)
         self.seconds.clear()
         self.solving.clear()
-
-    @property
-    def locked_share(self) -> float:
-        """Share of the seconds in which Python's lock is held."""
-        return 1 - sum(self.solving) / sum(self.seconds) if self.seconds else 0.0
+        return taken

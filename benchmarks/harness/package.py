@@ -35,12 +35,13 @@ from marginloom.tasks.parse.model import ParseProblem
 from marginloom.tasks.parse.task import BeamOptions
 from marginloom.tasks.parse.treebank import Treebank
 from marginloom.tasks.relations import task as relations_task
+from marginloom.tasks.relations.evaluator import Labelled
 from marginloom.tasks.relations.features import SpanFeatureSet
 from marginloom.tasks.relations.integer_program import IntegerProgram
-from marginloom.tasks.relations.model import Labelled, RelationsProblem
-from marginloom.tasks.relations.sentences import checked_sentences
-from marginloom.tasks.relations.task import Losses, Solver
+from marginloom.tasks.relations.problem import RelationsProblem
+from marginloom.tasks.relations.records import checked_sentences
 from marginloom.tasks.relations.task import RelationsTask as RelationTask
+from marginloom.tasks.relations.task import Solver
 from marginloom.tasks.sequence.constraints import forbidden_pairs
 from marginloom.tasks.sequence.metrics import sequence_scores
 from marginloom.tasks.sequence.task import SequenceTask
@@ -231,13 +232,12 @@ def works(task: Task) -> NDArray[np.float64]:
 
 
 def encoded_relations(
-    train: Sequence[Any], scored: Sequence[Any], *, solver: str, missed: float = 1.0
+    train: Sequence[Any], scored: Sequence[Any], *, solver: str
 ) -> tuple[RelationTask, Callable[[NDArray[np.float64]], dict[str, float]]]:
     """Encode sentences once: a task to train on, and what computes the scores of weights on other sentences."""
     problem = RelationsProblem(
         training=checked_sentences(train, labelled=True),
         features=SpanFeatureSet(),
-        losses=Losses(missed=missed),
         solver=Solver(solver),
         invalid_gold="repair",
     )

@@ -1,4 +1,4 @@
-"""What threads take for a pass, computed from the seconds of every search and update on one thread.
+"""What threads take for a pass, computed from the seconds of every search and of the updates.
 
 Searches hold the interpreter's lock for a share of their time, so that no number of threads does a pass in less than
 the sum of these shares.
@@ -17,7 +17,7 @@ ROUNDS = 64
 
 @dataclass(frozen=True)
 class Measured:
-    """Seconds of a pass on one thread.
+    """Seconds of a pass, of all its threads together.
 
     Attributes
     ----------
@@ -46,18 +46,24 @@ def master_worker(pass_: Measured, threads: int) -> float:
     """Return the seconds where all threads search and one updates, in turn, with a barrier after each round."""
     size, searches = len(pass_.searches), pass_.searches
     bounds = [size * k // ROUNDS for k in range(ROUNDS + 1)]
-    parts = (makespan(searches[start:end], threads) for start, end in itertools.pairwise(bounds))
+    parts = (makespan(_handed_out(searches[a:b], threads), threads) for a, b in itertools.pairwise(bounds))
     return max(sum(parts), pass_.locked) + pass_.updates
 
 
+def _handed_out(seconds: Sequence[float], threads: int) -> list[float]:
+    """Return the pieces of work of a round: a thread takes four searches at a time, or one of few."""
+    size = min(max(len(seconds) // (8 * threads), 1), 4)
+    return [sum(seconds[k : k + size]) for k in range(0, len(seconds), size)]
+
+
 def decoupled(pass_: Measured, threads: int) -> float:
-    """Return the seconds where one thread learns while the others search."""
-    return max(sum(pass_.searches) / max(threads - 1, 1), pass_.locked)
+    """Return the seconds where one thread learns, and searches when it has nothing to learn; the others search."""
+    return max((sum(pass_.searches) + pass_.updates) / threads, pass_.updates, pass_.locked)
 
 
 def shared(pass_: Measured, threads: int) -> float:
     """Return the seconds where every thread searches and updates."""
-    return max((sum(pass_.searches) + pass_.updates) / threads, pass_.locked)
+    return max(makespan(pass_.searches, threads) + pass_.updates / threads, pass_.locked)
 
 
 def mixing(pass_: Measured, threads: int) -> float:
