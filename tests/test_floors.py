@@ -14,7 +14,7 @@ SOURCE = Path(marginloom.__file__).parent
 
 #: From the top to the bottom, one line a floor.
 FLOORS = """
-cli*
+cli* spacy_component
 tasks.*.commands
 commands*
 tasks.loading metrics testing

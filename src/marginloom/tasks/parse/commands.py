@@ -24,6 +24,7 @@ from marginloom.features import Lists
 from marginloom.io.columns import checked_column
 from marginloom.io.conll import ColumnCorpus, read_corpus, stream_corpora, stream_sentences
 from marginloom.io.formats import CONLLU_PLUS, CONLLX, TEXT, TREEBANKS, format_of
+from marginloom.io.overwriting import refuse_overwriting
 from marginloom.io.plain_text import stream_text
 from marginloom.tasks.base.explanation import Explanation, Wanted
 from marginloom.tasks.base.model import Evaluator
@@ -32,8 +33,10 @@ from marginloom.tasks.parse.feature_sets import FEATURE_SETS
 from marginloom.tasks.parse.features import AUTO, ArcFeatureSet
 from marginloom.tasks.parse.gold import INVALID_GOLD, check_trees
 from marginloom.tasks.parse.model import ROOTS, ParseModel, ParseProblem
+from marginloom.tasks.parse.tagged import tagged_corpus
 from marginloom.tasks.parse.transition import checked_method, settled_search
 from marginloom.tasks.parse.treebank import Treebank, check_numbering
+from marginloom.tasks.sequence.model import SequenceModel
 
 _BLANK_LINE = re.compile(rb"\n[ \t]*\r?\n\Z")
 TreebankFormat = Annotated[
@@ -264,6 +267,21 @@ class ParsePredictOptions(KBestOptions):
     """Options of `marginloom predict` for trees."""
 
     beam: BeamOption = None
+    tagger: Annotated[
+        str | None,
+        typer.Option(
+            "--tagger",
+            metavar="MODEL",
+            help="Find the parts of speech with this tagger instead of taking those of the input, such as plain text.",
+            rich_help_panel=INPUT,
+        ),
+    ] = None
+
+    def check_outputs(self) -> None:
+        """Raise `InputError` if an output is something else of the run."""
+        super().check_outputs()
+        if self.tagger is not None:
+            refuse_overwriting(self.outputs(), [("the tagger", self.tagger)])
 
     format: Annotated[
         str | None,
@@ -301,7 +319,8 @@ class ParseCommands(TaskCommands[ParseModel, ParsePredictOptions, ParseEvaluateO
         "DEPREL, and _ in DEPS, PHEAD and PDEPREL; everything else is copied. Parsers trained without --labelled write "
         "the labels root and dep as placeholders. With --k-best K, each sentence is written once per tree, with rank "
         "and score in comments, and with the probability of the tree if the parser is calibrated. --confidence writes "
-        "the probability of each arc into MISC."
+        "the probability of each arc into MISC. With --tagger MODEL, a tagger finds the parts of speech, also of "
+        "plain text."
     )
 
     def predict(self, model: ParseModel, options: ParsePredictOptions) -> None:
@@ -319,17 +338,23 @@ class ParseCommands(TaskCommands[ParseModel, ParsePredictOptions, ParseEvaluateO
             raise usage_error("--k-best is for sentences in columns; give CoNLL-U")
         if options.with_confidence:
             _check_confidence(model, chosen)
+        tagger = None if options.tagger is None else SequenceModel.load(options.tagger)
+
+        def prepared(corpus: ColumnCorpus) -> ColumnCorpus:
+            check_numbering(corpus)
+            return corpus if tagger is None else tagged_corpus(tagger, corpus, options.threads)
+
         with streams(options) as (stream, out, advance):
             if options.k_best > 1:
-                for number, corpus in enumerate(stream_sentences(stream, chosen, options.input)):
-                    check_numbering(corpus)
+                for number, given in enumerate(stream_sentences(stream, chosen, options.input)):
+                    corpus = prepared(given)
                     out.writelines(_k_best(model, corpus, options, with_header=number == 0 and chosen == CONLLU_PLUS))
                     out.flush()
                     advance(corpus.byte_count)
                 return
             read = stream_text if chosen == TEXT else partial(stream_corpora, format=chosen)
-            for corpus in read(stream, name=options.input):
-                check_numbering(corpus)
+            for given in read(stream, name=options.input):
+                corpus = prepared(given)
                 names = None if model.labels is None else model.labels.vocabulary
                 confidence = None
                 if options.with_confidence:

@@ -25,6 +25,7 @@ from marginloom.tasks.parse.explanations import ExplainedTree, explain
 from marginloom.tasks.parse.features import AUTO, ArcFeatureSet
 from marginloom.tasks.parse.model import ParseModel, ParseProblem, trees_as_lists
 from marginloom.tasks.parse.sentences import checked_sentences, named_rows, offsets_of
+from marginloom.tasks.parse.tagged import checked_tagger, tagged_words
 from marginloom.tasks.parse.transition import checked_method, settled_search
 from marginloom.tasks.parse.treebank import Treebank
 from marginloom.training.spec import training_threads
@@ -181,13 +182,16 @@ y : list of trees
         columns = checked_columns(self.columns)
         return named_rows(checked_sentences(X, columns), columns)
 
-    def predict(self, X: Any, *, beam: int | None = None) -> Any:
+    def predict(self, X: Any, *, beam: int | None = None, tagger: Any = None) -> Any:
         """Return the best trees: for every word its head, or a pair (head, label) where arcs have labels.
 
         numpy takes the list for an array of one dimension, with a list for each sentence. `beam` is another number of
         states than in training, for a parser that searches with a beam.
+        With a fitted `SequenceTagger` as `tagger`, X holds lists of words, which it gives their parts of speech.
         """
         self._check_fitted()
+        if tagger is not None:
+            X = tagged_words(checked_tagger(tagger), X, self.columns_, self.n_threads)
         sentences, trees = self.model_.with_beam(beam).predict(self._sentences(X), self.n_threads)
         return OutputList(trees_as_lists(sentences, trees, self.model_.labels))
 
