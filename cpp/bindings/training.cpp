@@ -203,13 +203,20 @@ OwnedArrays answer(Part& part, const std::string& question, const GivenArrays& c
 void bind_reports(nb::module_& module) {
   bind_result(module, "ThreadTime", Field{"inference", &ThreadTime::inference}, Field{"update", &ThreadTime::update},
               Field{"publishing", &ThreadTime::publishing}, Field{"waiting", &ThreadTime::waiting});
+  using Cascaded = CascadeReport;
+  bind_result(module, "CascadeReport", Field{"solutions", &Cascaded::solutions}, Field{"runs", &Cascaded::runs},
+              Field{"layers", &Cascaded::layers}, Field{"candidates", &Cascaded::candidates},
+              Field{"support_vectors", &Cascaded::support_vectors}, Field{"sent", &Cascaded::sent},
+              Field{"received", &Cascaded::received}, Field{"computing", &Cascaded::computing},
+              Field{"last", &Cascaded::last}, Field{"seconds", &Cascaded::seconds});
   using Report = PassReport;
   bind_result(module, "PassReport", Field{"inferences", &Report::inferences}, Field{"updates", &Report::updates},
               Field{"wrong", &Report::wrong}, Field{"training_loss", &Report::training_loss},
               Field{"threads", &Report::threads}, Field{"found", &Report::found}, Field{"accepted", &Report::accepted},
               Field{"weights_age", &Report::weights_age}, Field{"stopped", &Report::stopped},
               Field{"primal_estimate", &Report::primal_estimate}, Field{"dual", &Report::dual},
-              Field{"active", &Report::active}, Field{"working_set_bytes", &Report::working_set_bytes});
+              Field{"active", &Report::active}, Field{"working_set_bytes", &Report::working_set_bytes},
+              Field{"cascade", &Report::cascade});
   bind_options(module, "Certificate", Field{"primal", &Certificate::primal}, Field{"dual", &Certificate::dual},
                Field{"proven", &Certificate::proven}, Field{"complete", &Certificate::complete});
   bind_result(module, "Primal", Field{"value", &Primal::value}, Field{"squared_norm", &Primal::squared_norm},

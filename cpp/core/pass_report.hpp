@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -23,6 +24,20 @@ struct ThreadTime {
   }
 };
 
+// What the solutions of a cascade took in a pass.
+struct CascadeReport {
+  std::size_t solutions = 0;  // of blocks together
+  std::size_t runs = 0;       // through the layers
+  std::size_t layers = 0;
+  std::size_t candidates = 0;       // that runs began with, in all of them together
+  std::size_t support_vectors = 0;  // that they ended with
+  std::uint64_t sent = 0;           // bytes of blocks and duals to the parts of a world, and from them
+  std::uint64_t received = 0;
+  double computing = 0;  // seconds: of the part of each layer that took longest
+  double last = 0;       // in last layers, which one process solves
+  double seconds = 0;    // of all layers from beginning to end
+};
+
 // What one pass did: as many inferences as there are examples.
 struct PassReport {
   std::size_t inferences = 0;
@@ -42,6 +57,7 @@ struct PassReport {
   std::optional<double> dual;
   std::size_t active = 0;             // candidates held
   std::size_t working_set_bytes = 0;  // memory that they take
+  std::optional<CascadeReport> cascade;
 
   // Adds the counts of a thread's part of the pass.
   void add_counts(const PassReport& part) {

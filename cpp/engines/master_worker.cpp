@@ -46,16 +46,7 @@ void MasterWorker::search_pass(PassReport& report, StopRequest& stop) {
 
 bool MasterWorker::search(std::span<const std::size_t> examples, PassReport& report, StopRequest& stop) {
   const auto options = [&](std::size_t j) { return learner_->search(examples[j]); };
-  try {
-    if (!world()) return searching_.search(examples, weights_.values(), options, found_, report.threads, stop);
-    Stopwatch watch;
-    searching_.ask(*world(), examples, weights_.values(), *changed_, options, found_);
-    changed_->clear();
-    report.threads.front().waiting += watch.lap();
-  } catch (const Interrupted&) {
-    return false;
-  }
-  return !stop.stopped_now();
+  return searching_.search(world(), examples, weights_.values(), changed_.get(), options, found_, report.threads, stop);
 }
 
 bool MasterWorker::learn(std::span<const std::size_t> examples, PassReport& report, StopRequest& stop) {

@@ -93,6 +93,20 @@ bool Searching::search(std::span<const std::size_t> examples, WeightView w, cons
   return !stopped && !told_to_stop();
 }
 
+bool Searching::search(World* world, std::span<const std::size_t> examples, WeightView w, ChangedWeights* changed,
+                       const Options& options, Searches& result, std::span<ThreadTime> threads, StopRequest& stop) {
+  try {
+    if (!world) return search(examples, w, options, result, threads, stop);
+    Stopwatch watch;
+    ask(*world, examples, w, *changed, options, result);
+    changed->clear();
+    threads.front().waiting += watch.lap();
+  } catch (const Interrupted&) {
+    return false;
+  }
+  return !stop.stopped_now();
+}
+
 void Searching::ask(World& world, std::span<const std::size_t> examples, WeightView w, const ChangedWeights& changed,
                     const Options& options, Searches& result) {
   const auto cuts = cut_by_work(task_, examples, world.parts());

@@ -57,12 +57,14 @@ class Searching {
   [[nodiscard]] bool search(std::span<const std::size_t> examples, WeightView w, const Options& options,
                             Searches& result, std::span<ThreadTime> threads, StopRequest& stop);
 
-  // The same in the parts of a world, each of which gets a share of about the same work. `changed` are the weights that
-  // may differ from those of the question before. Throws Interrupted if it was stopped.
-  void ask(World& world, std::span<const std::size_t> examples, WeightView w, const ChangedWeights& changed,
-           const Options& options, Searches& result);
+  // The same in the parts of a world, if there is one, each of which gets a share of about the same work. `changed` are
+  // the weights that may differ from those of the question before; they do not from then on.
+  [[nodiscard]] bool search(World* world, std::span<const std::size_t> examples, WeightView w, ChangedWeights* changed,
+                            const Options& options, Searches& result, std::span<ThreadTime> threads, StopRequest& stop);
 
  private:
+  void ask(World& world, std::span<const std::size_t> examples, WeightView w, const ChangedWeights& changed,
+           const Options& options, Searches& result);
   void take(const ArrayViews& answer, std::span<const std::size_t> examples, const Options& options, std::size_t batch,
             std::span<Searches::Search> searches, Searches& result);
   void check(const Candidate& candidate, bool implicit);
@@ -73,14 +75,16 @@ class Searching {
 };
 
 // Answers the question `search`: searches its examples.
-class SearchPart final : public Part {
+class SearchPart : public Part {
  public:
   SearchPart(std::shared_ptr<const Task> task, int threads);
 
- private:
+ protected:
   bool answer_engine(const std::string& question, const ArrayViews& common, const ArrayViews& own, StateArrays& answer,
                      StopRequest& stop) override;
+  [[nodiscard]] Team& team() { return team_; }
 
+ private:
   Team team_;
   Searching searching_;
   Searches found_;

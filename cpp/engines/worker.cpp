@@ -1,5 +1,7 @@
 #include "engines/worker.hpp"
 
+#include "engines/sweeps.hpp"
+
 namespace marginloom {
 namespace {
 
@@ -67,46 +69,20 @@ void Worker::end_part(const Access& access) {
   if (together) solve_together(*together, access);
 }
 
-// Visits the blocks until none has a larger residual than asked for, or it is enough. A sweep visits those that were
-// not solved in the one before; when none is left, one more visits all, since w has moved. Candidates are dropped at
-// the end only: a dual that is 0 on the way may rise again.
+// Candidates are dropped at the end only: a dual that is 0 on the way may rise again.
 void Worker::solve_together(const Together& together, const Access& access) {
-  constexpr int most_sweeps = 100'000;  // far more than it takes; the gap tells if it was too few
   Blocks& blocks = learner_.blocks();
-  std::vector<std::size_t> unsolved;
-  double gain_of_all = 0;
-  bool stopped = false;
+  std::vector<std::size_t> filled;
+  std::ranges::copy_if(together.examples, std::back_inserter(filled),
+                       [&](std::size_t i) { return !blocks[i].empty(); });
   candidates_ = 0;
-  for (int sweep = 0; sweep < most_sweeps && !stopped; ++sweep) {
-    const bool all = unsolved.empty() || together.whole_sweeps;
-    if (all) {
-      unsolved.clear();
-      std::ranges::copy_if(together.examples, std::back_inserter(unsolved),
-                           [&](std::size_t i) { return !blocks[i].empty(); });
-    }
-    if (!together.whole_sweeps) random.shuffle(std::span(unsolved));
-    std::size_t left = 0;
-    double gain_of_sweep = 0;
-    for (std::size_t j = 0; j < unsolved.size(); ++j) {
-      if (j % 64 == 0 && access.stop.stopped()) {
-        stopped = true;
-        break;
-      }
-      learner_.prefetch(std::span<const std::size_t>(unsolved).subspan(j + 1), access.weights);
-      const Step step = learner_.visit(unsolved[j], access.weights, access.writer, visit, false);
-      updates += step.updates;
-      gain_of_sweep += step.gain;
-      if (step.residual > together.tolerance) {
-        ++left;
-        if (!together.whole_sweeps) unsolved[left - 1] = unsolved[j];
-      }
-    }
-    gain_of_all += gain_of_sweep;
-    if (!together.whole_sweeps && !stopped) unsolved.resize(left);
-    if ((all && left == 0) || together.enough(gain_of_sweep)) break;
-  }
-  gain += gain_of_all;
-  if (stopped) return;  // what is not solved yet stays as it is
+  const Sweeps done = sweep_together(together, filled, random, access.stop, [&](std::span<const std::size_t> coming) {
+    learner_.prefetch(coming.subspan(1), access.weights);
+    return learner_.visit(coming.front(), access.weights, access.writer, visit, false);
+  });
+  updates += done.updates;
+  gain += done.gain;
+  if (done.stopped) return;  // what is not solved yet stays as it is
   for (const std::size_t i : together.examples) {
     if (together.drops && blocks[i].has_zero_duals()) blocks.drop_zero_duals(i);
   }

@@ -32,7 +32,8 @@ Step BlockProblem::solve(std::size_t i, Visit& visit) const {
   // Inputs without features have nothing that is alike, nor do their blocks keep products.
   const bool has_coordinates = visit.open.block->has_support() || visit.open.block->has_products();
   if (!uniform && has_coordinates && loss() == Loss::squared_hinge) return sweep(terms(i), sweeps_, visit);
-  return solve_exactly(task(), i, terms(i), tolerance(), uniform ? &*uniform : nullptr, visit);
+  const double residual = visit.asked.tolerance > 0 ? visit.asked.tolerance : tolerance();
+  return solve_exactly(task(), i, terms(i), residual, uniform ? &*uniform : nullptr, visit);
 }
 
 void BlockProblem::settle(std::size_t i, std::span<const double> duals, const Step& step, bool may_drop) {

@@ -33,6 +33,11 @@ Blocks::Blocks(std::shared_ptr<const Task> task, std::size_t budget, bool produc
       blocks_(budget > 0 ? task_->size() : 0),
       held_(blocks_.size() * sizeof(Block)) {}
 
+Blocks Blocks::another(double share) const {
+  const auto part = static_cast<std::size_t>(share * static_cast<double>(budget_));
+  return {task_, budget_ == unlimited ? unlimited : std::max<std::size_t>(part, 1), products_};
+}
+
 // Makes a change to a block and counts the bytes and candidates that it takes or gives back.
 template <class Change>
 void Blocks::change(Block& block, Change make) {
@@ -70,6 +75,16 @@ void Blocks::absorb(const Candidate& candidate, VisitScratch& scratch) {
          [&](Block& changed) { put_first(changed, candidate, {store && !implicit_, store && products_}, scratch); });
 }
 
+void Blocks::put(std::size_t i, const Block& from) {
+  if (from.empty()) return keep_first(i, 0);
+  const bool store = has_room(from.memory(), budget_);
+  std::vector<std::uint32_t> all(from.size());
+  std::iota(all.begin(), all.end(), 0U);
+  change(blocks_[i], [&](Block& changed) {
+    changed.copy(from, all, {store && !implicit_ && from.has_support(), store && products_ && from.has_products()});
+  });
+}
+
 void Blocks::rebuild(std::size_t i, VisitScratch& scratch) const {
   const Block& block = blocks_[i];
   scratch.rebuilt = Block();
@@ -96,6 +111,16 @@ void Blocks::open(std::size_t i, Visit& visit) {
   if (!has_room(rebuilt.memory() - std::min(block.memory(), rebuilt.memory()), refill_limit())) return;
   change(block, [&](Block& stored) { std::swap(stored, rebuilt); });
   visit.open.block = &block;
+}
+
+void Blocks::add(std::size_t i, double times, const WeightWriter& w, Visit& visit) {
+  if (blocks_[i].empty()) return;
+  open(i, visit);
+  const Block& block = *visit.open.block;
+  if (!block.has_support()) block.list_outputs(visit.open.outputs);
+  visit.open.duals.clear();
+  for (const Block::Row& row : block.rows()) visit.open.duals.push_back(times * row.dual);
+  add_differences(*task_, i, visit.open.duals, w, visit);
 }
 
 void Blocks::drop_zero_duals(std::size_t i) {

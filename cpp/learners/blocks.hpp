@@ -30,6 +30,9 @@ class Blocks {
   // which have the duals themselves.
   Blocks(std::shared_ptr<const Task> task, std::size_t budget, bool products);
 
+  // Blocks of the same kind without a candidate, with that share of the budget.
+  [[nodiscard]] Blocks another(double share) const;
+
   [[nodiscard]] const Task& task() const { return *task_; }
   [[nodiscard]] const std::shared_ptr<const Task>& shared_task() const { return task_; }
   [[nodiscard]] std::size_t size() const { return blocks_.size(); }
@@ -39,8 +42,14 @@ class Blocks {
   // Puts a candidate first in the block of its example.
   void absorb(const Candidate& candidate, VisitScratch& scratch);
 
+  // Replaces the block of example i by a copy of one of the same example, or by none.
+  void put(std::size_t i, const Block& from);
+
   // Makes the block of example i, with everything that it may do without, the one that the visit works on.
   void open(std::size_t i, Visit& visit);
+
+  // Adds what the duals of example i make of the weights, so many times.
+  void add(std::size_t i, double times, const WeightWriter& w, Visit& visit);
 
   // Candidates whose dual is 0, but for those that are held.
   void drop_zero_duals(std::size_t i);

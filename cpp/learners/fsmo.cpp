@@ -14,34 +14,6 @@ namespace {
 
 constexpr double unknown = std::numeric_limits<double>::infinity();
 
-// Tells after every sweep of a solution whether it is enough.
-class Patience {
- public:
-  Patience(const Fsmo::Parameters& parameters, double least_gain, bool alone)
-      : parameters_(parameters), least_gain_(least_gain), alone_(alone) {}
-
-  bool operator()(double gain) {
-    constexpr int enough = 3;
-    vain_sweeps_ = gain < lowest_gain_ ? 0 : vain_sweeps_ + 1;
-    lowest_gain_ = std::min(lowest_gain_, gain);
-    if (!alone_ && vain_sweeps_ >= enough) return true;
-    if (!parameters_.inner_stop) return false;
-    if (gain < least_gain_) return true;
-    if (++sweeps_ <= parameters_.inner_iterations) return false;
-    small_changes_ = gain < parameters_.inner_change ? small_changes_ + 1 : 0;
-    return small_changes_ >= parameters_.inner_times;
-  }
-
- private:
-  Fsmo::Parameters parameters_;
-  double least_gain_;
-  bool alone_;
-  double lowest_gain_ = unknown;
-  int vain_sweeps_ = 0;  // since one gained less than any before
-  std::size_t sweeps_ = 0;
-  std::size_t small_changes_ = 0;
-};
-
 }  // namespace
 
 Fsmo::Fsmo(std::shared_ptr<const Task> task, ExampleNumbers costs, Parameters parameters)
@@ -67,7 +39,12 @@ std::optional<Together> Fsmo::due(const Searched& searched) {
                   .tolerance = as_published() ? 0 : tolerance(),
                   .whole_sweeps = as_published(),
                   .drops = !as_published(),
-                  .enough = Patience(parameters_, least_gain(solved.size()), searched.threads == 1)};
+                  .limits = {.others_move = searched.threads > 1,
+                             .early = parameters_.inner_stop,
+                             .least_gain = least_gain(solved.size()),
+                             .sweeps = parameters_.inner_iterations,
+                             .change = parameters_.inner_change,
+                             .times = parameters_.inner_times}};
 }
 
 double Fsmo::least_gain(std::size_t examples) const {

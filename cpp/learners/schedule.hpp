@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <optional>
 #include <span>
+
+#include "learners/sweep_limits.hpp"
 
 namespace marginloom {
 
@@ -43,7 +44,7 @@ struct Together {
   double tolerance = 0;       // until no block has a larger residual
   bool whole_sweeps = false;  // also blocks that are solved are visited in a sweep
   bool drops = true;          // candidates whose dual is 0 in the end
-  std::function<bool(double)> enough = [](double) { return false; };  // asked after a sweep, with what it gained
+  SweepLimits limits = {};    // or until it is enough
 };
 
 }  // namespace marginloom

@@ -32,6 +32,7 @@ struct Step {
 struct StepRequest {
   StepDamping damping = {};
   double least_gain = 0;  // of a step on one candidate or, where a block is solved as a whole, of the block
+  double tolerance = 0;   // residual with which a block counts as solved; 0: the learner's own
   Random random{0};
 };
 

@@ -31,7 +31,11 @@ from marginloom.tasks.sequence.datasets import write_conll
 pytestmark = pytest.mark.xdist_group("dask")  # one cluster for all
 
 SENTENCES = 60
-CASES = {"ms-dcd": {"tol": 0.02, "rounds": 1}, "ipm": {"shards": 6}}
+CASES = {
+    "ms-dcd": {"tol": 0.02, "rounds": 1},
+    "ipm": {"shards": 6},
+    "fsmo": {"tol": 0.02, "engine": "cascade", "parts": 3, "feedback": 2, "rounds": 2, "batch": 40},
+}
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +105,14 @@ def test_a_worker_is_killed(workers, corpus, alone, tmp_path, place):
         tagger = trained(corpus, tmp_path / "m", cluster=Dask(workers), trace=tmp_path / "trace")
     assert (tmp_path / "flag.pid").exists()
     assert bits(tagger) == alone["ms-dcd"]
+
+
+def test_a_worker_is_killed_while_it_solves(workers, corpus, alone, tmp_path):
+    workers.run(dask_hooks.strike_at, "solve", 2, str(tmp_path / "flag"))
+    with pytest.warns(ClusterWarning, match="was lost"):
+        tagger = trained(corpus, tmp_path / "m", "fsmo", cluster=Dask(workers))
+    assert (tmp_path / "flag.pid").exists()
+    assert bits(tagger) == alone["fsmo"]
 
 
 def test_the_holder_of_the_weights_is_killed(workers, corpus, alone, tmp_path, monkeypatch):

@@ -30,9 +30,12 @@ def bits(path):
     return model.weights.tobytes(), model.certificate
 
 
-@pytest.mark.parametrize(("count", "algorithm"), [(3, "ms-dcd"), (2, "ipm")])
+SOLVED_IN_PARTS = ["--engine", "cascade", "--parts", "4", "--feedback", "2", "--batch", "40", "--rounds", "4"]
+
+
+@pytest.mark.parametrize(("count", "algorithm"), [(3, "ms-dcd"), (2, "ipm"), (3, "fsmo")])
 def test_ranks_give_the_bits_of_one_process(corpus, tmp_path, count, algorithm):
-    quick = QUICK if algorithm == "ms-dcd" else [*QUICK[2:], "--shards", "6"]
+    quick = {"ipm": [*QUICK[2:], "--shards", "6"], "fsmo": [*QUICK, *SOLVED_IN_PARTS]}.get(algorithm, QUICK)
     train = ["tag", corpus, *quick, "--algorithm", algorithm, "--quiet", "--json"]
     run("train", *train, "--model", tmp_path / "alone")
     code, out, err = train_ranks(count, *train, "--model", tmp_path / "m", "--trace", tmp_path / "trace")
@@ -114,14 +117,22 @@ def test_signals_end_a_round_and_save_what_there_is(corpus, tmp_path):
     assert "--resume goes on after pass" in err
 
 
-@pytest.mark.parametrize("place", ["reading", "round", "certificate"])
+CASCADE = {
+    "algorithm": "fsmo",
+    "engine": {"name": "cascade", "parts": 3, "feedback": 2, "rounds": 4},
+    "learner": {"batch": 20},
+}
+
+
+@pytest.mark.parametrize("place", ["reading", "round", "certificate", "solution"])
 def test_a_killed_rank_ends_the_job_and_the_run_goes_on_alone(tmp_path, place):
     code, _, _ = run_ranks(2, sys.executable, "-m", "mpi4py", SCRIPT, tmp_path, "killed", place)
     assert code != 0
     words, tags = make_tagging(60, seed=0)
-    expected = SequenceTagger("ms-dcd", engine={"rounds": 1}, features="words", tol=0.01).fit(words, tags)
+    settings = CASCADE if place == "solution" else {"algorithm": "ms-dcd", "engine": {"rounds": 1}}
+    expected = SequenceTagger(**settings, features="words", tol=0.01).fit(words, tags)
     assert (tmp_path / "run" / "checkpoint.safetensors").exists() == (place != "reading")
-    resumed = SequenceTagger("ms-dcd", engine={"rounds": 1}, features="words", tol=0.01)
+    resumed = SequenceTagger(**settings, features="words", tol=0.01)
     resumed.fit(words, tags, checkpoint=Checkpoint(tmp_path / "run", interval=0), resume=True)
     assert resumed.model_.weights.tobytes() == expected.model_.weights.tobytes()
     assert resumed.certificate_ == expected.certificate_

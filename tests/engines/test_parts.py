@@ -70,8 +70,8 @@ def chains(sentences=23):
 @pytest.mark.parametrize("kind", SMALL)
 def test_every_task_and_learner_gives_what_one_process_gives(kind, pair, preset):
     engine = pair[1]
-    shards = {"shards": 4} if engine == "mixing" else {}
-    algorithm = find_algorithm(preset, engine={"name": engine, **shards})
+    divided = {"mixing": {"shards": 4}, "cascade": {"parts": 3, "feedback": 2}}.get(engine, {})
+    algorithm = find_algorithm(preset, engine={"name": engine, **divided})
     task = SMALL[kind]().task
     if not algorithm.learner.all_needs() <= {"gold", *task.core.capabilities}:
         pytest.skip("the task lacks what the learner needs")
@@ -243,7 +243,7 @@ def test_engines_without_parts_say_so():
 
 
 def test_what_engines_declare_of_parts_is_compared_with_their_classes():
-    assert [name for name, engine in ENGINES.items() if engine.in_parts] == ["mixing", "master-worker"]
+    assert [name for name, engine in ENGINES.items() if engine.in_parts] == ["mixing", "master-worker", "cascade"]
 
     class Wrong(Mixing):
         in_parts = False

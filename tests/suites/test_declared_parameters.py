@@ -14,7 +14,14 @@ from typer.testing import CliRunner
 import marginloom
 import marginloom.engines
 import marginloom.learners
-from marginloom import MulticlassClassifier, MultilabelClassifier, _core, write_libsvm
+from marginloom import (
+    MulticlassClassifier,
+    MultilabelClassifier,
+    SequenceTagger,
+    _core,
+    make_tagging,
+    write_libsvm,
+)
 from marginloom.algorithms import ALGORITHMS, engines_of, engines_that_lose
 from marginloom.cli.app import app
 from marginloom.common.parameters import declared, option_text
@@ -22,10 +29,13 @@ from marginloom.engines import ENGINES
 from marginloom.engines.base import Engine
 from marginloom.learners import LEARNERS
 from marginloom.learners.base import Learner
+from marginloom.tasks.sequence.datasets import write_conll
 from marginloom.training import train as train_module
 
 #: What learners do with these they do in Python, after every pass.
 NOT_NATIVE = {"stop_separated", "stop_unchanged", "outer_stop", "outer_change"}
+#: What needs a task that stores the differences of its candidates, as taggers do.
+NEEDS_DIFFERENCES = {"storage"}
 PLAIN = (bool, int, float, str, enum.Enum)
 
 
@@ -115,6 +125,8 @@ class Doors:
         self.sets = [[int(label)] for label in self.y]
         write_libsvm(folder / "classify.svm", self.X, self.y)
         write_libsvm(folder / "multilabel.svm", self.X, self.sets)
+        self.sentences, self.tags = make_tagging(12, seed=0)
+        write_conll(folder / "tag.conll", self.sentences, self.tags)
 
     def run(self, work):
         recorder, algorithms = Recorder(), []
@@ -138,8 +150,10 @@ class Doors:
         return Watched
 
     def on_the_command_line(self, case, *options):
-        command = "multilabel" if for_labels(case.algorithm) else "classify"
-        data = self.folder / f"{command}.svm"
+        command, kind = ("multilabel" if for_labels(case.algorithm) else "classify"), "svm"
+        if case.parameter.name in NEEDS_DIFFERENCES:
+            command, kind = "tag", "conll"
+        data = self.folder / f"{command}.{kind}"
         arguments = ["train", command, data, "--model", self.folder / "m", "--algorithm", case.algorithm]
         more = ["--engine", case.engine, "--threads", threads(case), "--max-iter", 1, "--quiet", *options]
 
@@ -151,6 +165,9 @@ class Doors:
 
     def in_python(self, case, learner=None, engine=None):
         options = {"learner": learner, "engine": engine or case.engine, "max_iter": 1, "n_threads": threads(case)}
+        if case.parameter.name in NEEDS_DIFFERENCES:
+            tagger = SequenceTagger(case.algorithm, **options)
+            return self.run(lambda: tagger.fit(self.sentences, self.tags))
         if for_labels(case.algorithm):
             estimator, y = MultilabelClassifier(case.algorithm, **options), self.sets
         else:

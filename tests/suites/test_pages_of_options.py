@@ -32,6 +32,7 @@ ENGINES_OF = {
     "Master-worker": {"master-worker"},
     "Decoupled": {"decoupled"},
     "Shared": {"shared"},
+    "Cascade": {"cascade"},
     "Pipelined": {"pipelined"},
 }
 

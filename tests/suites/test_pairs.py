@@ -14,7 +14,7 @@ PAIRS = {
     "cpd": ["serial", "master-worker"],
     "one-slack": ["serial", "master-worker"],
     "frank-wolfe": ["serial", "master-worker"],
-    "fsmo": ["serial", "shared"],
+    "fsmo": ["serial", "shared", "cascade"],
     "newton": ["serial"],
     "binary-dcd": ["serial"],
     "perceptron": ["serial", "minibatch", "mixing", "subsample"],

@@ -20,6 +20,13 @@ RANK = COMM_WORLD.rank
 WORDS, TAGS = make_tagging(60, seed=0)
 
 
+CASCADE = {
+    "algorithm": "fsmo",
+    "engine": {"name": "cascade", "parts": 3, "feedback": 2, "rounds": 4},
+    "learner": {"batch": 20},
+}
+
+
 def tagger(**more):
     return SequenceTagger(**{"algorithm": "ms-dcd", "engine": {"rounds": 1}, "features": "words", "tol": 0.01, **more})
 
@@ -87,8 +94,10 @@ def killed():
         if RANK == 1:
             os.kill(os.getpid(), signal.SIGKILL)
     else:
-        kill_at({"round": "search", "certificate": "slacks"}[place], 1 if place == "certificate" else 3)
-    tagger(cluster=MPI()).fit(WORDS, TAGS, checkpoint=Checkpoint(FOLDER / "run", interval=0))
+        questions = {"round": "search", "certificate": "slacks", "solution": "solve"}
+        kill_at(questions[place], {"certificate": 1, "solution": 8}.get(place, 3))
+    more = CASCADE if place == "solution" else {}
+    tagger(cluster=MPI(), **more).fit(WORDS, TAGS, checkpoint=Checkpoint(FOLDER / "run", interval=0))
 
 
 {"fits": fits, "killed": killed}[WHAT]()

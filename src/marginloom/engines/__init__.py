@@ -10,6 +10,7 @@ from marginloom.engines.master_worker import MasterWorker as MasterWorker
 from marginloom.engines.decoupled import Decoupled as Decoupled
 from marginloom.engines.shared import Shared as Shared
 from marginloom.engines.pipelined import Pipelined as Pipelined
+from marginloom.engines.cascade import Cascade as Cascade
 from marginloom.common.registry import registered, those_with_a_name
 
 _OWN = those_with_a_name(globals(), Engine)

@@ -49,6 +49,16 @@ class Engine(Configured):
         """Return how many vectors as large as the weights it keeps beside them, at most."""
         return 0
 
+    def why_not(self, capabilities: Collection[str]) -> str | None:
+        """Say why it cannot train a task that can what `needs` says, with the parameters that it has; None if it can.
+
+        Parameters
+        ----------
+        capabilities : collection of str
+            Of the task.
+        """
+        return None
+
     def buffer_bytes(self, task: _core.Task, n_threads: int) -> int:
         """Return what it takes for the work of its threads on a task, where that can be much."""
         return self.native_needs(task, n_threads).get("buffers", 0)

@@ -30,6 +30,7 @@ OFFERS = {
     "mixing": "results that can be mixed",
     "late steps": "steps on candidates that were found before other steps",
     "steps on copies": "steps on a copy of a block, made of its scores",
+    "solutions in parts": "solutions of many blocks together, by examples apart",
     "own blocks": "steps that concern one block and that threads can make side by side",
 }
 

@@ -76,7 +76,7 @@ class FSMO(Dual):
     )
 
     name = "fsmo"
-    offers = frozenset({"own blocks"})
+    offers = frozenset({"own blocks", "solutions in parts"})
     losses = ("hinge",)
     objective = HINGE_OBJECTIVE
     update = (

@@ -44,6 +44,8 @@ def check_engine_needs(task: Task, engine: Engine) -> None:
     marginloom.errors.InputError: the engine pipelined needs joint features that are products ...
     """
     _check_side(task, f"the engine {engine.name}", engine.needs)
+    if reason := engine.why_not(task.core.capabilities):
+        raise InputError(f"the engine {engine.name} does not train the task {task.name}: {reason}")
 
 
 def _check_side(task: Task, side: str, needs: frozenset[str]) -> None:

@@ -31,7 +31,7 @@ def pass_row(
     dict
         The row, see `marginloom.training.trace.Trace`.
     """
-    return {
+    row: Row = {
         "iteration": iteration,
         "algorithm": algorithm,
         "seconds": seconds,
@@ -61,4 +61,22 @@ def pass_row(
             for thread in report.threads
         ],
         "scores": {},
+    }
+    if report.cascade is not None:
+        row["cascade"] = _cascade(report.cascade)
+    return row
+
+
+def _cascade(report: _core.CascadeReport) -> Row:
+    return {
+        "solutions": report.solutions,
+        "runs": report.runs,
+        "layers": report.layers,
+        "candidates": report.candidates,
+        "support_vectors": report.support_vectors,
+        "sent": report.sent,
+        "received": report.received,
+        "computing": report.computing,
+        "last": report.last,
+        "seconds": report.seconds,
     }

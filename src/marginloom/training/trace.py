@@ -32,6 +32,9 @@ class Trace:
     and ``waiting`` seconds, which add up to the time of the pass). With several processes it also has ``world``:
     ``parts`` (that answer), ``questions``, bytes ``sent`` and ``received``, ``seconds`` in which a question was open,
     ``work`` and ``waiting`` (of each part's threads in that time) and parts ``asked_again``, all since the last row.
+    On the engine ``cascade`` it has ``cascade``: ``solutions`` of blocks together, ``runs`` through the ``layers``,
+    ``candidates`` that these began with and ``support_vectors`` that they ended with, bytes ``sent`` to parts and
+    ``received``, and the seconds of the slowest parts (``computing``), of last layers (``last``) and of all layers.
 
     Parameters
     ----------

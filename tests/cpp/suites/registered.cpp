@@ -29,7 +29,7 @@ TEST("registered: all learners and engines are there, once each") {
   CHECK(names(registered_engines<OnlineLearner>()) ==
         std::set<std::string>({"minibatch", "mixing", "serial", "subsample"}));
   CHECK(names(registered_engines<BlockLearner>()) ==
-        std::set<std::string>({"decoupled", "master-worker", "pipelined", "serial", "shared"}));
+        std::set<std::string>({"cascade", "decoupled", "master-worker", "pipelined", "serial", "shared"}));
   CHECK(names(registered_engines<PassLearner>()) == std::set<std::string>({"serial"}));
 }
 
