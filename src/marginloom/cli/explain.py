@@ -77,7 +77,7 @@ class ExplainOptions:
         typer.Option(
             "--state",
             metavar="MODEL",
-            help="Model file with the state that training example by example needs. [default: MODEL]",
+            help="Model file with the training state (--save-state) that --train needs. [default: MODEL]",
             show_default=False,
             rich_help_panel=INPUT,
         ),
@@ -123,7 +123,7 @@ def _help(tasks: Sequence[AnyCommands]) -> str:
     return (
         "Explain a prediction: why this output and not another. The difference of their scores is split by feature, "
         "and with --train also by training example; the rows of each table sum to the difference. Taggers, parsers, "
-        "classifiers and multilabel classifiers have explanations."
+        "classifiers and multilabel classifiers are supported."
     )
 
 
