@@ -38,8 +38,8 @@ double LabelBeam::search(const HistoryChain& chain, std::size_t beam) {
   return last().empty() ? never : last().front().score;
 }
 
-void LabelBeam::follow(const HistoryChain& chain, std::size_t beam, std::span<const LabelIndex> gold,
-                       PrefixChoice& choice) {
+double LabelBeam::follow(const HistoryChain& chain, std::size_t beam, std::span<const LabelIndex> gold,
+                         PrefixChoice& choice) {
   constexpr std::size_t gone = static_cast<std::size_t>(-1);
   start(chain, beam);
   double score = chain.tokens[gold[0]];
@@ -49,6 +49,7 @@ void LabelBeam::follow(const HistoryChain& chain, std::size_t beam, std::span<co
       score += gold_step(chain, t, gold);
       step(chain);
     }
+    if (last().empty()) return never;
     const std::size_t first = first_[t];
     const auto is_gold = [&](const State& state) {
       return state.label == gold[t] && (t == 0 || (state.before == gold[t - 1] && state.previous == place));
@@ -56,8 +57,9 @@ void LabelBeam::follow(const HistoryChain& chain, std::size_t beam, std::span<co
     const auto found = place == gone ? last().end() : std::ranges::find_if(last(), is_gold);
     place = found == last().end() ? gone : first + static_cast<std::size_t>(found - last().begin());
     choice.take(last().front().score, score, place != gone);
-    if (choice.ends_search()) return;
+    if (choice.ends_search()) break;
   }
+  return last().front().score;
 }
 
 void LabelBeam::prefix(std::size_t length, std::vector<LabelIndex>& labels) const {

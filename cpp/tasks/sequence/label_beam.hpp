@@ -22,8 +22,8 @@ class LabelBeam {
   double search(const HistoryChain& chain, std::size_t beam);
 
   // The same, and tells `choice` of every step how gold fares; ends where no later step matters. Gold is in the beam as
-  // long as its prefix itself is, not another one that it has merged with.
-  void follow(const HistoryChain& chain, std::size_t beam, std::span<const LabelIndex> gold, PrefixChoice& choice);
+  // long as its prefix itself is, not another one that it has merged with. Returns the best score it has come to.
+  double follow(const HistoryChain& chain, std::size_t beam, std::span<const LabelIndex> gold, PrefixChoice& choice);
 
   // The labels of the best prefix of so many tokens.
   void prefix(std::size_t length, std::vector<LabelIndex>& labels) const;

@@ -65,9 +65,9 @@ void SequenceTask::no_labelling(std::size_t i) {
 }
 
 // Minus infinity is the score of what is forbidden; weights beyond all measure make other scores that are not finite.
-void SequenceTask::check_score(double best, std::size_t i) {
+void SequenceTask::check_score(double best, std::size_t i) const {
   if (std::isfinite(best)) return;
-  if (best == -std::numeric_limits<double>::infinity()) no_labelling(i);
+  if (best == -std::numeric_limits<double>::infinity() && !forbidden_.empty()) no_labelling(i);
   throw std::overflow_error("the scores of sentence " + std::to_string(i) +
                             " exceed double precision; divide the features by their scale");
 }
@@ -234,20 +234,6 @@ ChainScores SequenceTask::score_prefixes(std::size_t i, WeightView w, Buffers& b
   if (!data_.histories) return buffers.viterbi.score_prefixes(buffers.scores, transitions, labels, stride_);
   note_local_transitions(i, w, buffers);
   return buffers.viterbi.score_prefixes(buffers.scores, transitions, labels, stride_, buffers.local);
-}
-
-// A chain in which two labels before a token count, over buffers.scores.
-HistoryChain SequenceTask::history_chain(std::size_t i, WeightView w, Buffers& buffers) const {
-  const bool copies = !options_.forbidden.empty() || buffers.copies_transitions;
-  if (copies) copy_transitions(i, w, buffers);
-  return {.tokens = buffers.scores.data(),
-          .transitions = copies ? buffers.transitions.data() : w.data(),
-          .length = length(i),
-          .labels = data_.label_count,
-          .stride = stride_,
-          .histories = data_.histories,
-          .weights = w.data() + first_combination(),
-          .observations = observations(i)};
 }
 
 // The best path by exact search, in buffers.labels; returns its score.

@@ -120,7 +120,7 @@ class SequenceTask final : public Task, public ImplicitDifferences, public Margi
   }
   void encode(std::span<const LabelIndex> labels, std::vector<std::uint8_t>& bytes) const;
   [[noreturn]] static void no_labelling(std::size_t i);
-  static void check_score(double best, std::size_t i);
+  void check_score(double best, std::size_t i) const;
   void score_tokens(std::size_t i, WeightView w, Buffers& buffers) const;
   void check_histories() const;
   void note_dead_ends();

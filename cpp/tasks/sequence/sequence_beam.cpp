@@ -1,4 +1,4 @@
-// Sequence tasks whose search is a beam.
+// Sequence tasks that look two labels back, and those whose search is a beam.
 #include <limits>
 #include <ranges>
 
@@ -41,6 +41,20 @@ void SequenceTask::mask_dead_ends(std::size_t i, Buffers& buffers) const {
   }
 }
 
+// A chain in which two labels before a token count, over buffers.scores.
+HistoryChain SequenceTask::history_chain(std::size_t i, WeightView w, Buffers& buffers) const {
+  const bool copies = !options_.forbidden.empty() || buffers.copies_transitions;
+  if (copies) copy_transitions(i, w, buffers);
+  return {.tokens = buffers.scores.data(),
+          .transitions = copies ? buffers.transitions.data() : w.data(),
+          .length = length(i),
+          .labels = data_.label_count,
+          .stride = stride_,
+          .histories = data_.histories,
+          .weights = w.data() + first_combination(),
+          .observations = observations(i)};
+}
+
 void SequenceTask::predict_by_beam(std::size_t i, WeightView w, Buffers& buffers, std::vector<Output>& outputs) const {
   mask_dead_ends(i, buffers);
   const double score = buffers.beam.search(history_chain(i, w, buffers), options_.beam);
@@ -56,7 +70,7 @@ double SequenceTask::find_by_beam(std::size_t i, WeightView w, Buffers& buffers,
   mask_dead_ends(i, buffers);
   const auto truth = gold(i);
   PrefixChoice choice(options_.update);
-  buffers.beam.follow(history_chain(i, w, buffers), options_.beam, truth, choice);
+  check_score(buffers.beam.follow(history_chain(i, w, buffers), options_.beam, truth, choice), i);
   buffers.beam.prefix(buffers.beam.length(), buffers.labels);
   const bool wrong = !std::ranges::equal(buffers.labels, truth.first(buffers.labels.size()));
   if (!choice.has_candidate(wrong)) return 0;
