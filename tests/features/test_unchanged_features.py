@@ -28,6 +28,9 @@ BEFORE = {
     ("chunking", 12): ("b448872f22aac4b9", "b448872f22aac4b9"),
     ("ner", None): ("eab924a855d63480", "ca0b33ab762e7d45"),
     ("ner", 12): ("0175f971d0b06678", "12b37e92a2bbec01"),
+    # the same but for what is observed at transitions
+    ("ner-observed", None): ("eab924a855d63480", "ca0b33ab762e7d45"),
+    ("ner-observed", 12): ("0175f971d0b06678", "12b37e92a2bbec01"),
     ("own", None): (None, "7c724ecb3f149185"),  # its templates need lists
     ("own", 12): (None, "085d8288703b7492"),
 }

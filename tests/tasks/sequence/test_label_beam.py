@@ -225,3 +225,38 @@ def test_the_number_of_threads_changes_nothing(algorithm):
         for n in (1, 2)
     ]
     assert weights[0] == weights[1]
+
+
+@pytest.mark.parametrize("reaches", ["label[-2]", "label[-2] label[-1]", "label[-1]"])
+def test_a_beam_of_all_pairs_predicts_what_exact_search_does_with_templates_that_read_labels(tmp_path, reaches):
+    path = tmp_path / "own.txt"
+    path.write_text(f"word[0]\n{reaches} word[0]\n{reaches} suffix[-1,2]\n")
+    wide = len({label for labels in TAGS for label in labels}) ** 2
+    tagger = SequenceTagger("averaged-perceptron", features=str(path), beam=wide, max_iter=3, random_state=0)
+    tagger.fit(WORDS, TAGS)
+    exact = SequenceTagger("averaged-perceptron", features=str(path), order=2, max_iter=3, random_state=0)
+    exact.fit(WORDS, TAGS)
+    assert len(exact.model_.histories) == len(tagger.model_.histories)
+    exact.model_.weights = tagger.model_.weights
+    assert tagger.predict(WORDS) == exact.predict(WORDS)
+    tagger.save(tmp_path / "model")
+    assert SequenceTagger.load(tmp_path / "model").predict(WORDS) == tagger.predict(WORDS)
+
+
+def test_scores_beyond_double_precision_are_an_error_that_names_the_sentence():
+    chains = ObservedChains(1, sentences=3, labels=3, triples=True)
+    task = make_task(chains, "indicators", order=2, beam=2)
+    for beyond in (np.inf, -np.inf, np.nan):
+        weights = np.full(task.core.dimension, beyond)
+        with pytest.raises(InputError, match="the scores of sentence 0 exceed double precision"):
+            task.core.find(0, weights, 0.0)
+        with pytest.raises(InputError, match="the scores of sentence 0 exceed double precision"):
+            task.core.predict(weights, 1)
+
+
+def test_files_of_first_order_taggers_are_what_they_were():
+    header, tensors = (
+        SequenceTagger("averaged-perceptron", features="words", max_iter=1).fit(WORDS, TAGS).model_.own_parts()
+    )
+    assert set(header) == {"features", "start_end", "forbidden"}
+    assert not any(name.startswith(("histories", "observations")) for name in tensors)

@@ -217,3 +217,20 @@ def test_long_sentences_with_many_labels():
             assert found.scores[i] == pytest.approx(delta.max(), rel=1e-12)
             y = found.outputs[int(found.output_bounds[i]) : int(found.output_bounds[i + 1])]
             assert float(w @ chains.phi(i, y)) == pytest.approx(found.scores[i], rel=1e-9)
+
+
+def test_the_named_set_with_observed_transitions_has_weights_for_them():
+    tagger = SequenceTagger("dcd-ssvm", features="ner-observed", max_iter=20).fit(WORDS, TAGS)
+    plain = SequenceTagger("dcd-ssvm", features="ner", max_iter=20).fit(WORDS, TAGS)
+    assert tagger.model_.feature_count == plain.model_.feature_count
+    assert len(tagger.model_.histories) > 0
+    assert tagger.model_.certificate.exact
+    names = {entry["feature"] for entry in tagger.model_.strongest(200)}
+    assert any(", shortshape[-1] shortshape[0] shortshape[1]=" in name for name in names)
+
+
+def test_templates_may_all_read_labels(templates):
+    tagger = SequenceTagger("dcd-ssvm", features=templates("label[-1] word[0]\n"), max_iter=100).fit(WORDS, TAGS)
+    assert tagger.model_.feature_count == 0
+    assert tagger.model_.certificate.gap <= 0.01
+    assert tagger.score(WORDS, TAGS) > 0.5

@@ -1,5 +1,7 @@
 """Exact search of order 2 against enumeration."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,8 +9,9 @@ from hypothesis import strategies as st
 from support.chain_tasks import ObservedChains, make_task
 from support.rooms import MB, set_room
 
-from marginloom import InputError, SequenceTagger, make_tagging
+from marginloom import InputError, InputWarning, SequenceTagger, make_tagging
 from marginloom.features.template_lines import BEFORE, BEFORE_THAT, BOTH
+from marginloom.tasks.sequence import searches
 from marginloom.tasks.sequence.constraints import BOUNDARY
 
 REACHES = [BEFORE, BEFORE_THAT, BOTH, BOTH]
@@ -181,3 +184,13 @@ def test_memory_is_counted_before_training(monkeypatch):
     X, y = [["a", "b"] * 400], [[f"L{n % 40}" for n in range(800)]]
     with pytest.raises(InputError, match=r"buffers .* search with a beam \(--beam 8"):
         SequenceTagger("averaged-perceptron", features="words", order=2).fit(X, y)
+
+
+def test_hours_of_exact_search_are_warned_of_before_training(monkeypatch):
+    monkeypatch.setattr(searches, "_SECONDS_PER_TRIPLE", 1.0)
+    X, y = [["a", "b"] * 40], [[f"L{n % 40}" for n in range(80)]]
+    with pytest.warns(InputWarning, match=r"1,600 pairs of labels for each of 80 tokens, .* 1,422 hours a pass; a be"):
+        SequenceTagger("averaged-perceptron", features="words", order=2, max_iter=1).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SequenceTagger("averaged-perceptron", features="words", beam=8, max_iter=1).fit(X, y)

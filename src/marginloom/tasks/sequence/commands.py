@@ -45,8 +45,9 @@ from marginloom.tasks.base.explanation import Explanation, Wanted
 from marginloom.tasks.sequence.explanations import ExplainedSentence, explain, words_of
 from marginloom.tasks.sequence.features import LabelledSentences, new_features
 from marginloom.tasks.sequence.gold import INVALID_GOLD
-from marginloom.tasks.sequence.model import SequenceEvaluator, SequenceModel, SequenceProblem, checked_search
+from marginloom.tasks.sequence.model import SequenceEvaluator, SequenceModel, SequenceProblem
 from marginloom.tasks.sequence.schemes import SCHEMES
+from marginloom.tasks.sequence.searches import checked_search
 from marginloom.tasks.sequence.spans import check_scheme
 
 #: What to do with columns, and so of no use where a file holds ready features.
@@ -85,13 +86,14 @@ def train(
         typer.Option(
             "--features",
             metavar="SET",
-            help="Feature set: words, tagging, chunking, ner, or a file of templates (CRF++ templates if it ends in "
-            ".crfpp).",
+            help="Feature set: words, tagging, chunking, ner, ner-observed, or a file of templates (CRF++ templates if "
+            "it ends in .crfpp).",
             rich_help_panel=FEATURES,
         ),
     ] = "tagging",
     pos_column: Annotated[
-        str | None, pos_column_option(", for the feature sets chunking and ner and for templates with pos[...].")
+        str | None,
+        pos_column_option(", for the feature sets chunking, ner and ner-observed and for templates with pos[...]."),
     ] = None,
     gazetteer: Annotated[
         list[str] | None,

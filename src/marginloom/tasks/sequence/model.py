@@ -6,7 +6,6 @@ import dataclasses
 import hashlib
 import itertools
 import re
-import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -17,10 +16,9 @@ from marginloom import _core
 from marginloom.common.parameters import check_costs, checked
 from marginloom.common.threads import resolve_threads
 from marginloom.core.marginals import NO_CHOICE, Outputs
-from marginloom.core.prefixes import DEFAULT_BEAM, UPDATES, checked_beam, checked_update
-from marginloom.errors import InputError, InputWarning
+from marginloom.core.prefixes import UPDATES, checked_beam
+from marginloom.errors import InputError
 from marginloom.features import STORED, Encoded, ExtractedFeatures, FeatureSet
-from marginloom.features.template_lines import BEFORE
 from marginloom.io.model import Tensors
 from marginloom.labels.label_set import LabelSet
 from marginloom.labels.numbered import NumberedLabels
@@ -33,14 +31,12 @@ from marginloom.tasks.sequence.gold import Gold, check_label_count, check_learna
 from marginloom.tasks.sequence.histories import Histories
 from marginloom.tasks.sequence.metrics import SHORT, numbered_scores, warn_without_spans
 from marginloom.tasks.sequence.named_weights import NamedWeights
+from marginloom.tasks.sequence.searches import check_templates, checked_search, warn_of_slow_search
 from marginloom.tasks.sequence.span_probabilities import span_probabilities
 from marginloom.tasks.sequence.spans import Span, SpanLabels, check_scheme, span_style
 from marginloom.tasks.sequence.task import SequenceTask
 from marginloom.training.checks import checked_weights
 from marginloom.training.spec import RunSpec
-
-#: Of exact search of order 2, if no label can be left out.
-_SECONDS_PER_TRIPLE = 5e-10
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -380,7 +376,7 @@ class SequenceProblem(Problem[SequenceModel]):
         """Extract features, number labels, and check that these keep to the constraints."""
         training, features, constraints = self.training, self.features, self.constraints
         order = checked_search(self.order, self.beam, self.update)
-        _check_templates(features, order)
+        check_templates(features, order)
         encoded = features.fit(training.source)  # first: the labels of a stream are known when it has been read
         check_learnable(features, encoded)
         given = NumberedLabels.of(training.labels)
@@ -415,7 +411,7 @@ class SequenceProblem(Problem[SequenceModel]):
             **({} if self.beam is None else {"update": self.update}),
         }
         if order == 2 and self.beam is None:
-            _warn_of_slow_search(int(gold.encoded.sentences[-1]), len(labels.names))
+            warn_of_slow_search(int(gold.encoded.sentences[-1]), len(labels.names))
         task = SequenceTask(
             gold.encoded,
             gold.numbers,
@@ -430,52 +426,6 @@ class SequenceProblem(Problem[SequenceModel]):
         )
         weights = _sample_weight(spec.sample_weight, training.weights, gold)
         return Prepared(model, task, dataclasses.replace(spec, sample_weight=weights))
-
-
-def checked_search(order: int, beam: int | None, update: str) -> int:
-    """Return how many labels before a token count; `InputError` in one sentence if the options do not fit together.
-
-    Examples
-    --------
-    >>> checked_search(1, 8, "early"), checked_search(1, None, "max-violation")
-    (2, 1)
-    """
-    if isinstance(order, bool) or order not in (1, 2):
-        raise InputError(f"order must be 1 or 2, the labels before a token that count, not {order!r}")
-    checked_update(update)
-    if beam is not None:
-        checked_beam(beam)
-        return 2
-    if update != UPDATES[0]:
-        raise InputError(
-            f"update says what is learnt from a beam search, and there is none: give a beam (--beam {DEFAULT_BEAM}, "
-            f"beam={DEFAULT_BEAM} in Python)"
-        )
-    return int(order)
-
-
-def _warn_of_slow_search(tokens: int, labels: int) -> None:
-    hours = tokens * labels**3 * _SECONDS_PER_TRIPLE / 3600
-    if hours > 1:
-        warnings.warn(
-            InputWarning(
-                f"exact search of order 2 looks at {labels**2:,} pairs of labels for each of {tokens:,} tokens, which "
-                f"may take up to {hours:,.0f} hours a pass; a beam (--beam {DEFAULT_BEAM}) takes far less"
-            ),
-            stacklevel=2,
-        )
-
-
-def _check_templates(features: FeatureSet, order: int) -> None:
-    """Raise `InputError` if a template reads a label that the tagger does not look back to."""
-    if order == 2:
-        return
-    for line in features.of_histories if isinstance(features, ExtractedFeatures) else ():
-        if line.reach != BEFORE:
-            raise InputError(
-                f"{line.place}: the template {line.text!r} reads the label two before the token, and a tagger of first "
-                "order only reads the one before; search with a beam (--beam 8), or exactly with --order 2"
-            )
 
 
 def _sample_weight(given: ArrayLike | None, declared: NDArray[np.float64] | None, gold: Gold) -> ArrayLike | None:
