@@ -18,7 +18,6 @@ from marginloom.common.threads import available_cores
 from marginloom.core.task import Task
 from marginloom.features import ExtractedFeatures, MatrixFeatures
 from marginloom.io.conll import read_corpus
-from marginloom.labels.label_set import LabelSet
 from marginloom.tasks.base.estimator import Estimator
 from marginloom.tasks.base.model import Prepared
 from marginloom.tasks.detection.boxes import loss_tables
@@ -42,8 +41,9 @@ from marginloom.tasks.relations.problem import RelationsProblem
 from marginloom.tasks.relations.records import checked_sentences
 from marginloom.tasks.relations.task import RelationsTask as RelationTask
 from marginloom.tasks.relations.task import Solver
-from marginloom.tasks.sequence.constraints import forbidden_pairs
+from marginloom.tasks.sequence.features import labelled_sentences
 from marginloom.tasks.sequence.metrics import sequence_scores
+from marginloom.tasks.sequence.model import SequenceProblem
 from marginloom.tasks.sequence.task import SequenceTask
 from marginloom.training.checks import check_loss
 from marginloom.training.objective import primal, relative_gap
@@ -80,6 +80,7 @@ __all__ = [
     "search_seconds",
     "sequence_parts",
     "tag_columns",
+    "tagging_seconds",
     "token_accuracy",
     "with_integer_program",
     "works",
@@ -146,22 +147,37 @@ def sequence_parts(
     features: Mapping[str, Any] | None,
     constraints: str | None,
     score_name: str,
+    options: Mapping[str, Any],
 ) -> tuple[SequenceTask, Score]:
-    """Encode sequences once: a task to train on, and what scores weights; X are matrices if `features` is None."""
-    feature_set = MatrixFeatures() if features is None else ExtractedFeatures(**features)
-    encoded = feature_set.fit(training[0])
-    labels, gold = LabelSet.learn(list(itertools.chain.from_iterable(training[1])))
-    options = {"forbidden": forbidden_pairs(constraints, labels.names)}
-    test = feature_set.transform(scored[0])
-    test_task = SequenceTask(test, None, len(labels.names), **options)
-    bounds = test.sentences.tolist()
+    """Encode sequences once: a task to train on, and what scores weights; X are matrices if `features` is None.
 
-    def score(weights: NDArray[np.float64]) -> float:
-        flat = labels.decode(test_task.predict(weights)).tolist()
-        predicted = [flat[start:end] for start, end in itertools.pairwise(bounds)]
-        return float(sequence_scores(scored[1], predicted)[score_name])
+    `options` are those of `SequenceProblem`, such as `beam`.
+    """
+    problem = SequenceProblem(
+        training=labelled_sentences(*training, None),
+        features=MatrixFeatures() if features is None else ExtractedFeatures(**features),
+        constraints=constraints,
+        **options,
+    )
+    model, task, _ = problem.prepare(RunSpec())
+    assert isinstance(task, SequenceTask)
+    evaluator = model.evaluator(labelled_sentences(*scored, None))
+    return task, lambda weights: float(evaluator(weights)[score_name])
 
-    return SequenceTask(encoded, gold, len(labels.names), **options), score
+
+def tagging_seconds(
+    tagger: SequenceTagger, sentences: Sequence[Any], repeats: int = 5, *, extracting: bool = False
+) -> float:
+    """Return the least CPU seconds of labelling sentences on one thread, with or without extracting their features."""
+    model, found = tagger.model_, []
+    encoded = model.features.transform(sentences)
+    for _ in range(repeats):
+        start = time.process_time()
+        if extracting:
+            encoded = model.features.transform(sentences)
+        model.task_of(encoded).core.predict(model.weights, 1, 1)
+        found.append(time.process_time() - start)
+    return min(found)
 
 
 def parse_parts(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import lzma
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,7 @@ class SequenceData:
     training: Sequences
     dev: Sequences | None
     test: Sequences
+    options: Mapping[str, Any] = field(default_factory=dict)  # of the tagger, besides
 
     def problem(self, count: int | None) -> Problem:
         """Return the problem that is scored on the test part."""
@@ -68,7 +69,8 @@ class SequenceData:
     def _problem(self, training: Sequences, scored: Sequences) -> Problem:
         def make() -> Parts:
             given, wanted = (training.X, training.y), (scored.X, scored.y)
-            return Parts(*sequence_parts(given, wanted, self.features, self.constraints, self.score_name))
+            parts = sequence_parts(given, wanted, self.features, self.constraints, self.score_name, self.options)
+            return Parts(*parts)
 
         return Problem(self.name, len(training), C, self.score_name, make, self.constraints)
 
@@ -90,22 +92,26 @@ def read_conll(path: Path, columns: Sequence[int], label: int) -> Sequences:
     return Sequences(X, y)
 
 
-def tags(name: str, corpus: str, label: int, feature_set: str) -> Adapter:
+def tags(name: str, corpus: str, label: int, feature_set: str, **options: Any) -> Adapter:
     """Return the adapter of parts of speech from words."""
 
     def read(folder: Path, count: int | None) -> Problem:
         train, test = (read_conll(folder / corpus / f"{part}.conll.xz", (0,), label) for part in ("train", "test"))
-        return SequenceData(name, "accuracy", {"name": feature_set}, None, train, None, test).problem(count)
+        return SequenceData(name, "accuracy", {"name": feature_set}, None, train, None, test, options).problem(count)
 
     return read
 
 
-def entities(name: str, label: int, constraints: str | None) -> Adapter:
+def entities(
+    name: str, label: int, constraints: str | None, *, corpus: str = "", feature_set: str = "ner", **options: Any
+) -> Adapter:
     """Return the adapter of named entities from words and parts of speech."""
 
     def read(folder: Path, count: int | None) -> Problem:
-        parts = [read_conll(folder / name / f"{part}.conll.xz", (0, 1), label) for part in ("train", "dev", "test")]
-        return SequenceData(name, "f1", {"name": "ner", "pos_column": 2}, constraints, *parts).problem(count)
+        files = (folder / (corpus or name) / f"{part}.conll.xz" for part in ("train", "dev", "test"))
+        parts = [read_conll(path, (0, 1), label) for path in files]
+        features = {"name": feature_set, "pos_column": 2}
+        return SequenceData(name, "f1", features, constraints, *parts, options).problem(count)
 
     return read
 
