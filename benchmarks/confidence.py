@@ -174,8 +174,9 @@ def label_sets(folder: Path, clock: Any) -> Iterator[Found]:
     from sklearn.multiclass import OneVsRestClassifier
 
     data = read_labels(folder, "ml_scene", None)
-    cut = int(0.8 * data.Y.shape[0])
-    ours = MultilabelClassifier(n_threads=1).fit(data.X[:cut], data.Y[:cut]).calibrate(data.X[cut:], data.Y[cut:])
+    order = np.random.default_rng(0).permutation(data.Y.shape[0])  # the file is in the order of the labels
+    fit, rest = np.split(order, [int(0.8 * order.size)])
+    ours = MultilabelClassifier(n_threads=1).fit(data.X[fit], data.Y[fit]).calibrate(data.X[rest], data.Y[rest])
     for name, model in (
         ("marginloom", ours),
         ("OneVsRest(LogisticRegression)", OneVsRestClassifier(LogisticRegression(max_iter=1000)).fit(data.X, data.Y)),
