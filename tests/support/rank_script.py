@@ -95,7 +95,7 @@ def killed():
             os.kill(os.getpid(), signal.SIGKILL)
     else:
         questions = {"round": "search", "certificate": "slacks", "solution": "solve"}
-        kill_at(questions[place], {"certificate": 1, "solution": 8}.get(place, 3))
+        kill_at(questions[place], {"certificate": 1, "solution": 40}.get(place, 3))
     more = CASCADE if place == "solution" else {}
     tagger(cluster=MPI(), **more).fit(WORDS, TAGS, checkpoint=Checkpoint(FOLDER / "run", interval=0))
 
