@@ -4,7 +4,7 @@ Batches and shards give the same weights for any number of threads. So passes ar
 on p threads is computed from the seconds of every search and of all steps:
 
     batches   searches x share + steps              share: sum over batches of the slowest thread / sum of the searches
-    shards    (searches + steps) x share + mixing / p       share: the slowest shard / sum of all
+    shards    (searches + steps) x share + mixing           share: the slowest shard / sum of all
 
 Runs on two threads say how far that is from what is measured. Scores and passes are means over seeds.
 """
@@ -141,7 +141,7 @@ class Study:
         for row in record.rows:
             (spent,) = row["threads"]
             if kind.name == MIXED:
-                found.append((spent["inference"] + spent["update"]) * share + spent["publishing"] / threads)
+                found.append((spent["inference"] + spent["update"]) * share + spent["publishing"])
             else:
                 found.append(spent["inference"] * share + spent["update"])
         return found

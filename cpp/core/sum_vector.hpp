@@ -60,8 +60,9 @@ class SumVector {
   }
 
  private:
-  // A sum in the list takes twice the room of one in the array, and one that is being merged as much again.
-  static constexpr std::size_t kRecentShare = 64, kListShare = 4;
+  // A sum in the list takes twice the room of one in the array, and one that is being merged as much again; every merge
+  // copies all of them. So the list ends well before it would take as much room as the array.
+  static constexpr std::size_t kRecentShare = 64, kListShare = 16;
 
   // The list with what was added to it lately: each index once, in order.
   [[nodiscard]] static std::vector<Entry> merged(const std::vector<Entry>& sums, std::vector<Entry> later) {

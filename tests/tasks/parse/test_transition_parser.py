@@ -1,6 +1,7 @@
 """`DependencyParser(method="transition")`: what it learns, stores and rejects."""
 
 import dataclasses
+import json
 import warnings
 
 import numpy as np
@@ -89,9 +90,10 @@ def test_batches_of_one_give_the_bits_of_the_serial_engine():
     assert one.model_.weights.tobytes() == fit(parser("mira"), X, Y).model_.weights.tobytes()
 
 
-def test_auto_trains_and_claims_nothing():
-    found = fit(parser("auto"), X, Y)
-    assert found.model_.settings["algorithm"] == "minibatch-mira"
+@pytest.mark.parametrize(("threads", "algorithm"), [(1, "mira"), (2, "minibatch-mira")])
+def test_auto_trains_and_claims_nothing(threads, algorithm):
+    found = fit(parser("auto", n_threads=threads), X, Y)
+    assert found.model_.settings["algorithm"] == algorithm
     assert found.certificate_ is None
 
 
@@ -272,3 +274,33 @@ def test_more_states_of_a_beam_find_trees_that_score_no_less_on_the_whole():
         _, task = other._encoded(rows)
         scores.append(np.sum(task.core.predict(model.weights, 1, 1).scores))
     assert scores == sorted(scores)
+
+
+def test_files_from_before_there_was_a_method_hold_graph_parsers():
+    found = fit(DependencyParser("mira", hash_bits=10, max_iter=1), X, HEADS)
+    header, tensors = found.model_.own_parts()
+    assert "method" not in json.loads(tensors["features_options"].tobytes())
+    trees = {name: value for name, value in header["trees"].items() if name != "search"}
+    settings = {name: value for name, value in found.model_.settings.items() if name != "method"}
+    loaded = type(found.model_).from_own_parts({**header, "trees": trees, "settings": settings}, tensors)
+    assert loaded.features.method == "graph"
+    assert loaded.options.search is None
+    loaded.weights = found.model_.weights
+    sentences = found._sentences(X)
+    assert loaded.predict(sentences)[1].heads.tolist() == found.model_.predict(sentences)[1].heads.tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "identity"),
+    [
+        ("arcs", {"order": 2}, 14939766469219338220),
+        ("states", {"method": "transition"}, 2452804064047461625),
+        ("states-rich", {"method": "transition"}, 16155286908325978436),
+    ],
+)
+def test_named_sets_keep_their_features_and_the_keys_of_these(name, options, identity):
+    """Stored models and checkpoints have weights by the keys."""
+    words, trees = [[("dogs", "NOUN", "NNS"), ("bark", "VERB", "VBP")]], [[(2, "nsubj"), (0, "root")]]
+    options = {"hash_bits": None, "max_iter": 1, "labelled": True, "xpos": True, **options}
+    found = fit(DependencyParser("mira", features=name, **options), words, trees)
+    assert found.model_.features.core.identity == identity

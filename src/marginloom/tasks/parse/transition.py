@@ -146,9 +146,11 @@ class TransitionTask(ParseTask):
         )
 
     def choose(self, circumstances: Circumstances) -> Choice:
-        """Return what the figures in benchmarks/RESULTS.md favour: batches also learn better than single sentences."""
+        """Return what benchmarks/RESULTS.md favours: batches need more passes, but threads search them."""
         threads = circumstances.n_threads
-        return Choice("minibatch-mira", circumstances.one_thread if threads == 1 else f"{threads} threads")
+        if threads == 1:
+            return Choice("mira", circumstances.one_thread)
+        return Choice("minibatch-mira", f"{threads} threads")
 
     @property
     def name_of_buffer(self) -> str:
