@@ -74,7 +74,7 @@ def page(algorithm):
 
 def test_algorithms_say_where_they_differ_from_their_papers():
     assert "candidates whose dual variable is 0 after an update are dropped (replaces Equation 9)" in page("demi-dcd")
-    assert "for classifiers, many candidates per inference" in page("fastssvm")
+    assert "with many candidates per inference in classifiers" in page("fastssvm")
     shown = page("fsmo")
     assert "where the optimality conditions fail by more than half of epsilon" in shown
     assert "examples with new constraints" in shown
