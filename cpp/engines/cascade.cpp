@@ -23,7 +23,7 @@ Cascade::Cascade(std::shared_ptr<const Task> task, std::shared_ptr<BlockLearner>
       point_(task_->size(), 1),
       layers_(*learner_, support_, team_) {
   const Schedule schedule = learner_->schedule();
-  if (!schedule.together) {
+  if (!schedule.together || !schedule.solves_copies) {
     throw std::invalid_argument("this learner does not solve the blocks of many examples together");
   }
   if (parallel_.storage == Storage::central && task_->implicit()) {

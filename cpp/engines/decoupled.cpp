@@ -29,7 +29,7 @@ Decoupled::Decoupled(std::shared_ptr<const Task> task, std::shared_ptr<BlockLear
       team_(std::max(parallel_.threads, 2)),
       snapshots_(task_, static_cast<std::size_t>(team_.size()) - 1),
       away_(task_->size(), 0) {
-  if (!learner_->schedule().solves_copies) {
+  if (!learner_->schedule().solves_single_copies()) {
     throw std::invalid_argument("this learner cannot be decoupled from inference");
   }
   const auto threads = static_cast<std::size_t>(team_.size());

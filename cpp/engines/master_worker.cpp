@@ -16,7 +16,7 @@ MasterWorker::MasterWorker(std::shared_ptr<const Task> task, std::shared_ptr<Blo
       team_(std::max(options.threads, options.learners)),
       searching_(*task_, team_) {
   if (parallel_.learners <= 1) return;
-  if (!learner_->schedule().solves_copies) {
+  if (!learner_->schedule().solves_single_copies()) {
     throw std::invalid_argument("steps of this learner cannot be made by several threads side by side");
   }
   const auto learners = static_cast<std::size_t>(parallel_.learners);

@@ -15,7 +15,7 @@ const ScoredTask& checked(const Task& task, const BlockLearner& learner) {
   const auto* result = dynamic_cast<const ScoredTask*>(&task);
   require(result != nullptr && result->product_form(),
           "the engine needs a task whose joint features are products of input and output");
-  require(learner.schedule().solves_copies, "the learner cannot improve a block from its scores alone");
+  require(learner.schedule().solves_single_copies(), "the learner cannot improve a block from its scores alone");
   return *result;
 }
 

@@ -58,7 +58,7 @@ class Fsmo final : public BlockProblem {
 
   Fsmo(std::shared_ptr<const Task> task, ExampleNumbers costs, Parameters parameters);
 
-  Schedule schedule() const override { return {.together = true}; }
+  Schedule schedule() const override { return {.together = true, .solves_copies = true}; }
   FindOptions search(std::size_t i) const override { return {.k = at_once_, .min_violation = slack(i) + threshold()}; }
   Step solve(std::size_t i, Visit& visit) const override;
   std::optional<Together> due(const Searched& searched) override;

@@ -21,6 +21,9 @@ struct Schedule {
   bool averaged = false;       // the model has the mean of the weights over the inner passes of the last iteration
   bool together = false;       // blocks are not visited after their search, but when due() says so
   bool solves_copies = false;  // solve() improves a copy of a block as well, given what was gathered for it
+
+  // Whether a copy of one block can be improved without the others.
+  [[nodiscard]] bool solves_single_copies() const { return solves_copies && !together; }
 };
 
 // What a learner has to say at the end of a pass.
