@@ -221,7 +221,7 @@ def test_what_cannot_be_an_answer_is_none(tasks, answer, message):
 @pytest.mark.parametrize("algorithm", [name for name, preset in ALGORITHMS.items() if not preset.engine.in_parts])
 def test_engines_that_cannot_are_rejected_in_one_sentence(tasks, algorithm):
     with pytest.raises(
-        InputError, match=r"does not train on a cluster, .* engines that work in many: mixing and master"
+        InputError, match=r"does not train on a cluster, .* engines that work in many: mixing, master-worker and "
     ):
         train(tasks["sequence"].task, algorithm=algorithm, cluster=LocalParts(2))
 

@@ -51,15 +51,18 @@ def test_engine_at_work_refuses_a_second_caller():
     _, engine = dual_engine(task, 3000)
     started = threading.Event()
 
+    refusals = set()
+
     def passes():
         started.set()
-        for _ in range(5):
+        for _ in range(1000):  # until the other thread has had a core
             engine.run_pass()
+            if refusals:
+                return
 
     worker = threading.Thread(target=passes)
     worker.start()
     started.wait()
-    refusals = set()
     while worker.is_alive():
         try:
             engine.export_state()

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 from support.killing import KillAfter, Killed, check_goes_on, saved_in
-from support.pairs import CASES, with_effect
+from support.pairs import CASES, TO_THE_OPTIMUM, with_effect
 from support.small_tasks import SMALL, C
 
 from marginloom import Checkpoint, InputError
@@ -30,7 +30,8 @@ def small(request):
 def options(algorithm, engine, **others):
     shards = {"shards": 3} if engine in ("mixing", "subsample") else {}  # the examples are too few for the default
     threads = max(2, ENGINES[engine].minimum_threads)
-    asked = {"algorithm": algorithm, "engine": {"name": engine, **shards}, "C": C, "n_threads": threads, **others}
+    named = {"name": engine, **shards, **TO_THE_OPTIMUM.get(engine, {})}
+    asked = {"algorithm": algorithm, "engine": named, "C": C, "n_threads": threads, **others}
     return with_effect(algorithm, asked)
 
 

@@ -12,7 +12,7 @@ from marginloom.algorithms import ALGORITHMS, find_algorithm
 from marginloom.engines import ENGINES
 from marginloom.training.train import train
 from support.changeable import CHANGES, PROBLEMS, Custom, Listed, Sequences, nothing
-from support.pairs import CASES, for_labels
+from support.pairs import CASES, TO_THE_OPTIMUM, for_labels
 from support.recomputed import Enumeration, check_certificate, check_state
 
 
@@ -27,7 +27,7 @@ class Case:
 
     @property
     def settings(self):
-        engine = {"name": self.engine}
+        engine = {"name": self.engine, **TO_THE_OPTIMUM.get(self.engine, {})}
         threads = max(2, ENGINES[self.engine].minimum_threads)
         return {"algorithm": self.algorithm, "learner": dict(self.learner), "engine": engine, "n_threads": threads}
 

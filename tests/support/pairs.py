@@ -21,6 +21,9 @@ OTHERS = [
 #: Every preset on its own engine, and every learner once on every other engine that it has.
 CASES = [*PRESETS, *OTHERS]
 
+#: What engines need for the optimum of any small problem: by default a cascade goes through its layers once.
+TO_THE_OPTIMUM = {"cascade": {"feedback": 10}}
+
 
 def racing(n_threads):
     """Return the presets whose results differ from run to run on so many threads."""
