@@ -62,7 +62,9 @@ template <class Value>
     if (const auto* value = std::get_if<double>(&given)) return static_cast<Value>(*value);
     if (const auto* value = std::get_if<std::int64_t>(&given)) return static_cast<Value>(*value);
   }
-  refuse(name, std::string("of the type ") + type_name<Value>() + " and within its range");
+  std::string expected = "of the type ";
+  expected.append(type_name<Value>()).append(" and within its range");
+  refuse(name, expected);
 }
 
 }  // namespace parameter_values

@@ -8,10 +8,6 @@
 
 namespace marginloom {
 
-namespace {
-constexpr double never = -std::numeric_limits<double>::infinity();
-}
-
 void KBestPaths::start(const ChainScores& chain, std::size_t k) {
   chain_ = chain;
   k_ = k;

@@ -6,11 +6,11 @@
 
 #include "core/interruption.hpp"
 #include "core/kernels.hpp"
+#include "tasks/sequence/viterbi.hpp"
 
 namespace marginloom {
 namespace {
 
-constexpr double never = -std::numeric_limits<double>::infinity();
 constexpr std::size_t few = 32;  // states that are sorted by inserting them
 
 // What gold's next step scores, added up in the order in which the search does it.

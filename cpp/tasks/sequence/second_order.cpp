@@ -8,11 +8,10 @@
 #include "core/common.hpp"
 #include "core/interruption.hpp"
 #include "core/kernels.hpp"
+#include "tasks/sequence/viterbi.hpp"
 
 namespace marginloom {
 namespace {
-
-constexpr double never = -std::numeric_limits<double>::infinity();
 
 // What sums in another order may differ by, generously.
 double rounding(double score) {

@@ -187,7 +187,6 @@ bool SequenceTask::copies_transitions(const Buffers& buffers) const {
 // Copies the transitions of w to buffers.transitions, where what is forbidden scores minus infinity; what must not come
 // first or last is marked in buffers.scores.
 void SequenceTask::copy_transitions(std::size_t i, WeightView w, Buffers& buffers) const {
-  constexpr double never = -std::numeric_limits<double>::infinity();
   constexpr std::uint32_t boundary = SequenceOptions::boundary;
   buffers.transitions.assign(w.begin(), w.begin() + static_cast<std::ptrdiff_t>(data_.label_count * stride_));
   double* last = buffers.scores.data() + (length(i) - 1) * stride_;

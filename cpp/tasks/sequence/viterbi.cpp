@@ -54,7 +54,6 @@ void Viterbi::step_from_all(const ChainScores& chain, double* scores) {
 }
 
 void Viterbi::bound_transitions(const ChainScores& chain) {
-  constexpr double never = -std::numeric_limits<double>::infinity();
   lowest_.assign(chain.stride, never);
   highest_.assign(chain.stride, never);
   from_.resize(chain.stride);

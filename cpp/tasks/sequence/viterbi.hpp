@@ -2,12 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
 #include "core/aligned_vector.hpp"
 
 namespace marginloom {
+
+// The score of what must not be.
+inline constexpr double never = -std::numeric_limits<double>::infinity();
 
 // Transitions into single tokens that score otherwise than into the others, because of what is observed there.
 struct LocalTransitions {
