@@ -167,8 +167,8 @@ TEST("master_worker: several learners are stopped and fail together, and can go 
   for (const int call : {0, 20, 59}) {
     task->fail_at(call);
     CHECK_THROWS(std::runtime_error, engine.run_pass(never), "search failed");
-    bool wanted = false;
-    StopRequest stop([&] { return wanted; }, StopRequest::Time(0));
+    std::atomic<bool> wanted{false};
+    StopRequest stop([&] { return wanted.load(); }, StopRequest::Time(0));
     task->do_at(call, [&] { wanted = true; });
     CHECK(engine.run_pass(stop).stopped);
     CHECK(engine.run_pass(never).inferences == problem.size());
