@@ -102,7 +102,7 @@ namespace {
 
 constexpr std::array numbers_of_threads{3, 4, 7};
 
-// And one number of threads goes on to the optimum, to a gap that so many passes reach.
+// And one number of threads, if it is not 0, goes on to the optimum, to a gap that so many passes reach.
 void check_steps_of_one_thread(const std::shared_ptr<const Task>& task, Loss loss, int until_optimum, int passes,
                                double gap) {
   for (const int threads : numbers_of_threads) {
@@ -134,7 +134,8 @@ TEST("pipelined: the steps of one thread, and weights that are what the duals sa
     for (const std::size_t classes : {2U, 5U, 19U}) {
       for (const Loss loss : {Loss::hinge, Loss::squared_hinge}) {
         const Classes data(classes, dense, random);
-        const int threads = numbers_of_threads[problem % 3], others = numbers_of_threads[(problem + 1) % 3];
+        const int threads = numbers_of_threads[problem % 3];
+        const int others = problem % 4 == 0 ? numbers_of_threads[(problem / 4 + 1) % 3] : 0;  // sets take many passes
         check_steps_of_one_thread(data.task(dense ? 0.5 : 0), loss, threads, 40, 1e-3);
         check_steps_of_one_thread(data.label_task(), loss, others, 100, 0.01);
         ++problem;
