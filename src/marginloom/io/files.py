@@ -10,7 +10,6 @@ import lzma
 import os
 import secrets
 import stat
-import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
@@ -20,6 +19,7 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, Literal, TextIO, overload
 from marginloom.common.memory import require_memory
 from marginloom.errors import InputError, OutputError
 from marginloom.io.names import StrPath, quoted, shown
+from marginloom.io.standard_input import standard_input
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -107,13 +107,6 @@ def _read_whole(stream: BinaryIO | io.BufferedIOBase, name: str, copies: int) ->
             require(content.tell())
             limit = 2 * content.tell()
     return content.getvalue()
-
-
-def standard_input() -> BinaryIO:
-    """Return standard input as a stream of bytes; `InputError` if it is closed."""
-    if sys.stdin is None:  # so the interpreter says that it is closed
-        raise InputError("cannot read standard input: it is closed; give it something to read, or name a file")
-    return sys.stdin.buffer
 
 
 def open_binary(path: StrPath) -> BinaryIO:
