@@ -20,3 +20,8 @@ settings.load_profile("patient")
 for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
     if signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, usual)
+
+
+def pytest_xdist_auto_num_workers():
+    """One more process than cores: some tests wait for the disk, or for programs that they have started."""
+    return (os.cpu_count() or 1) + 1

@@ -6,6 +6,8 @@ standard streams one way, the process's number and how it ended the other.
 
 from __future__ import annotations
 
+import atexit
+import gc
 import json
 import os
 import signal
@@ -15,7 +17,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-LOADED = ("marginloom.cli.app", "rich.progress")
+LOADED = ("marginloom.cli.app", "numpy.random", "rich.progress")
 
 
 class Launcher:
@@ -88,9 +90,29 @@ def _serve(channel):
         channel.sendall(f"{os.waitpid(process, 0)[1]}\n".encode())
 
 
+def _ended():
+    """Run the program and what is to be done at its end; return its exit code."""
+    from marginloom.cli import main
+
+    try:
+        main()
+    except SystemExit as end:
+        atexit._run_exitfuncs()
+        return end.code
+    raise AssertionError("the program ends with an exit code")
+
+
+def _end(code):
+    """End the process; to take the interpreter apart would copy nearly all memory that was shared with the launcher."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(ValueError):  # the program has closed it
+            stream.flush()
+    os._exit(code)
+
+
 if __name__ == "__main__":
     _load()
+    gc.collect()
+    gc.freeze()
     if _serve(socket.socket(fileno=int(sys.argv[1]))):
-        from marginloom.cli import main
-
-        main()
+        _end(_ended())
