@@ -1,7 +1,9 @@
 #include "bindings/worlds.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
-#include <memory>
+#include <iterator>
 #include <stdexcept>
 #include <utility>
 
@@ -36,6 +38,32 @@ nb::dict arrays_to_keep(const ArrayViews& arrays) {
   return result;
 }
 
+// Answers that come one by one. Whoever gives them hears of it if they are not wanted any more.
+class Answers {
+ public:
+  explicit Answers(const nb::object& iterable) : iterator_(nb::iter(iterable)) {}
+  ~Answers() {
+    if (!nb::hasattr(iterator_, "close")) return;
+    try {
+      iterator_.attr("close")();
+    } catch (nb::python_error& error) {
+      error.discard_as_unraisable("World.ask");
+    }
+  }
+  Answers(const Answers&) = delete;
+  Answers& operator=(const Answers&) = delete;
+
+  // The next one; not valid if there is none.
+  nb::object next() {
+    nb::object answer = nb::steal(PyIter_Next(iterator_.ptr()));
+    if (!answer.is_valid() && PyErr_Occurred()) nb::raise_python_error();
+    return answer;
+  }
+
+ private:
+  nb::object iterator_;
+};
+
 }  // namespace
 
 OwnedArrays to_numpy(StateArrays arrays) {
@@ -68,29 +96,42 @@ std::size_t PythonWorld::count_parts() const {
   return parts;
 }
 
-std::vector<StateArrays> PythonWorld::ask(const std::string& question, const ArrayViews& common,
-                                          const ArrayViews& changed, std::vector<StateArrays> own) {
+std::vector<double> PythonWorld::shares(const std::string& question) const {
   const nb::gil_scoped_acquire gil;
+  const auto shares = nb::cast<std::vector<double>>(world_.attr("shares")(question));
+  const bool sound = std::ranges::all_of(shares, [](double share) { return share >= 0 && std::isfinite(share); });
+  if (!sound || std::ranges::count(shares, 0.0) == std::ssize(shares)) {
+    throw std::invalid_argument("the world's shares of the work are not positive numbers");
+  }
+  return shares;
+}
+
+void PythonWorld::ask(const std::string& question, const ArrayViews& common, const ArrayViews& changed,
+                      std::vector<StateArrays> own, const Take& take) {
+  const nb::gil_scoped_acquire gil;
+  const std::size_t wanted = own.size();
   nb::list each;
   for (StateArrays& arrays : own) each.append(nb::cast(to_numpy(std::move(arrays))));
-  nb::object answers;
+  std::size_t given = 0;
   try {
-    answers = world_.attr("ask")(question, arrays_to_keep(common), each, arrays_to_keep(changed));
+    Answers answers(world_.attr("ask")(question, arrays_to_keep(common), each, arrays_to_keep(changed)));
+    for (nb::object answer = answers.next(); answer.is_valid(); answer = answers.next()) {
+      const std::size_t number = given++;
+      if (given > wanted) continue;
+      auto arrays = copied_arrays(answer, "the answer of part " + std::to_string(number) + " to '" + question + "'");
+      answer.reset();
+      const nb::gil_scoped_release others;
+      take(number, std::move(arrays));
+    }
   } catch (nb::python_error& error) {
     if (error.matches(PyExc_KeyboardInterrupt)) throw Interrupted();
     throw;
   }
-  if (nb::len(answers) != nb::len(each)) {
-    throw std::invalid_argument("the world has given " + std::to_string(nb::len(answers)) + " answers to '" + question +
-                                "', and it was asked for " + std::to_string(nb::len(each)));
-  }
-  std::vector<StateArrays> result;
-  for (const nb::handle answer : answers) {
-    result.push_back(
-        copied_arrays(answer, "the answer of part " + std::to_string(result.size()) + " to '" + question + "'"));
+  if (given != wanted) {
+    throw std::invalid_argument("the world has given " + std::to_string(given) + " answers to '" + question +
+                                "', and it was asked for " + std::to_string(wanted));
   }
   parts_ = count_parts();
-  return result;
 }
 
 std::optional<PythonWorld> world_of(nb::handle given) {

@@ -4,6 +4,7 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
 
 #include <map>
 #include <optional>
@@ -27,14 +28,15 @@ using GivenArrays = nb::typed<nb::mapping, nb::str, nb::object>;
 // Copies of arrays of Python's. std::invalid_argument, with `whose` array it is, if one has another type.
 [[nodiscard]] StateArrays copied_arrays(nb::handle arrays, const std::string& whose);
 
-// A world that is a Python object with `parts` and `ask`, which is called with the GIL held.
+// A world that is a Python object with `parts`, `shares` and `ask`, which are called with the GIL held.
 class PythonWorld final : public World {
  public:
   explicit PythonWorld(nb::object world);
 
   std::size_t parts() const override { return parts_; }
-  std::vector<StateArrays> ask(const std::string& question, const ArrayViews& common, const ArrayViews& changed,
-                               std::vector<StateArrays> own) override;
+  std::vector<double> shares(const std::string& question) const override;
+  void ask(const std::string& question, const ArrayViews& common, const ArrayViews& changed,
+           std::vector<StateArrays> own, const Take& take) override;
 
  private:
   [[nodiscard]] std::size_t count_parts() const;

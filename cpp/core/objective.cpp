@@ -26,7 +26,7 @@ bool ask_for_slacks(World& world, const Task& task, std::span<const std::size_t>
     own[part]["examples"] = std::vector<std::uint64_t>(searched.begin(), searched.end());
   }
   try {
-    const auto answers = world.ask(slacks_of, {{"weights", w}}, {}, std::move(own));
+    const auto answers = all_answers(world, slacks_of, {{"weights", w}}, {}, std::move(own));
     take_answers(slacks_of, answers, [&](std::size_t part, const ArrayViews& answer) {
       const auto to = share(slacks, part);
       const auto found = array_of<double>(answer, "slacks", to.size());

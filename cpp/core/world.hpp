@@ -28,16 +28,27 @@ using ArrayViews = std::map<std::string, ArrayView, std::less<>>;
 
 class World {
  public:
+  // Called with the number of an answer and the answer.
+  using Take = std::function<void(std::size_t, StateArrays)>;
+
   virtual ~World() = default;
   [[nodiscard]] virtual std::size_t parts() const = 0;
+  // How to divide the work of a question whose answers are used one by one: numbers in proportion to it, in the order
+  // of the answers. There may be more of them than parts, and a part may have less work than another.
+  [[nodiscard]] virtual std::vector<double> shares(const std::string& question) const;
 
-  // Puts a question to all parts, each of which also gets arrays of its own, and returns their answers in the order of
-  // the parts. Where an array of `common` differs little from the one of that name in the question before, `changed`
-  // may say where, as ChangedWeights::numbers(): a world may then send these places alone. Neither need outlive the
-  // call. Throws Interrupted if it was stopped.
-  [[nodiscard]] virtual std::vector<StateArrays> ask(const std::string& question, const ArrayViews& common,
-                                                     const ArrayViews& changed, std::vector<StateArrays> own) = 0;
+  // Puts a question to all parts, divided as `own` is, and calls take(number, answer) for the answers in that order,
+  // each as soon as it is there: parts may still work on those that follow. Where an array of `common` differs little
+  // from the one of that name in the question before, `changed` may say where, as ChangedWeights::numbers(): a world
+  // may then send these places alone. None of the arrays is read any more once the first answer is taken. Throws
+  // Interrupted if it was stopped, and what take() throws.
+  virtual void ask(const std::string& question, const ArrayViews& common, const ArrayViews& changed,
+                   std::vector<StateArrays> own, const Take& take) = 0;
 };
+
+// The same, until all answers are there.
+[[nodiscard]] std::vector<StateArrays> all_answers(World& world, const std::string& question, const ArrayViews& common,
+                                                   const ArrayViews& changed, std::vector<StateArrays> own);
 
 [[nodiscard]] ArrayViews views(const StateArrays& arrays);
 
@@ -65,8 +76,10 @@ template <class T>
 // The examples of a question; they must be those of the task.
 [[nodiscard]] std::vector<std::size_t> examples_in(const ArrayViews& own, const Task& task);
 
-// Calls take(part, answer) for all answers in their order; what it throws is told with the part and the question.
-// Nothing should be changed until all answers have been taken.
+// Calls take(answer); what it throws is told with the part and the question.
+void take_answer(const std::string& question, std::size_t part, const StateArrays& answer,
+                 const std::function<void(const ArrayViews&)>& take);
+// The same for all answers in their order, take(part, answer). Nothing should be changed until all have been taken.
 void take_answers(const std::string& question, const std::vector<StateArrays>& answers,
                   const std::function<void(std::size_t, const ArrayViews&)>& take);
 
@@ -74,7 +87,12 @@ void take_answers(const std::string& question, const std::vector<StateArrays>& a
 // of `grain` but for the last.
 [[nodiscard]] std::vector<std::size_t> cut_by_work(const Task& task, std::span<const std::size_t> examples,
                                                    std::size_t shares, std::size_t grain = 1);
+// The same where the work of the shares is to be in proportion to these numbers, which are finite and not negative.
+[[nodiscard]] std::vector<std::size_t> cut_by_work(const Task& task, std::span<const std::size_t> examples,
+                                                   std::span<const double> shares, std::size_t grain = 1);
 // The same for any list, given the work of each of its items.
+[[nodiscard]] std::vector<std::size_t> cut_by_work(std::span<const double> work, std::span<const double> shares,
+                                                   std::size_t grain = 1);
 [[nodiscard]] std::vector<std::size_t> cut_by_work(std::span<const double> work, std::size_t shares,
                                                    std::size_t grain = 1);
 

@@ -266,7 +266,7 @@ void LayerSolver::ask(World& world, const Layer& layer, std::span<const LayerPar
     given["weights"] = layer.rest;
     if (!changed.all()) places["weights"] = changed.numbers();
   }
-  const auto answers = world.ask(question_of_solutions, given, views(places), std::move(own));
+  const auto answers = all_answers(world, question_of_solutions, given, views(places), std::move(own));
   double slowest = 0;
   take_answers(question_of_solutions, answers, [&](std::size_t process, const ArrayViews& answer) {
     const std::size_t count = first(process + 1) - first(process);

@@ -39,20 +39,25 @@ void MasterWorker::search_pass(PassReport& report, StopRequest& stop) {
   for (std::size_t round = 0; round < rounds && !report.stopped; ++round) {
     const std::size_t begin = round * all.size() / rounds;
     const auto examples = all.subspan(begin, (round + 1) * all.size() / rounds - begin);
-    report.stopped = !search(examples, report, stop) || !learn(examples, report, stop);
+    report.stopped = !search_and_learn(examples, report, stop);
   }
   if (!alone()) end_learning(report, stop);
 }
 
-bool MasterWorker::search(std::span<const std::size_t> examples, PassReport& report, StopRequest& stop) {
+bool MasterWorker::search_and_learn(std::span<const std::size_t> examples, PassReport& report, StopRequest& stop) {
   const auto options = [&](std::size_t j) { return learner_->search(examples[j]); };
-  return searching_.search(world(), examples, weights_.values(), changed_.get(), options, found_, report.threads, stop);
+  const auto learn_these = [&](std::size_t first, std::size_t last) {
+    return learn(first, examples.subspan(first, last - first), report, stop);
+  };
+  return searching_.search(world(), examples, weights_.values(), changed_.get(), options, found_, learn_these,
+                           report.threads, stop);
 }
 
-bool MasterWorker::learn(std::span<const std::size_t> examples, PassReport& report, StopRequest& stop) {
+bool MasterWorker::learn(std::size_t first, std::span<const std::size_t> examples, PassReport& report,
+                         StopRequest& stop) {
   if (alone()) {
     Stopwatch watch;
-    const bool whole = take_in(examples, {}, worker_, {weights_.values(), marking_writer(), 1, stop});
+    const bool whole = take_in(examples, {first}, worker_, {weights_.values(), marking_writer(), 1, stop});
     report.threads.front().update += watch.lap();
     return whole;
   }
@@ -61,7 +66,7 @@ bool MasterWorker::learn(std::span<const std::size_t> examples, PassReport& repo
     const std::size_t begin = learning.examples.size();
     for (std::size_t j = number; j < examples.size(); j += learning_.size()) learning.examples.push_back(examples[j]);
     learning.worker.examples = learning.examples;
-    (void)take_in(learning.worker.examples.subspan(begin), {number, learning_.size()}, learning.worker, access);
+    (void)take_in(learning.worker.examples.subspan(begin), {first, number, learning_.size()}, learning.worker, access);
   };
   if (changed_) changed_->mark_all();
   return on_learners(take_share, report, stop);
@@ -83,7 +88,7 @@ bool MasterWorker::take_in(std::span<const std::size_t> examples, Share share, W
   for (std::size_t j = 0; j < examples.size(); ++j) {
     learner_->prefetch(examples.subspan(j + 1), access.weights);
     if (safeguard_) safeguard_->note(examples[j], share.number);
-    const auto give = [&](auto& sink) { return found_.give(share.number + j * share.of, sink); };
+    const auto give = [&](auto& sink) { return found_.give(share.first + share.number + j * share.of, sink); };
     const Found found = worker.find(examples[j], give);
     worker.note(found);
     worker.improve(found, access);

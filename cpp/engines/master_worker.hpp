@@ -55,13 +55,16 @@ class MasterWorker final : public DualEngine {
   void inner_passes(PassReport& report, StopRequest& stop) override;
   double check(double squared_norm, bool whole_pass) override;
 
-  // Here or in the parts of a world; false if it was stopped.
-  [[nodiscard]] bool search(std::span<const std::size_t> examples, PassReport& report, StopRequest& stop);
-  // Takes in what searches of these examples have found; false if it was stopped.
-  [[nodiscard]] bool learn(std::span<const std::size_t> examples, PassReport& report, StopRequest& stop);
-  // The same for a thread's share of the searches: those whose places leave its number if divided by how many there
-  // are.
+  // Searches these examples, here or in the parts of a world, and learns from them; false if it was stopped.
+  [[nodiscard]] bool search_and_learn(std::span<const std::size_t> examples, PassReport& report, StopRequest& stop);
+  // Takes in what searches of these examples have found, the first of which has that place among all; false if it was
+  // stopped.
+  [[nodiscard]] bool learn(std::size_t first, std::span<const std::size_t> examples, PassReport& report,
+                           StopRequest& stop);
+  // The same for a thread's share of the searches: those whose places after the first leave its number if divided by
+  // how many there are.
   struct Share {
+    std::size_t first = 0;
     std::size_t number = 0;
     std::size_t of = 1;
   };

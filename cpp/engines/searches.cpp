@@ -94,39 +94,49 @@ bool Searching::search(std::span<const std::size_t> examples, WeightView w, cons
 }
 
 bool Searching::search(World* world, std::span<const std::size_t> examples, WeightView w, ChangedWeights* changed,
-                       const Options& options, Searches& result, std::span<ThreadTime> threads, StopRequest& stop) {
-  try {
-    if (!world) return search(examples, w, options, result, threads, stop);
-    Stopwatch watch;
-    ask(*world, examples, w, *changed, options, result);
-    changed->clear();
+                       const Options& options, Searches& result, const Take& take, std::span<ThreadTime> threads,
+                       StopRequest& stop) {
+  if (!world) {
+    return search(examples, w, options, result, threads, stop) && (examples.empty() || take(0, examples.size()));
+  }
+  Stopwatch watch;
+  const auto take_unless_stopped = [&](std::size_t first, std::size_t last) {
     threads.front().waiting += watch.lap();
+    const bool whole = !stop.stopped_now() && (first == last || take(first, last));
+    watch.lap();
+    return whole;
+  };
+  try {
+    ask(*world, examples, w, *changed, options, result, take_unless_stopped);
   } catch (const Interrupted&) {
     return false;
   }
-  return !stop.stopped_now();
+  threads.front().waiting += watch.lap();
+  return true;
 }
 
-void Searching::ask(World& world, std::span<const std::size_t> examples, WeightView w, const ChangedWeights& changed,
-                    const Options& options, Searches& result) {
-  const auto cuts = cut_by_work(task_, examples, world.parts());
-  const auto share = [&](auto list, std::size_t part) { return list.subspan(cuts[part], cuts[part + 1] - cuts[part]); };
+void Searching::ask(World& world, std::span<const std::size_t> examples, WeightView w, ChangedWeights& changed,
+                    const Options& options, Searches& result, const Take& take) {
+  const auto cuts = cut_by_work(task_, examples, world.shares(question_of_searches));
+  const auto share = [&](auto list, std::size_t k) { return list.subspan(cuts[k], cuts[k + 1] - cuts[k]); };
   std::vector<StateArrays> own;
-  for (std::size_t part = 0; part < world.parts(); ++part) {
-    own.push_back(as_arrays(share(examples, part), options, cuts[part]));
-  }
+  for (std::size_t k = 0; k + 1 < cuts.size(); ++k) own.push_back(as_arrays(share(examples, k), options, cuts[k]));
   StateArrays places;
   if (!changed.all()) places["weights"] = changed.numbers();
-  const auto answers = world.ask(question_of_searches, {{"weights", w}}, views(places), std::move(own));
+  changed.clear();
   result.searches_.resize(examples.size());
-  result.batches_.resize(answers.size());
-  take_answers(question_of_searches, answers, [&](std::size_t part, const ArrayViews& answer) {
-    const auto wanted = [&](std::size_t j) { return options(cuts[part] + j); };
-    take(answer, share(examples, part), wanted, part, share(std::span(result.searches_), part), result);
-  });
+  result.batches_.resize(own.size());
+  const auto take_one = [&](std::size_t k, const StateArrays& answer) {
+    take_answer(question_of_searches, k, answer, [&](const ArrayViews& arrays) {
+      const auto wanted = [&](std::size_t j) { return options(cuts[k] + j); };
+      read(arrays, share(examples, k), wanted, k, share(std::span(result.searches_), k), result);
+    });
+    if (!take(cuts[k], cuts[k + 1])) throw Interrupted();
+  };
+  world.ask(question_of_searches, {{"weights", w}}, views(places), std::move(own), take_one);
 }
 
-void Searching::take(const ArrayViews& answer, std::span<const std::size_t> examples, const Options& options,
+void Searching::read(const ArrayViews& answer, std::span<const std::size_t> examples, const Options& options,
                      std::size_t batch, std::span<Searches::Search> searches, Searches& result) {
   const auto slacks = array_of<double>(answer, "slacks", examples.size());
   const auto counts = array_of<std::uint64_t>(answer, "counts", examples.size());

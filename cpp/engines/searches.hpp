@@ -48,6 +48,8 @@ class Searching {
  public:
   // What the search of the j-th example of a list is to find.
   using Options = std::function<FindOptions(std::size_t)>;
+  // Told that the result has the searches first ... last - 1 of a list; false if it was stopped.
+  using Take = std::function<bool(std::size_t first, std::size_t last)>;
 
   // The task and the threads must outlive it.
   Searching(const Task& task, Team& team);
@@ -57,15 +59,18 @@ class Searching {
   [[nodiscard]] bool search(std::span<const std::size_t> examples, WeightView w, const Options& options,
                             Searches& result, std::span<ThreadTime> threads, StopRequest& stop);
 
-  // The same in the parts of a world, if there is one, each of which gets a share of about the same work. `changed` are
-  // the weights that may differ from those of the question before; they do not from then on.
+  // The same in the parts of a world, if there is one, which divide the work. Calls take() for all searches in their
+  // order, and for some before parts have made the others; take() may change the weights and ends the search if it
+  // returns false. `changed` are the weights that may differ from those of the question before; they do not from then
+  // on.
   [[nodiscard]] bool search(World* world, std::span<const std::size_t> examples, WeightView w, ChangedWeights* changed,
-                            const Options& options, Searches& result, std::span<ThreadTime> threads, StopRequest& stop);
+                            const Options& options, Searches& result, const Take& take, std::span<ThreadTime> threads,
+                            StopRequest& stop);
 
  private:
-  void ask(World& world, std::span<const std::size_t> examples, WeightView w, const ChangedWeights& changed,
-           const Options& options, Searches& result);
-  void take(const ArrayViews& answer, std::span<const std::size_t> examples, const Options& options, std::size_t batch,
+  void ask(World& world, std::span<const std::size_t> examples, WeightView w, ChangedWeights& changed,
+           const Options& options, Searches& result, const Take& take);
+  void read(const ArrayViews& answer, std::span<const std::size_t> examples, const Options& options, std::size_t batch,
             std::span<Searches::Search> searches, Searches& result);
   void check(const Candidate& candidate, bool implicit);
 

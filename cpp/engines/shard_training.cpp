@@ -186,7 +186,7 @@ void ask_to_train(World& world, const Task& task, const Shards& shards, std::spa
     own[part] = {{"shards", std::move(numbers)}, {"seeds", std::move(seeds)}};
     write_progress(share(part), own[part]);
   }
-  const auto answers = world.ask(question_of_shards, {{"weights", base}}, {}, std::move(own));
+  const auto answers = all_answers(world, question_of_shards, {{"weights", base}}, {}, std::move(own));
   std::vector<ShardProgress> learnt;
   take_answers(question_of_shards, answers, [&](std::size_t part, const ArrayViews& answer) {
     const auto asked = share(part);

@@ -71,6 +71,14 @@ def test_parts_give_the_bits_of_one_process(tasks, name, case):
     assert bits(trained(task, case, cluster=LocalParts(4), n_threads=2)) == alone
 
 
+@pytest.mark.parametrize("shares", [[0, 1], [0.2, 0.5, 0.3], [0, *[1] * 9], [3, 1, 1, 5, 0, 1]])
+@pytest.mark.parametrize("name", ["sequence", "multiclass"])
+def test_shares_of_the_work_change_no_bit(tasks, name, shares):
+    task = tasks[name].task
+    for case in ("ms-dcd", ("bcfw", "master-worker"), ("one-slack", "master-worker")):
+        assert bits(trained(task, case, cluster=LocalParts(2, shares))) == bits(trained(task, case))
+
+
 def test_rounds_send_what_has_changed_in_the_weights():
     """A pass begins with all weights; its other rounds send few of them."""
     rows = []

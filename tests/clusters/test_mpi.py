@@ -1,5 +1,6 @@
 """Ranks of MPI, as mpiexec starts them: what only real processes can show."""
 
+import hashlib
 import json
 import re
 import signal
@@ -91,6 +92,15 @@ def test_scripts_go_on_alike_in_all_ranks(tmp_path):
     code, _, err = run_ranks(2, sys.executable, "-m", "mpi4py", SCRIPT, tmp_path, "fits")
     assert code == 0, err
     first, second = (json.loads((tmp_path / f"seen.{rank}").read_text()) for rank in range(2))
+    divided, *failed = first[:3]
+    alone = SequenceTagger("ms-dcd", engine={"rounds": 4}, features="words", tol=0.01).fit(*make_tagging(60, seed=0))
+    assert divided[1] == hashlib.sha256(alone.model_.weights.tobytes()).hexdigest()
+    assert divided[2:-1] == [repr(alone.certificate_), alone.n_iter_, alone.stopped_, len(alone.history_)]
+    assert second[0][-1] > 4 * divided[-1] > 0  # rank 1 gives many answers to a question, rank 0 one
+    for line in failed:
+        assert re.match(r"rank 1 on \S+: this search does not work; ", line[1])
+    assert [line[1] for line in second[1:3]] == ["this search does not work"] * 2
+    first, second = first[3:], second[3:]
     assert [line[0] for line in first] == ["fitted", "failed", "again", "differs", "odd data", "warm"]
     for ours, theirs in zip(first, second, strict=True):
         if ours[0] in ("fitted", "again", "warm"):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from marginloom.clusters.mpi import _CORES, _Ranks
+from marginloom.clusters.ranks import CORES, Ranks
 from marginloom.common.host_share import HostShare, sharing_host
 from marginloom.common.memory_limits import memory_room
 from marginloom.common.threads import available_cores, resolve_threads
@@ -33,10 +33,10 @@ def test_memory_is_that_of_the_share(monkeypatch):
 
 def ranks(hosts, cores, rank):
     """The ranks of a job, as one of them knows them."""
-    found = _Ranks.__new__(_Ranks)
+    found = Ranks.__new__(Ranks)
     found.rank = rank
     found._hosts = np.array([[ord(host)] for host in hosts], dtype=np.uint8)
-    found._cores = np.zeros((len(hosts), _CORES), dtype=np.uint8)
+    found._cores = np.zeros((len(hosts), CORES), dtype=np.uint8)
     for row, own in zip(found._cores, cores, strict=True):
         row[list(own)] = 1
     return found
@@ -53,11 +53,11 @@ def ranks(hosts, cores, rank):
     ],
 )
 def test_ranks_share_the_cores_that_several_may_use(monkeypatch, hosts, cores, shares):
-    monkeypatch.setattr("marginloom.clusters.mpi.container_limit", lambda: np.inf)
+    monkeypatch.setattr("marginloom.clusters.ranks.container_limit", lambda: np.inf)
     found = [ranks(hosts, cores, rank).host_share() for rank in range(len(hosts))]
     assert [(share.processes, share.cores) for share in found] == shares
 
 
 def test_ranks_share_the_limit_of_their_container(monkeypatch):
-    monkeypatch.setattr("marginloom.clusters.mpi.container_limit", lambda: 6.0)
+    monkeypatch.setattr("marginloom.clusters.ranks.container_limit", lambda: 6.0)
     assert ranks("aa", [range(16), range(16)], 0).host_share().cores == 3

@@ -113,7 +113,7 @@ class Odd:
 
     def __init__(self, world, before=lambda: None, after=lambda answers: answers):
         self._world, self._before, self._after = world, before, after
-        self.parts = world.parts
+        self.parts, self.shares = world.parts, world.shares
 
     def ask(self, question, common, own, changed):
         self._before()

@@ -8,11 +8,13 @@ import json
 import os
 import signal
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 from mpi4py.MPI import COMM_WORLD
 
 from marginloom import MPI, Callback, Checkpoint, InputError, PartError, SequenceTagger, make_tagging
+from marginloom.clusters import pace
 from marginloom.training.part import Part
 
 FOLDER, WHAT = Path(sys.argv[1]), sys.argv[2]
@@ -37,15 +39,17 @@ def bits(estimator):
 
 
 def kill_at(wanted, times):
-    """Kill rank 1 as soon as it is asked that so many times."""
-    usual, left = Part.answer, [times]
+    """Kill rank 1 as soon as it is asked that so many times; a search with several answers counts once."""
+    usual, left, last = Part.answer, [times], [b""]
 
-    def answer(self, question, *given):
+    def answer(self, question, common, *given):
         if question == wanted and RANK == 1:
-            left[0] -= 1
+            weights = common["weights"].tobytes() if question == "search" else b""
+            left[0] -= weights != last[0] or not weights
+            last[0] = weights
             if not left[0]:
                 os.kill(os.getpid(), signal.SIGKILL)
-        return usual(self, question, *given)
+        return usual(self, question, common, *given)
 
     Part.answer = answer
 
@@ -64,10 +68,37 @@ class Report:
         (FOLDER / f"seen.{RANK}").write_text(json.dumps(self.lines))
 
 
+@contextmanager
+def many_answers(fails_at=0):
+    """Let ranks give many answers to a search, count those of this rank, and let one of them fail in rank 1."""
+    usual, least, answers = Part.answer, pace._LEAST_SECONDS, []
+
+    def answer(self, question, *given):
+        if question == "search":
+            answers.append(question)
+            if RANK == 1 and len(answers) == fails_at:
+                raise InputError("this search does not work")
+        return usual(self, question, *given)
+
+    Part.answer, pace._LEAST_SECONDS = answer, 1e-9
+    try:
+        yield answers
+    finally:
+        Part.answer, pace._LEAST_SECONDS = usual, least
+
+
 def fits():
     """Fit again and again, also where it goes wrong in one rank."""
     report = Report()
     cluster = MPI()
+    with many_answers() as answers:
+        report.add("divided", *bits(tagger(cluster=cluster, engine={"rounds": 4}).fit(WORDS, TAGS)), len(answers))
+    for place in (1, 13):
+        with many_answers(fails_at=place):
+            try:
+                tagger(cluster=cluster).fit(WORDS, TAGS)
+            except (InputError, PartError) as error:
+                report.add("no answer", str(error))
     fitted = tagger(cluster=cluster, warm_start=True).fit(WORDS, TAGS, callbacks=[])
     report.add("fitted", *bits(fitted))
     for callbacks in ([Odd()], []):

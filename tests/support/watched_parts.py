@@ -24,8 +24,8 @@ class WatchedParts(LocalParts):
     `change` may return another answer than that of a part.
     """
 
-    def __init__(self, parts, before=None, change=None):
-        super().__init__(parts)
+    def __init__(self, parts, before=None, change=None, shares=None):
+        super().__init__(parts, shares)
         self.questions = []
         self._before = before or (lambda question, place: None)
         self._change = change or (lambda question, part, answer: answer)
@@ -35,7 +35,7 @@ class WatchedParts(LocalParts):
         yield _WatchedSession(self, recipe)
 
     def open(self, part, stop):
-        return _WatchedWorld(self, [part] * self._parts, stop)
+        return _WatchedWorld(self, [part] * self._parts, stop, self._shares)
 
     def told(self, question):
         self.questions.append(question)
@@ -65,11 +65,11 @@ class _WatchedSession(Session):
 
 
 class _WatchedWorld(LocalWorld):
-    def __init__(self, cluster, parts, stop):
-        super().__init__(parts, stop)
+    def __init__(self, cluster, parts, stop, shares):
+        super().__init__(parts, stop, shares)
         self._cluster = cluster
 
     def _ask(self, question, common, own, changed):
         self._cluster.told(question)
-        answers = super()._ask(question, common, own, changed)
-        return [self._cluster.changed(question, part, dict(answer)) for part, answer in enumerate(answers)]
+        for part, answer in enumerate(super()._ask(question, common, own, changed)):
+            yield self._cluster.changed(question, part, dict(answer))

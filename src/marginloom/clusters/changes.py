@@ -47,7 +47,9 @@ def only_changes(common: Arrays, changed: Arrays) -> tuple[Arrays, tuple[str, ..
         names.append(name)
         rows, rest = _rows(array)
         sent[name + _PLACES] = places
-        sent[name + _NUMBERS] = np.concatenate([np.take(rows, places.astype(np.intp), axis=0).ravel(), rest])
+        sent[name + _NUMBERS] = numbers = np.empty(EACH * places.size + rest.size, dtype=array.dtype)
+        np.take(rows, places.astype(np.intp), out=_rows(numbers[: EACH * places.size])[0], mode="clip")
+        numbers[EACH * places.size :] = rest
     return sent, tuple(names)
 
 
@@ -85,12 +87,12 @@ def _changed(known: Mapping[str, NDArray[np.generic]], name: str, sent: Arrays) 
     whole = EACH * places.size
     if numbers.size != whole + rest.size or (places.size and int(places.max()) >= len(rows)):
         raise PartError(f"a message is damaged: the changes of {name!r} do not fit it")
-    rows[places.astype(np.intp)] = numbers[:whole].reshape(-1, EACH)
+    np.put(rows, places.astype(np.intp), _rows(numbers[:whole])[0])
     rest[:] = numbers[whole:]
     return array
 
 
-def _rows(array: NDArray[np.generic]) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
-    """Return views of the places, a row for each, and of the few numbers that are left."""
+def _rows(array: NDArray[np.generic]) -> tuple[NDArray[np.void], NDArray[np.generic]]:
+    """Return views of the places, in one piece each, and of the few numbers that are left."""
     whole = array.size // EACH * EACH
-    return array[:whole].reshape(-1, EACH), array[whole:]
+    return array[:whole].view(f"V{EACH * array.itemsize}"), array[whole:]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from marginloom.clusters.dask_tasks import Asked, Tasks, no_worker, workers_of
 from marginloom.clusters.messages import packed
 from marginloom.errors import ClusterWarning, PartError
 from marginloom.training.part import HELLO, check_hello
-from marginloom.training.world import Answer, Arrays, World
+from marginloom.training.world import Answer, Answers, Arrays, World
 
 #: Seconds for which what the scheduler says of its workers is taken as true.
 _FRESH = 0.5
@@ -59,7 +59,7 @@ class DaskWorld(World):
         """Let the workers forget the task."""
         self._workers.close()
 
-    def _ask(self, question: str, common: Arrays, own: Sequence[Arrays], changed: Arrays) -> list[Answer]:
+    def _ask(self, question: str, common: Arrays, own: Sequence[Arrays], changed: Arrays) -> Answers:
         asking = _Question(self._tasks, self._workers, question, packed({}, common), [packed({}, part) for part in own])
         try:
             while asking.missing:
@@ -73,8 +73,8 @@ class DaskWorld(World):
                 for _ in range(asking.put()):
                     self.count_asked_again()
                 self._tasks.wait()
-                asking.take()
-            return asking.in_order()
+                while asking.take():  # what has come while others were used is not late
+                    yield from asking.next_in_order()
         finally:
             asking.end()
 
@@ -100,6 +100,7 @@ class _Question:
         self._attempts = [0] * len(own)
         self._placed: Any = None  # the common arrays on a worker
         self.holder = ""  # which one
+        self._yielded = 0  # answers that were passed on
 
     @property
     def missing(self) -> bool:
@@ -157,15 +158,19 @@ class _Question:
             self._asked.append(self._tasks.put(self._question, part, worker, self._placed, own, processes))
         return sum(self._attempts[part] > 1 for part in parts)
 
-    def take(self) -> None:
-        """Take the answers that have come."""
+    def take(self) -> bool:
+        """Take the answers that have come, and say whether there are any."""
+        before = len(self._answers)
         for one in [one for one in self._asked if one.done]:
             if one.part not in self._answers:
                 self._answers[one.part] = one.opened(self._workers.name(one.worker))
+        return len(self._answers) > before
 
-    def in_order(self) -> list[Answer]:
-        """Return all answers."""
-        return [self._answers[part] for part in range(len(self._own))]
+    def next_in_order(self) -> Iterator[Answer]:
+        """Yield the answers that follow those that were yielded, as far as they have come."""
+        while self._yielded in self._answers:
+            self._yielded += 1
+            yield self._answers[self._yielded - 1]
 
     def end(self) -> None:
         """Let go of everything."""

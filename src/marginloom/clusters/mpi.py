@@ -2,50 +2,45 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import socket
 import sys
-import threading
 import time
 import traceback
 import warnings
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
+from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from marginloom.clusters.changes import only_changes, with_changes
-from marginloom.clusters.launcher import launched
-from marginloom.clusters.messages import as_bytes, checked_description, description, reason_of
-from marginloom.common.host_share import HostShare, sharing_host
-from marginloom.common.threads import container_limit
+from marginloom.clusters.messages import checked_description, description, reason_of
+from marginloom.clusters.pace import Pace, seconds_of
+from marginloom.clusters.ranks import Pauses, Ranks, Sending, wait_for
+from marginloom.common.host_share import sharing_host
 from marginloom.errors import InputError, MarginloomError, PartError
 from marginloom.training.interrupts import signals_held_back, signals_ignored
 from marginloom.training.part import check_hellos
-from marginloom.training.world import Alone, Answer, Arrays, Cluster, Recipe, Session, World, size_of
+from marginloom.training.world import Alone, Answer, Answers, Arrays, Cluster, Recipe, Session, World, size_of
 
 if TYPE_CHECKING:
-    from mpi4py.MPI import Intracomm
-
     from marginloom import _core
     from marginloom.training.part import Part
 
 _INTERRUPTING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-#: Of messages from the driver and to it: what is to be done, then arrays.
-_TO_DO, _GIVEN, _SAID, _FOUND = 1, 2, 3, 4
+#: Of messages from the driver and to it: what is to be done, what a part alone is asked, and what was found.
+_TO_DO, _OWN, _FOUND = 1, 2, 3
 
-#: Looks for a message without a pause, and the longest pause between two looks, in seconds. A process that waits
-#: without pauses takes a core from one that works.
-_LOOKS, _LONGEST_PAUSE = 200, 1e-3
 #: Seconds between two looks for a request to stop, while a question is being answered.
 _STOP_INTERVAL = 0.02
+#: The same while an answer is on its way, which may need this process to be sent.
+_SEND_INTERVAL = 5e-4
 
 
 class MPI(Cluster):
@@ -77,7 +72,7 @@ class MPI(Cluster):
         if self._session is not None:
             yield self._session
             return
-        ranks = _Ranks.of_job()
+        ranks = Ranks.of_job()
         session = self._session = (_Driver if ranks.rank == 0 else _Follower)(ranks, recipe)
         try:
             with sharing_host(ranks.host_share()), _warnings_told_by(ranks.rank == 0), session:
@@ -86,114 +81,8 @@ class MPI(Cluster):
             self._session = None
 
 
-class _Ranks:
-    """The ranks of the job, which talk about nothing but our questions here."""
-
-    _of_job: _Ranks | None = None
-
-    def __init__(self, communicator: Intracomm) -> None:
-        self.communicator = communicator.Dup()
-        self.rank = communicator.Get_rank()
-        self.size = communicator.Get_size()
-        self._hosts = self._gathered(np.frombuffer(socket.gethostname().encode()[:_NAME], dtype=np.uint8), _NAME)
-        cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
-        mask = np.zeros(_CORES, dtype=np.uint8)
-        mask[[core for core in cores if core < _CORES]] = 1
-        self._cores = self._gathered(mask, _CORES)
-
-    @classmethod
-    def of_job(cls) -> _Ranks:
-        """Return them, found out once; `InputError` if MPI is not there, or does not know of the other processes."""
-        if cls._of_job is None:
-            try:
-                with warnings.catch_warnings():  # of mpi4py, about what is an error below
-                    warnings.simplefilter("ignore", RuntimeWarning)
-                    from mpi4py import MPI as library  # noqa: N811
-            except (ImportError, RuntimeError) as error:
-                raise InputError(
-                    f"MPI cannot be used ({error}); install the extra with pip install 'marginloom[mpi]', and an MPI "
-                    "library such as MPICH or Open MPI"
-                ) from error
-            size, variable = launched()
-            if library.COMM_WORLD.Get_size() == 1 < size:
-                raise InputError(
-                    f"{variable} says that {size} processes were started, and each of them is alone in its MPI: the "
-                    "launcher belongs to another MPI library than mpi4py uses; start them with that library's mpiexec"
-                )
-            cls._of_job = cls(library.COMM_WORLD)
-        return cls._of_job
-
-    def _gathered(self, own: NDArray[np.uint8], length: int) -> NDArray[np.uint8]:
-        padded = np.zeros(length, dtype=np.uint8)
-        padded[: own.size] = own
-        everything = np.zeros((self.size, length), dtype=np.uint8)
-        self.communicator.Allgather(padded, everything)
-        return everything
-
-    def name(self, rank: int) -> str:
-        """Return a rank with its host."""
-        return f"rank {rank} on {self._hosts[rank].tobytes().rstrip(bytes(1)).decode(errors='replace')}"
-
-    def host_share(self) -> HostShare:
-        """Return what this rank may take of its host: a core that several ranks may use is shared by them."""
-        here = (self._hosts == self._hosts[self.rank]).all(axis=1)
-        usable = self._cores[self.rank] > 0
-        cores = float((1 / self._cores[here][:, usable].sum(axis=0, dtype=np.int64)).sum())
-        processes = int(here.sum())
-        return HostShare(processes, max(1, int(min(cores + 1e-9, container_limit() / processes))))
-
-    def send(self, rank: int, kinds: tuple[int, int], header: Mapping[str, Any], arrays: Arrays) -> None:
-        """Send JSON values and arrays to a rank; the two tags are those of `receive`."""
-        text = json.dumps({**header, "arrays": description(arrays)}).encode()
-        self.communicator.Send(np.frombuffer(text, dtype=np.uint8), rank, kinds[0])
-        for array in arrays.values():
-            self.communicator.Send(as_bytes(array), rank, kinds[1])
-
-    def receive(self, rank: int, kinds: tuple[int, int]) -> tuple[dict[str, Any], Answer]:
-        """Receive what a rank has begun to send."""
-        from mpi4py import MPI as library  # noqa: N811
-
-        status = library.Status()
-        self.communicator.Probe(rank, kinds[0], status)
-        text = np.empty(status.Get_count(library.BYTE), dtype=np.uint8)
-        self.communicator.Recv(text, rank, kinds[0])
-        header = json.loads(text.tobytes())
-        arrays = {}
-        for name, kind, size in checked_description(header.pop("arrays")):
-            arrays[name] = np.empty(size, dtype=kind)
-            self.communicator.Recv(as_bytes(arrays[name]), rank, kinds[1])
-        return header, arrays
-
-    def sender(self, kind: int) -> int | None:
-        """Return a rank that has sent something; None if there is none at the moment."""
-        from mpi4py import MPI as library  # noqa: N811
-
-        status = library.Status()
-        there = self.communicator.Iprobe(library.ANY_SOURCE, kind, status)
-        return status.Get_source() if there else None
-
-    def broadcast(self, array: NDArray[Any]) -> None:
-        """Give all ranks an array of rank 0; called by all of them."""
-        self.communicator.Bcast(as_bytes(array), 0)
-
-
-_NAME, _CORES = 256, 4096
-
-
-class _Pauses:
-    """Pauses between looks for a message, short at first."""
-
-    def __init__(self) -> None:
-        self._looks = 0
-
-    def pause(self) -> None:
-        self._looks += 1
-        if self._looks > _LOOKS:
-            time.sleep(min(_LONGEST_PAUSE, 1e-6 * (self._looks - _LOOKS)))
-
-
 class _MPISession(Session):
-    def __init__(self, ranks: _Ranks, recipe: Recipe | None) -> None:
+    def __init__(self, ranks: Ranks, recipe: Recipe | None) -> None:
         self._ranks = ranks
         self.recipe = recipe
 
@@ -213,7 +102,7 @@ class _MPISession(Session):
 class _Driver(_MPISession):
     """Rank 0."""
 
-    def __init__(self, ranks: _Ranks, recipe: Recipe | None) -> None:
+    def __init__(self, ranks: Ranks, recipe: Recipe | None) -> None:
         super().__init__(ranks, recipe)
         self._serving = ranks.size > 1
         self._world: _MPIWorld | None = None
@@ -248,18 +137,23 @@ class _Driver(_MPISession):
 
     def _tell(self, header: Mapping[str, Any], arrays: Arrays) -> None:
         for rank in range(1, self._ranks.size):
-            self._ranks.send(rank, (_TO_DO, _GIVEN), header, arrays)
+            self._ranks.send(rank, _TO_DO, header, arrays)
 
 
 class _MPIWorld(World):
     """The ranks, as rank 0 asks them."""
 
-    def __init__(self, ranks: _Ranks, part: Part, stop: _core.StopFlag) -> None:
+    here = 0
+
+    def __init__(self, ranks: Ranks, part: Part, stop: _core.StopFlag) -> None:
         super().__init__()
         self._ranks = ranks
         self._part = part
         self._stop = stop
-        self._open: set[int] = set()  # ranks whose answers are to come
+        self._open: dict[int, int] = {}  # how many answers are to come of a rank
+        self._come: dict[int, deque[Answer]] = defaultdict(deque)  # those that nobody has used so far
+        self._sending: list[Sending] = []
+        self._paces: dict[str, Pace] = defaultdict(lambda: Pace(ranks.size))
         self._known: set[str] = set()  # common arrays that all ranks have from the last question
 
     @property
@@ -269,53 +163,83 @@ class _MPIWorld(World):
     def name(self, part: int) -> str:
         return self._ranks.name(part)
 
-    def _sizes(self, own: Sequence[Arrays], answers: Sequence[Answer]) -> tuple[int, int]:
-        return super()._sizes(own[1:], answers[1:])
+    def shares(self, question: str) -> list[float]:
+        return self._paces[question].shares()
 
-    def _ask(self, question: str, common: Arrays, own: Sequence[Arrays], changed: Arrays) -> list[Answer]:
+    def part_of(self, answer: int) -> int:
+        return 1 + (answer - 1) % (self._ranks.size - 1) if answer else 0
+
+    def _ask(self, question: str, common: Arrays, own: Sequence[Arrays], changed: Arrays) -> Answers:
+        try:
+            self._put(question, common, own, changed)
+            work = using = 0.0
+            for number in range(len(own)):
+                answer = self._next_answer(self.part_of(number)) if number else self._first(question, common, own[0])
+                work += seconds_of(answer)
+                came = time.perf_counter()
+                yield answer
+                using += time.perf_counter() - came
+            self._paces[question].count(work, using)
+        finally:
+            if any(self._open.values()):
+                with signals_held_back(*_INTERRUPTING):
+                    self.give_up()
+
+    def _put(self, question: str, common: Arrays, own: Sequence[Arrays], changed: Arrays) -> None:
         sent, names = only_changes(common, {name: changed[name] for name in changed if name in self._known})
         self._known, self._common_bytes = set(common), size_of(sent)
+        others = self._ranks.size - 1
         header = {"do": "answer", "question": question, "common": description(sent), "changed": names}
         with signals_held_back(*_INTERRUPTING):
+            wait_for(self._sending)  # all ranks have what they were asked before
             for rank in range(1, self._ranks.size):
-                self._ranks.send(rank, (_TO_DO, _GIVEN), header, own[rank])
-                self._open.add(rank)
+                wanted = own[rank::others]
+                self._open[rank] = len(wanted)
+                self._ranks.send(rank, _TO_DO, {**header, "answers": len(wanted)}, {})
+                for arrays in wanted:
+                    self._ranks.send(rank, _OWN, {}, arrays)
             for array in sent.values():
-                self._ranks.broadcast(np.ascontiguousarray(array))
-        try:
-            answers = {0: self._part.answer(question, common, own[0], self._stop)}
-            while self._open:
-                rank, header, answer = self._next_answer()
-                if "error" in header:
-                    raise PartError(f"{self.name(rank)}: {header['error']}")
-                answers[rank] = answer
-            if self._stop.is_set:
-                raise KeyboardInterrupt
-        except BaseException:
-            with signals_held_back(*_INTERRUPTING):
-                self.give_up()
-            raise
-        return [answers[rank] for rank in range(self._ranks.size)]
+                self._sending.append(self._ranks.begin_to_broadcast(np.ascontiguousarray(array)))
 
-    def _next_answer(self) -> tuple[int, dict[str, Any], Answer]:
-        """Wait for an answer of any rank."""
-        pauses = _Pauses()
-        while (rank := self._ranks.sender(_SAID)) is None:
+    def _first(self, question: str, common: Arrays, own: Arrays) -> Answer:
+        """Answer for the part of this process while the others begin; common arrays may change from then on."""
+        answer = self._part.answer(question, common, own, self._stop)
+        wait_for(self._sending)
+        return answer
+
+    def _next_answer(self, rank: int) -> Answer:
+        """Wait for the next answer of a rank; `PartError` if any rank has an error."""
+        pauses = Pauses()
+        while not self._come[rank]:
             if self._stop.is_set:
                 raise KeyboardInterrupt
-            pauses.pause()
-        with signals_held_back(*_INTERRUPTING):
-            header, answer = self._ranks.receive(rank, (_SAID, _FOUND))
-            self._open.discard(rank)
-        return rank, header, answer
+            sender = self._ranks.sender(_FOUND)
+            if sender is None:
+                pauses.pause()
+                continue
+            with signals_held_back(*_INTERRUPTING):
+                header, answer = self._receive(sender)
+            if "error" in header:
+                raise PartError(f"{self.name(sender)}: {header['error']}")
+            self._come[sender].append(answer)
+        if self._stop.is_set:
+            raise KeyboardInterrupt
+        return self._come[rank].popleft()
+
+    def _receive(self, rank: int) -> tuple[dict[str, Any], Answer]:
+        header, answer = self._ranks.receive(rank, _FOUND)
+        self._open[rank] = 0 if "error" in header else self._open[rank] - 1  # an error is the last that a rank says
+        return header, answer
 
     def give_up(self) -> None:
         """Tell all ranks that still work on a question to stop, and wait until they have."""
-        for rank in self._open:
-            self._ranks.send(rank, (_TO_DO, _GIVEN), {"do": "stop"}, {})
-        for rank in sorted(self._open):
-            self._ranks.receive(rank, (_SAID, _FOUND))
-        self._open.clear()
+        busy = [rank for rank, answers in self._open.items() if answers]
+        for rank in busy:
+            self._ranks.send(rank, _TO_DO, {"do": "stop"}, {})
+        for rank in busy:
+            while self._open[rank]:
+                self._receive(rank)
+        self._come.clear()
 
 
 class _Follower(_MPISession):
@@ -323,10 +247,11 @@ class _Follower(_MPISession):
 
     drives = False
 
-    def __init__(self, ranks: _Ranks, recipe: Recipe | None) -> None:
+    def __init__(self, ranks: Ranks, recipe: Recipe | None) -> None:
         super().__init__(ranks, recipe)
         self._serving = True
         self._known: Answer = {}  # common arrays of the last question
+        self._sending: list[Sending] = []
 
     def open(self, part: Part, decided: Mapping[str, Any], stop: _core.StopFlag) -> NoReturn:
         raise AssertionError("this process serves")
@@ -340,7 +265,7 @@ class _Follower(_MPISession):
                     part = make_part(header["decided"])
                 elif header["do"] == "answer":
                     assert part is not None
-                    self._answer(executor, part, header, given)
+                    self._answer(executor, part, header)
                 elif header["do"] == "take":
                     self._serving = False
                     return header["result"], given
@@ -361,51 +286,69 @@ class _Follower(_MPISession):
             while True:
                 header, _ = self._next()
                 if header["do"] == "answer":
-                    self._receive_common(header)
+                    self._receive_question(header)
                     self._say_error(error)
                 elif header["do"] == "end":
                     self._serving = False
                     _tell_nobody(error)
                     return
 
-    def _answer(self, executor: ThreadPoolExecutor, part: Part, header: dict[str, Any], own: Answer) -> None:
+    def _answer(self, executor: ThreadPoolExecutor, part: Part, header: dict[str, Any]) -> None:
         from marginloom import _core
 
-        common = self._receive_common(header)
+        own, common = self._receive_question(header)
         stop = _core.StopFlag()
-        done = threading.Event()
-        future = executor.submit(part.answer, header["question"], common, own, stop)
-        future.add_done_callback(lambda _: done.set())
-        while not done.wait(_STOP_INTERVAL):
-            if self._ranks.sender(_TO_DO) is not None:  # nothing else comes before there is an answer
-                self._ranks.receive(0, (_TO_DO, _GIVEN))
-                stop.set()
-        error = future.exception()
-        if error is None:
-            self._ranks.send(0, (_SAID, _FOUND), {}, future.result())
-        else:
-            self._say_error(error)
-            if not stop.is_set:
-                raise error
+        answers: SimpleQueue[Answer | BaseException] = SimpleQueue()
 
-    def _receive_common(self, header: dict[str, Any]) -> Answer:
+        def work() -> None:
+            try:
+                for arrays in own:
+                    answers.put(part.answer(header["question"], common, arrays, stop))
+            except BaseException as error:  # noqa: BLE001 - it is raised by whoever takes it
+                answers.put(error)
+
+        executor.submit(work)
+        for _ in own:
+            answer = self._next_of(answers, stop)
+            if isinstance(answer, BaseException):
+                self._say_error(answer)
+                if not stop.is_set:
+                    raise answer
+                return
+            self._sending.append(self._ranks.begin_to_send(0, _FOUND, answer))
+
+    def _next_of(self, answers: SimpleQueue[Answer | BaseException], stop: _core.StopFlag) -> Answer | BaseException:
+        while True:
+            self._sending = [(request, message) for request, message in self._sending if not request.Test()]
+            try:
+                return answers.get(timeout=_SEND_INTERVAL if self._sending else _STOP_INTERVAL)
+            except Empty:
+                if self._ranks.sender(_TO_DO) is not None:  # nothing else comes before all answers were sent
+                    self._ranks.receive(0, _TO_DO)
+                    stop.set()
+
+    def _receive_question(self, header: dict[str, Any]) -> tuple[list[Answer], Answer]:
+        wait_for(self._sending)  # rank 0 has all answers to the last question, or it would not ask again
+        own = [self._ranks.receive(0, _OWN)[1] for _ in range(header["answers"])]
         arrays = {}
+        receiving = []
         for name, kind, size in checked_description(header["common"]):
             last = self._known.get(name)
             again = last is not None and last.dtype.name == kind and last.size == size
             arrays[name] = last if last is not None and again else np.empty(size, dtype=kind)
-            self._ranks.broadcast(arrays[name])
+            receiving.append(self._ranks.begin_to_broadcast(arrays[name]))
+        wait_for(receiving)
         self._known = with_changes(self._known, arrays, tuple(header["changed"]))
-        return self._known
+        return own, self._known
 
     def _next(self) -> tuple[dict[str, Any], Answer]:
-        pauses = _Pauses()
+        pauses = Pauses()
         while self._ranks.sender(_TO_DO) is None:
             pauses.pause()
-        return self._ranks.receive(0, (_TO_DO, _GIVEN))
+        return self._ranks.receive(0, _TO_DO)
 
     def _say_error(self, error: BaseException) -> None:
-        self._ranks.send(0, (_SAID, _FOUND), {"error": reason_of(error)}, {})
+        self._ranks.send(0, _FOUND, {"error": reason_of(error)}, {})
 
     def _end(self, header: Mapping[str, Any]) -> NoReturn:
         self._serving = False

@@ -96,7 +96,7 @@ def _digest(path: Path) -> str:
 
 def check_hellos(world: World, here: Mapping[str, Any], where: str) -> None:
     """Ask every part who it is; `PartError` that names what differs, and where, unless all are alike."""
-    for number, answer in enumerate(world.ask(HELLO, {}, [{}] * world.parts)):
+    for number, answer in enumerate(list(world.ask(HELLO, {}, [{}] * world.parts))):
         check_hello(answer, world.name(number), here, where)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 #: What travels: arrays by name, each with one dimension.
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 Answer: TypeAlias = dict[str, NDArray[Any]]
+#: Answers that come one by one.
+Answers: TypeAlias = Generator[Answer, None, None]
 
 #: Types that an array may have.
 TYPES = ("float64", "uint64", "uint8")
@@ -39,7 +41,14 @@ class World(ABC):
 
     A part has its task and nothing that changes, so an answer follows from the question alone. It does not matter which
     process gives it, nor how often.
+
+    Attributes
+    ----------
+    here : int or None
+        The part for which this process answers, if it does.
     """
+
+    here: int | None = None
 
     def __init__(self) -> None:
         self._whole = Tally()
@@ -56,10 +65,24 @@ class World(ABC):
         """What native code asks: nobody where there is one process."""
         return self
 
+    def shares(self, question: str) -> list[float]:
+        """Return how to divide a question whose answers are used one by one.
+
+        Returns
+        -------
+        list of float
+            Numbers in proportion to the work of the answers, in their order. There may be more answers than parts, and
+            a part may get less work than another.
+        """
+        return [1.0] * self.parts
+
     def ask(
         self, question: str, common: Arrays, own: Sequence[Arrays], changed: Arrays = MappingProxyType({})
-    ) -> list[Answer]:
-        """Put a question to all parts and return their answers in the order of the parts.
+    ) -> Answers:
+        """Put a question to all parts and yield their answers in order, each as soon as it is there.
+
+        None of the arrays is read any more once the first answer was yielded. Whoever stops asking for answers closes
+        the iterator, and no part works on the question then.
 
         Parameters
         ----------
@@ -68,7 +91,7 @@ class World(ABC):
         common : mapping
             Arrays that every part gets.
         own : sequence of mapping
-            For every part the arrays that it alone gets.
+            For every answer the arrays that it alone needs; one per part, or as many as `shares` says.
         changed : mapping
             Where common arrays differ from those of the question before, if that is in few places: 0 for the first four
             numbers, 1 for the next four, and so on, in order. It says how little can be sent, and nothing else.
@@ -82,25 +105,34 @@ class World(ABC):
         """
         start = time.perf_counter()
         self._common_bytes = size_of(common)
-        answers = self._ask(question, common, own, changed)
-        if len(answers) != len(own):
-            raise PartError(f"{len(own)} parts were asked to {question}, and {len(answers)} have answered")
-        for number, answer in enumerate(answers):
-            check_arrays(answer, f"the answer of {self.name(number)}")
-        seconds = time.perf_counter() - start
-        sent, received = self._sizes(own, answers)
-        work = [answer.get(SECONDS, np.zeros(1)) for answer in answers]
+        counted = Question()
+        answered = 0
+        using = 0.0  # seconds that the answers so far were used
+        with closing(self._ask(question, common, own, changed)) as answers:
+            for answer in answers:
+                if answered == len(own):
+                    raise PartError(f"{answered} answers were to come of {question}, and there are more")
+                part = self.part_of(answered)
+                check_arrays(answer, f"the answer of {self.name(part)}")
+                counted.take(part, answer, own[answered], here=part == self.here)
+                answered += 1
+                came = time.perf_counter()
+                counted.seconds, counted.using = came - start, using
+                yield answer
+                using += time.perf_counter() - came
+        if answered < len(own):
+            raise PartError(f"{len(own)} answers were to come of {question}, and {answered} have come")
+        counted.sent += self._common_bytes * len(counted.work.keys() - {self.here})
         for tally in (self._whole, self._row):
-            tally.count(seconds, sent, received, work)
-        return answers
+            tally.count(counted, self.here)
 
     @abstractmethod
-    def _ask(self, question: str, common: Arrays, own: Sequence[Arrays], changed: Arrays) -> list[Answer]:
+    def _ask(self, question: str, common: Arrays, own: Sequence[Arrays], changed: Arrays) -> Answers:
         """Do what `ask` promises, without checks."""
 
-    def _sizes(self, own: Sequence[Arrays], answers: Sequence[Answer]) -> tuple[int, int]:
-        """Return the bytes that were sent and received."""
-        return len(own) * self._common_bytes + sum(map(size_of, own)), sum(map(size_of, answers))
+    def part_of(self, answer: int) -> int:
+        """Return which part gives an answer of a question."""
+        return answer
 
     def name(self, part: int) -> str:
         """Return what to call a part in messages."""
@@ -146,7 +178,7 @@ class Alone(World):
         """Return None: everything is a call."""
         return
 
-    def _ask(self, question: str, common: Arrays, own: Sequence[Arrays], changed: Arrays) -> list[Answer]:
+    def _ask(self, question: str, common: Arrays, own: Sequence[Arrays], changed: Arrays) -> Answers:
         raise AssertionError("one process asks nobody")
 
     def row(self) -> None:
@@ -154,6 +186,37 @@ class Alone(World):
 
     def summary(self) -> None:
         """Return None: there is nothing to count."""
+
+
+@dataclasses.dataclass
+class Question:
+    """What one question has cost.
+
+    Attributes
+    ----------
+    sent, received : int
+        Bytes.
+    seconds : float
+        From the question to its last answer.
+    using : float
+        Those of them in which the driver used answers that had come.
+    work : dict
+        For every part the seconds that each of its threads worked.
+    """
+
+    sent: int = 0
+    received: int = 0
+    seconds: float = 0.0
+    using: float = 0.0
+    work: dict[int, NDArray[np.float64]] = dataclasses.field(default_factory=dict)
+
+    def take(self, part: int, answer: Answer, own: Arrays, *, here: bool) -> None:
+        """Count an answer of a part, to what it alone was asked."""
+        seconds = answer.get(SECONDS, np.zeros(1))
+        self.work[part] = self.work[part] + seconds if part in self.work else seconds
+        if not here:
+            self.sent += size_of(own)
+            self.received += size_of(answer)
 
 
 @dataclasses.dataclass
@@ -167,7 +230,8 @@ class Tally:
     seconds : float
         From each question to its last answer.
     work, waiting : list of float
-        For every part the seconds that its threads worked, and those that they did not while a question was open.
+        For every part the seconds that its threads worked, and those that they did not while a question was open. The
+        driver's threads do not wait while answers that have come are used.
     asked_again : int
         Parts that had to be asked again.
     """
@@ -180,28 +244,19 @@ class Tally:
     waiting: list[float] = dataclasses.field(default_factory=list)
     asked_again: int = 0
 
-    def count(self, seconds: float, sent: int, received: int, work: Sequence[NDArray[np.float64]]) -> None:
-        """Count a question.
-
-        Parameters
-        ----------
-        seconds : float
-            That it was open.
-        sent, received : int
-            Bytes.
-        work : sequence of array
-            For every part the seconds that each of its threads worked.
-        """
+    def count(self, question: Question, here: int | None) -> None:
+        """Count a question; `here` is the part of the driver, if it has one."""
         self.questions += 1
-        self.seconds += seconds
-        self.sent += sent
-        self.received += received
+        self.seconds += question.seconds
+        self.sent += question.sent
+        self.received += question.received
         for times in (self.work, self.waiting):
-            times.extend([0.0] * (len(work) - len(times)))
-        for part, threads in enumerate(work):
+            times.extend([0.0] * (max(question.work, default=-1) + 1 - len(times)))
+        for part, threads in question.work.items():
             busy = float(threads.sum())
             self.work[part] += busy
-            self.waiting[part] += max(0.0, seconds * max(1, threads.size) - busy)
+            used = question.using if part == here else 0.0
+            self.waiting[part] += max(0.0, question.seconds * max(1, threads.size) - busy - used)
 
     def values(self, parts: int) -> Row:
         """Return it as the row of a trace has it.

@@ -21,6 +21,8 @@ TEST("world: a list is cut where the work is shared, whatever the work is") {
   CHECK(cut_by_work(std::vector<double>(20, 1.0), 2, 8) == Cuts{0, 16, 20});
   CHECK(cut_by_work(std::vector<double>{1, 1}, 4) == Cuts{0, 0, 1, 1, 2});
   CHECK(cut_by_work(std::vector<double>{}, 3) == Cuts{0, 0, 0, 0});
+  CHECK(cut_by_work(std::vector<double>(10, 1.0), std::vector<double>{0, 2, 1, 2}) == Cuts{0, 0, 4, 6, 10});
+  CHECK(cut_by_work(std::vector<double>{5, 1, 1, 1, 1, 1}, std::vector<double>{0.8, 0.2}) == Cuts{0, 4, 6});
   constexpr double infinite = std::numeric_limits<double>::infinity();
   for (const double odd : {0.0, -1.0, infinite, std::numeric_limits<double>::quiet_NaN()}) {
     CHECK(cut_by_work(std::vector<double>(4, odd), 2) == Cuts{0, 2, 4});

@@ -138,6 +138,64 @@ TEST("parts: every learner on master-worker gives what one process gives, certif
   }
 }
 
+TEST("parts: answers are learnt from one by one, however the work is divided, and that changes nothing") {
+  for (const Kind kind : {Kind::values, Kind::dense}) {
+    const auto problem = online_engines::training_problem(kind);
+    const auto task = problem.task();
+    for (const Make& make : learners()) {
+      for (const std::vector<double>& uneven : std::vector<std::vector<double>>{
+               {1}, {0, 1}, {0.1, 0.5, 0.4}, {3, 1, 0, 1, 0, 2, 1}, std::vector<double>(100, 1)}) {
+        MasterWorker alone(task, make(task), problem.examples(), {.seed = 1}, {.rounds = 3});
+        MasterWorker driver(task, make(task), problem.examples(), {.seed = 1}, {.threads = 2, .rounds = 3});
+        PartsHere world = search_parts(3, task);
+        world.uneven = uneven;
+        StopRequest never;
+        for (int pass = 0; pass < 3; ++pass) {
+          CHECK(same(alone.run_pass(never), driver.run_pass(never, &world)));
+          CHECK(alone.export_state() == driver.export_state());
+        }
+        CHECK(same(*alone.certify(1, never), *driver.certify(1, never, &world)));
+      }
+    }
+  }
+}
+
+TEST("parts: the first answer is learnt from before the next one is there") {
+  const auto problem = online_engines::training_problem(Kind::values);
+  const auto task = problem.task();
+  MasterWorker driver(task, learners().front()(task), problem.examples(), {.seed = 1}, {.rounds = 1});
+  PartsHere world = search_parts(2, task);
+  std::vector<bool> moved;
+  world.after = [&](const std::string&, std::size_t, StateArrays&) {
+    moved.push_back(std::ranges::any_of(driver.weights()->values(), [](double w) { return w != 0; }));
+  };
+  StopRequest never;
+  CHECK(!driver.run_pass(never, &world).stopped);
+  CHECK(moved == std::vector<bool>{false, true});
+}
+
+TEST("parts: what follows an answer that was refused or a request to stop is not asked for") {
+  const auto problem = online_engines::training_problem(Kind::values);
+  const auto task = problem.task();
+  MasterWorker driver(task, learners().front()(task), problem.examples(), {.seed = 1}, {.rounds = 2});
+  PartsHere world = search_parts(3, task);
+  std::size_t answers = 0;
+  bool spoils = true;
+  world.after = [&](const std::string&, std::size_t number, StateArrays& answer) {
+    ++answers;
+    if (spoils && number == 1) answer.erase("slacks");
+  };
+  StopRequest never;
+  CHECK_THROWS(std::invalid_argument, driver.run_pass(never, &world), "the answer of part 1 to 'search'");
+  CHECK(answers == 2);
+  answers = 0;
+  spoils = false;
+  StopRequest stop([&] { return answers == 1; }, StopRequest::Time(0));
+  CHECK(driver.run_pass(stop, &world).stopped);
+  CHECK(answers == 1);
+  CHECK(driver.run_pass(never, &world).inferences == problem.size());
+}
+
 TEST("parts: an engine without parts has none for a pass, and some for a certificate") {
   const auto problem = online_engines::training_problem(Kind::values);
   const auto task = problem.task();
@@ -196,9 +254,9 @@ TEST("parts: answers that cannot be are refused, and nothing of them is learnt")
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   const auto refuse = [&](PartsHere& world, const Damage& damage, const std::function<void()>& work) {
     world.after = [&](const std::string&, std::size_t part, StateArrays& answer) {
-      if (part == 1) damage(answer);
+      if (part == 0) damage(answer);
     };
-    CHECK_THROWS(std::invalid_argument, work(), "the answer of part 1 to '");
+    CHECK_THROWS(std::invalid_argument, work(), "the answer of part 0 to '");
     world.after = nullptr;
   };
 

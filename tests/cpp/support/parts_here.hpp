@@ -25,8 +25,11 @@ class PartsHere final : public marginloom::World {
   }
 
   std::size_t parts() const override { return parts_.size(); }
-  std::vector<StateArrays> ask(const std::string& question, const marginloom::ArrayViews& common,
-                               const marginloom::ArrayViews& changed, std::vector<StateArrays> own) override {
+  std::vector<double> shares(const std::string& question) const override {
+    return uneven.empty() ? World::shares(question) : uneven;
+  }
+  void ask(const std::string& question, const marginloom::ArrayViews& common, const marginloom::ArrayViews& changed,
+           std::vector<StateArrays> own, const Take& take) override {
     ++questions;
     if (before) before(question);
     StateArrays everyones;
@@ -35,21 +38,22 @@ class PartsHere final : public marginloom::World {
       std::visit([&](auto values) { everyones[name] = sent(values, changed, name); }, array);
     }
     last_ = everyones;
-    std::vector<StateArrays> answers;
-    for (std::size_t part = 0; part < parts_.size(); ++part) {
+    for (std::size_t k = 0; k < own.size(); ++k) {
       marginloom::StopRequest never;
-      answers.push_back(
-          parts_[part]->answer(question, marginloom::views(everyones), marginloom::views(own[part]), never));
-      if (after) after(question, part, answers.back());
+      marginloom::Part& part = *parts_[k % parts_.size()];
+      StateArrays answer = part.answer(question, marginloom::views(everyones), marginloom::views(own[k]), never);
+      if (after) after(question, k, answer);
+      take(k, std::move(answer));
     }
-    return answers;
   }
+
+  std::vector<double> uneven;  // shares of the work; else one for each part, of the same size
 
   std::size_t questions = 0;
   std::size_t questions_of_changes = 0;
   std::function<void(const std::string&)> before;  // called with a question
   std::function<void(const std::string&, std::size_t, StateArrays&)>
-      after;  // and with each answer, which it may change
+      after;  // and with each answer, with its number, which it may change
 
  private:
   // What arrives of an array: the places that have changed, and the rest as it was in the question before.
