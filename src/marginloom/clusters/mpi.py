@@ -304,7 +304,7 @@ class _Follower(_MPISession):
             try:
                 for arrays in own:
                     answers.put(part.answer(header["question"], common, arrays, stop))
-            except BaseException as error:  # noqa: BLE001 - it is raised by whoever takes it
+            except BaseException as error:  # which is raised by whoever takes it
                 answers.put(error)
 
         executor.submit(work)
