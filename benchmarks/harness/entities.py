@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -88,9 +89,9 @@ def encode(train: Sentences, scored: Sentences, solvers: Sequence[str]) -> Encod
 
 @dataclass
 class Calls:
-    """CPU seconds of integer programs: of every call, and of the part in HiGHS, which needs no lock of Python's."""
+    """CPU seconds of integer programs: of every call, by thread, and of the part in HiGHS without Python's lock."""
 
-    seconds: list[float] = field(default_factory=list)
+    seconds: dict[int, list[float]] = field(default_factory=dict)
     solving: list[float] = field(default_factory=list)
 
     @contextmanager
@@ -104,7 +105,7 @@ class Calls:
             def __call__(self, types: Any, pairs: Any) -> Any:
                 start = time.thread_time()
                 found = super().__call__(types, pairs)
-                calls.seconds.append(time.thread_time() - start)
+                calls.seconds.setdefault(threading.get_ident(), []).append(time.thread_time() - start)
                 return found
 
         def timed(*arguments: Any) -> Any:
@@ -120,9 +121,11 @@ class Calls:
         finally:
             _milp._highs_wrapper = solve
 
-    def take(self) -> tuple[list[float], float]:
-        """Return the seconds of every call since the last time, and how long Python's lock was held in all of them."""
-        taken = list(self.seconds), sum(self.seconds) - sum(self.solving)
+    def take(self) -> tuple[list[list[float]], float]:
+        """Return the seconds of every call since the last time, a list a thread, and the share with Python's lock."""
+        lists = list(self.seconds.values())
+        total = sum(map(sum, lists))
+        locked = 1 - sum(self.solving) / total if total else 0.0
         self.seconds.clear()
         self.solving.clear()
-        return taken
+        return lists, locked

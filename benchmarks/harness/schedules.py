@@ -1,14 +1,13 @@
 """What threads take for a pass, computed from the seconds of every search and of the updates.
 
-Searches hold the interpreter's lock for a share of their time, so that no number of threads does a pass in less than
-the sum of these shares.
+Searches that call Python hold the interpreter's lock for a share of their time, and wait for it while another does.
 """
 
 from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 #: Rounds of searches and updates in a pass of `ms-dcd`.
@@ -21,33 +20,73 @@ class Measured:
 
     Attributes
     ----------
-    searches : list of float
-        Of every sentence, in the order of the pass.
+    searches : list of list of float
+        Of every search, in the order of the pass; a list for each thread if it is known which thread made which.
     updates : float
         Of all updates together.
     locked : float
-        Of the searches, while they hold the interpreter's lock.
+        The share of a search in which it holds the interpreter's lock.
+    alone : float
+        Of the pass while no thread works or waits for another: what the driver does between passes.
     """
 
-    searches: Sequence[float]
+    searches: Sequence[Sequence[float]]
     updates: float
     locked: float = 0.0
+    alone: float = 0.0
+
+    @property
+    def flat(self) -> list[float]:
+        """The seconds of all searches."""
+        return list(itertools.chain.from_iterable(self.searches))
+
+    def shards(self, threads: int) -> list[list[float]]:
+        """Cut the searches into neighbours for every thread; those of a thread that is known stay apart from others."""
+        lists = [list(own) for own in self.searches] if threads % len(self.searches) == 0 else [self.flat]
+        pieces, found = threads // len(lists), []
+        for own in lists:
+            bounds = [len(own) * k // pieces for k in range(pieces + 1)]
+            found += [own[start:end] for start, end in itertools.pairwise(bounds)]
+        return found
 
 
 def makespan(seconds: Sequence[float], threads: int) -> float:
     """Return when the last thread ends if each takes the next piece of work as soon as it is free."""
-    free = [0.0] * threads
-    for one in seconds:
-        heapq.heappush(free, heapq.heappop(free) + one)
-    return max(free)
+    return ending([iter([(0.0, one) for one in seconds])] * threads)
+
+
+def ending(work: Sequence[Iterator[tuple[float, float]]]) -> float:
+    """Return when the last thread ends.
+
+    Each takes its next piece of work as soon as it is free: at first it waits for the interpreter's lock and holds it,
+    for the first number of the piece, then it works without it for the second. Threads may share an iterator.
+    """
+    free = [(0.0, thread) for thread in range(len(work))]
+    unlocked = last = 0.0
+    while free:
+        at, thread = heapq.heappop(free)
+        last = max(last, at)
+        piece = next(work[thread], None)
+        if piece is None:
+            continue
+        held, rest = piece
+        if held:
+            at = unlocked = max(at, unlocked) + held
+        heapq.heappush(free, (at + rest, thread))
+    return last
+
+
+def _pieces(seconds: Sequence[float], locked: float, more: float = 0.0) -> Iterator[tuple[float, float]]:
+    """Return searches as pieces of work, each with some seconds more."""
+    return iter([(one * locked, one * (1 - locked) + more) for one in seconds])
 
 
 def master_worker(pass_: Measured, threads: int) -> float:
     """Return the seconds where all threads search and one updates, in turn, with a barrier after each round."""
-    size, searches = len(pass_.searches), pass_.searches
-    bounds = [size * k // ROUNDS for k in range(ROUNDS + 1)]
-    parts = (makespan(_handed_out(searches[a:b], threads), threads) for a, b in itertools.pairwise(bounds))
-    return max(sum(parts), pass_.locked) + pass_.updates
+    searches = pass_.flat
+    bounds = [len(searches) * k // ROUNDS for k in range(ROUNDS + 1)]
+    rounds = (_handed_out(searches[a:b], threads) for a, b in itertools.pairwise(bounds))
+    return sum(ending([_pieces(one, pass_.locked)] * threads) for one in rounds) + pass_.updates + pass_.alone
 
 
 def _handed_out(seconds: Sequence[float], threads: int) -> list[float]:
@@ -58,21 +97,19 @@ def _handed_out(seconds: Sequence[float], threads: int) -> list[float]:
 
 def decoupled(pass_: Measured, threads: int) -> float:
     """Return the seconds where one thread learns, and searches when it has nothing to learn; the others search."""
-    return max((sum(pass_.searches) + pass_.updates) / threads, pass_.updates, pass_.locked)
+    searches = ending([_pieces(pass_.flat, pass_.locked)] * threads)
+    return max(searches + pass_.updates / threads, pass_.updates) + pass_.alone
 
 
 def shared(pass_: Measured, threads: int) -> float:
     """Return the seconds where every thread searches and updates."""
-    return max(makespan(pass_.searches, threads) + pass_.updates / threads, pass_.locked)
+    return ending([_pieces(pass_.flat, pass_.locked)] * threads) + pass_.updates / threads + pass_.alone
 
 
 def mixing(pass_: Measured, threads: int) -> float:
     """Return the seconds where every thread has a shard of its own and all wait for the slowest."""
-    size = len(pass_.searches)
-    share = pass_.updates / max(size, 1)
-    bounds = [size * k // threads for k in range(threads + 1)]
-    pairs = itertools.pairwise(bounds)
-    return max(max(sum(pass_.searches[a:b]) + share * (b - a) for a, b in pairs), pass_.locked)
+    share = pass_.updates / max(len(pass_.flat), 1)
+    return ending([_pieces(own, pass_.locked, share) for own in pass_.shards(threads)]) + pass_.alone
 
 
 def in_order(seconds: Sequence[float], works: Sequence[float], threads: int) -> float:

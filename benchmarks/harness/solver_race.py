@@ -60,8 +60,10 @@ class _Watch(Callback):
         spent = {name: sum(one[name] for one in threads) for name in SPENT}
         searches, locked = self._calls.take()
         if not searches:
-            searches = _in_proportion(self._encoded, weights, spent["inference"])
-        self.passes.append(Measured(searches, spent["update"] + spent["publishing"], locked))
+            searches = [_in_proportion(self._encoded, weights, spent["inference"])]
+        seconds = row["seconds"] - (self.rows[-1]["seconds"] if self.rows else 0.0)
+        alone = max(seconds - sum(spent.values()) / len(threads), 0.0)
+        self.passes.append(Measured(searches, spent["update"] + spent["publishing"], locked, alone))
         scores = self._encoded.scores(weights)
         self.rows.append({
             "seconds": row["seconds"], "inferences": row["inferences"], "updates": row["updates"], **spent,

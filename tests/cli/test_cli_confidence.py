@@ -37,8 +37,9 @@ def tagged(model, path):
 
 def test_calibrate_stores_the_same_as_python_and_leaves_weights_alone(corpus, model, tmp_path):
     path = tmp_path / "model"
-    path.write_bytes(model.read_bytes())
-    said = last_json(run("calibrate", path, corpus / "dev.conll", "--json"))
+    before = model.read_bytes()
+    said = last_json(run("calibrate", model, corpus / "dev.conll", "-o", path, "--json"))
+    assert model.read_bytes() == before
     tagger = marginloom.load(model).calibrate(*marginloom.read_conll(corpus / "dev.conll"))
     loaded = SequenceModel.load(path)
     assert said["calibration"]["temperature"] == loaded.calibration.temperature == tagger.calibration_.temperature
@@ -48,11 +49,21 @@ def test_calibrate_stores_the_same_as_python_and_leaves_weights_alone(corpus, mo
     assert last_json(run("inspect", path, "--json"))["calibration"]["parts"] == loaded.calibration.parts
 
 
+def test_calibrate_writes_a_new_file_and_never_one_that_it_reads(corpus, model, tmp_path):
+    dev = corpus / "dev.conll"
+    assert "--output" in refuses("calibrate", model, dev)
+    (tmp_path / "link").symlink_to(model)
+    for out in (model, tmp_path / "link", dev):
+        before = model.read_bytes(), dev.read_bytes()
+        assert "would be overwritten" in fails("calibrate", model, dev, "-o", out)
+        assert (model.read_bytes(), dev.read_bytes()) == before
+
+
 def test_a_model_without_calibration_says_so_and_names_the_command(corpus, model):
-    assert "marginloom calibrate MODEL DEV" in " ".join(run("inspect", model).stdout.split())
+    assert "marginloom calibrate MODEL DEV -o OUT" in " ".join(run("inspect", model).stdout.split())
     assert last_json(run("inspect", model, "--json"))["calibration"] is None
     for option in (["--confidence"], ["--min-confidence", "0.5"]):
-        assert "marginloom calibrate MODEL DEV" in fails("predict", model, corpus / "dev.conll", *option)
+        assert "marginloom calibrate MODEL DEV -o OUT" in fails("predict", model, corpus / "dev.conll", *option)
 
 
 def test_confidence_is_one_more_column(corpus, calibrated):
@@ -202,7 +213,7 @@ def test_searches_by_beam_reject_confidence_and_train_without(tmp_path):
     done = run("train", "parse", tmp_path / "t.conllu", "-o", tmp_path / "m", *options)
     assert "beam search does not sum over all trees" in done.stderr
     for command in (["predict", tmp_path / "m", tmp_path / "t.conllu", "--confidence"],
-                    ["calibrate", tmp_path / "m", tmp_path / "t.conllu"]):  # fmt: skip
+                    ["calibrate", tmp_path / "m", tmp_path / "t.conllu", "-o", tmp_path / "n"]):  # fmt: skip
         assert "beam search" in fails(*command)
 
 

@@ -109,6 +109,7 @@ def test_unseen_labels_in_the_development_set_do_not_stop_training(corpus, tmp_p
         "train", "tag", corpus / "train.conll", "--model", tmp_path / "m", "--dev", tmp_path / "dev.conll", "--json",
     )  # fmt: skip
     assert last_json(done)["scores"]["dev"]["accuracy"] == 0.5
+    assert "dev: labels that training did not see count as errors: NEW (1)" in " ".join(done.stderr.split())
 
 
 def test_inspect_json_describes_the_model(corpus, model):

@@ -69,4 +69,4 @@ def test_what_cannot_be_explained_is_said_in_a_sentence(corpus, model, treebank,
     (tmp_path / "bad.conll").write_bytes(b"\xff\xfe\tX\n\n")
     assert "UTF-8" in fails("explain", model, tmp_path / "bad.conll")
     assert "leave out one" in refuses("explain", model, dev, "--gold", "--token", "1", "--instead", "NOUN")
-    assert "--train" in refuses("explain", model, dev, "--state", model)
+    assert "no features of the training examples" in refuses("explain", model, dev, "--state", model)

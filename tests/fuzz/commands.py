@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from pathlib import Path
 from unittest import mock
@@ -41,7 +42,7 @@ def check_run(code, messages):
         assert word not in messages, messages
     assert code in (0, 1, 2), f"exit code {code}: {messages}"
     if code == 1:
-        told = [line for line in messages.splitlines() if line.startswith("marginloom: ")]
+        told = [line for line in messages.splitlines() if re.match("marginloom: (?!warning: )", line)]
         assert len(told) == 1, messages
         assert messages.rstrip("\n").endswith(told[0]), messages
         check_message(told[0])

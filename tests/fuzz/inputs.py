@@ -11,6 +11,7 @@ import numpy as np
 
 from fuzz.commands import checked_command
 from fuzz.contract import outcome
+from fuzz.models import explain_options
 from fuzz.samples import COMPRESSORS, PROGRAMS, train_arguments
 from fuzz.tampering import damaged, damaged_text, tampered_array
 from marginloom import read_conllu, read_crfsuite, read_detections, read_libsvm
@@ -36,13 +37,22 @@ def input_file(random, lab, runner=None):
     if victim.startswith("dev."):
         model = lab.samples / f"program {name}.model"
         format = ["--format", name] if name in ("conll", "conllu", "conllx", "crfsuite") else []
-        match random.randrange(4):
+        match random.randrange(7):
             case 0:
                 return checked_command(["predict", model, path, "-o", out, *format], output=out, **options)
             case 1:
                 return checked_command(["predict", model, "-", *format], stdin=path.read_bytes(), **options)
             case 2:
                 return checked_command(["evaluate", model, path, *format], **options)
+            case 3:
+                return checked_command(["calibrate", model, path, "-o", out, *format], output=out, **options)
+            case 4:
+                confident = ["--confidence", *random.choice([[], ["--min-confidence", "0.5"]])]
+                return checked_command(["predict", model, path, "-o", out, *confident, *format], output=out, **options)
+            case 5:
+                return checked_command(
+                    ["explain", model, path, *explain_options(random, name, lab), *format], **options
+                )
     arguments = train_arguments(name, lab.samples, {victim: str(path)})
     arguments[arguments.index("--checkpoint") + 1] = str(lab.scratch / "checkpoint")
     lab.empty("checkpoint")

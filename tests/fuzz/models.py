@@ -9,15 +9,6 @@ from fuzz.contract import outcome
 from fuzz.files import tampered_file
 from fuzz.samples import BY_NAME, PROGRAMS, SAMPLES, train_arguments
 
-_INPUTS = {
-    "spans": "dev.relations",
-    "templates": "dev.conll",
-    "classify": "dev.svm",
-    "multilabel": "dev.sets",
-    "detect": "dev.npz",
-    "arcs": "dev.trees",
-}
-
 
 def model_in_python(random, lab):
     """Load, look at, predict, save and train on."""
@@ -38,6 +29,9 @@ def _use(random, sample, path, scratch):
         outcome(lambda: k_best(sample.X, 2, **sample.options)),
         outcome(lambda: estimator.score(sample.X, sample.y, **sample.options)),
         outcome(lambda: estimator.save(scratch / "again")),
+        outcome(lambda: _explain(random, sample, estimator)),
+        outcome(lambda: _ask_for_probabilities(sample, estimator)),
+        outcome(lambda: sample.calibrate(estimator)),
     ]
     type(sample.make()).load(scratch / "again")
     repr(estimator)
@@ -50,14 +44,30 @@ def _use(random, sample, path, scratch):
     return outcomes
 
 
+def _explain(random, sample, estimator):
+    """Explain the prediction for one example, perhaps by the training examples too."""
+    if not hasattr(estimator, "explain") or sample.options:  # there are no explanations, or X is one matrix of tokens
+        return
+    training = (sample.X, sample.y) if random.random() < 0.5 else None
+    json.dumps(estimator.explain(sample.X[0], training=training).to_dict(), default=str)
+
+
+def _ask_for_probabilities(sample, estimator):
+    if not hasattr(estimator, "predict_proba"):
+        return
+    estimator.predict_proba(sample.X, **sample.options)
+    estimator.log_probability(sample.X, sample.y)
+
+
 def model_on_the_command_line(random, lab):
-    """Inspect, predict, evaluate or warm start."""
+    """Inspect, predict, evaluate, calibrate, explain or warm start."""
     name = random.choice(list(PROGRAMS))
     path = lab.scratch / "m"
     tampered_file(random, lab.samples / f"program {name}.model", path)
-    given = lab.samples / _INPUTS.get(name, f"dev.{name}")
+    training = next(word for word in PROGRAMS[name] if word.startswith("train."))
+    given = lab.samples / training.replace("train", "dev")
     out = lab.empty("out") / "o"
-    match random.randrange(5):
+    match random.randrange(8):
         case 0:
             return checked_command(["inspect", path, *random.choice([[], ["--json"], ["--top", "3"]])])
         case 1:
@@ -66,11 +76,29 @@ def model_on_the_command_line(random, lab):
             return checked_command(["predict", path, "-", "--k-best", "2"], stdin=given.read_bytes())
         case 3:
             return checked_command(["evaluate", path, given, *random.choice([[], ["--json"]])])
+        case 4:
+            return checked_command(["calibrate", path, given, "-o", out], output=out)
+        case 5:
+            return checked_command(["predict", path, given, "--confidence", "-o", out], output=out)
+        case 6:
+            return checked_command(["explain", path, given, *explain_options(random, name, lab)])
         case _:
             arguments = train_arguments(name, lab.samples)[
                 : -len(["--checkpoint", "DIR", "--checkpoint-interval", "0"])
             ]
             return checked_command([*arguments, "--model", out, "--warm-start", path], output=out)
+
+
+def explain_options(random, name, lab):
+    """Return options of `marginloom explain`, some of which do not fit."""
+    options = random.choice([[], ["--json"], ["--gold"], ["--token", "2"], ["--token", "1", "--instead", "NOUN"]])
+    if random.random() < 0.5:
+        options = [
+            *options,
+            "--train",
+            next(lab.samples / word for word in PROGRAMS[name] if word.startswith("train.")),
+        ]
+    return [*options, "--sentence", str(random.choice([1, 2, 999]))]
 
 
 def state(random, lab):

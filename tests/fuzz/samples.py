@@ -66,6 +66,7 @@ class Sample:
     y: Any
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
     stops_early: bool = False
+    calibrated: bool = False
 
     def fit(self, estimator=None, **options):
         """Train an estimator, or a new one."""
@@ -73,7 +74,12 @@ class Sample:
         if self.stops_early:
             evaluated = (self.X, self.y) if not self.options else (self.X, self.y, *self.options.values())
             options |= {"eval_set": evaluated, "callbacks": [EarlyStopping(2)]}
-        return estimator.fit(self.X, self.y, **self.options, **options)
+        estimator.fit(self.X, self.y, **self.options, **options)
+        return self.calibrate(estimator) if self.calibrated else estimator
+
+    def calibrate(self, estimator):
+        """Calibrate on the training examples, where the model has probabilities."""
+        return estimator.calibrate(self.X, self.y, **self.options)
 
 
 def _tagger(algorithm="dcd-ssvm", **options):
@@ -108,6 +114,8 @@ SAMPLES = [
     Sample("tag early", _tagger("averaged-perceptron", max_iter=6), WORDS, TAGS, stops_early=True),
     Sample("tag tagging", _tagger(features="tagging", start_end=True), WORDS, TAGS),
     Sample("tag order 2", _tagger(order=2), WORDS, TAGS),
+    Sample("tag calibrated", _tagger(), WORDS, TAGS, calibrated=True),
+    Sample("tag order 2 calibrated", _tagger(order=2), WORDS, TAGS, calibrated=True),
     Sample("tag beam", _tagger("minibatch-mira", beam=3, update="early"), WORDS, TAGS),
     Sample("tag hashed", _tagger(features="tagging", hash_bits=6), WORDS, TAGS),
     Sample("tag named", _tagger("sgd", features=None), NAMED, TAGS),
@@ -117,24 +125,29 @@ SAMPLES = [
     Sample("classify sparse", _classifier("bcfw"), sparse.csr_matrix(ROWS), CLASSES.astype(str)),
     Sample("classify costs", _classifier(cost_matrix=2 * (1 - np.eye(3))), ROWS, CLASSES),
     Sample("classify mira", _classifier("mira"), ROWS, CLASSES),
+    Sample("classify calibrated", _classifier(), ROWS, CLASSES, calibrated=True),
     Sample("classify one-slack", _classifier("one-slack"), ROWS, CLASSES),
     Sample("classify early", _classifier("fsmo"), ROWS, CLASSES, stops_early=True),
     Sample("multilabel lists", _multilabel(), ROWS, SETS),
+    Sample("multilabel calibrated", _multilabel(), ROWS, SETS, calibrated=True),
     Sample("multilabel tree", _multilabel(interactions="tree"), ROWS, SETS),
     Sample("multilabel full", _multilabel("averaged-perceptron", interactions="full"), ROWS, (ROWS[:, :4] > 0.2) * 1),
     Sample("multilabel bcfw", _multilabel("bcfw", label_costs={"a": 2.0}), sparse.csr_matrix(ROWS), SETS),
     Sample("multilabel binary", _multilabel("label-dcd"), ROWS, SETS),
     Sample("multilabel hinge", _multilabel("label-dcd", loss="hinge"), sparse.csr_matrix(ROWS), SETS),
     Sample("detect", _detector(), IMAGES, OBJECTS),
+    Sample("detect calibrated", _detector(), IMAGES, OBJECTS, calibrated=True),
     Sample("detect perceptron", _detector("averaged-perceptron", fit_intercept=True), IMAGES, OBJECTS),
     Sample("parse", _parser(), TREE_WORDS, HEADS),
     Sample("parse labelled", _parser(labelled=True, xpos=True), TREE_WORDS, TREES),
+    Sample("parse calibrated", _parser(labelled=True), TREE_WORDS, TREES, calibrated=True),
     Sample("parse vocabulary", _parser("bcfw", labelled=True, order=2, hash_bits=None), TREE_WORDS, TREES),
     Sample(
         "parse any", _parser("averaged-perceptron", projective=False, min_count=2, hash_bits=None), TREE_WORDS, TREES
     ),
     Sample("parse inexact", _parser(order=2, projective=False, roots="many"), TREE_WORDS, HEADS),
     Sample("relations", _extractor(missed_relation_loss=2.0), SENTENCES, GOLD),
+    Sample("relations calibrated", _extractor(), SENTENCES, GOLD, calibrated=True),
     Sample("relations hashed", _extractor("bcfw", hash_bits=8, type_constraints="predict"), SENTENCES, GOLD),
     Sample("relations mira", _extractor("mira", min_count=2, type_constraints="none"), SENTENCES, GOLD),
     Sample("relations early", _extractor(node_limit=5), SENTENCES, GOLD, stops_early=True),

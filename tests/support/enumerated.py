@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from marginloom.features.template_lines import BEFORE, BEFORE_THAT, BOTH
+from marginloom.tasks.sequence.constraints import BOUNDARY
 from support.chain_tasks import ObservedChains, make_task
 from support.classes import TinyClasses
 from support.entities import TinyRelations
@@ -51,11 +53,11 @@ class Enumerated:
         return table
 
 
-def _chains(seed, representation="valued", forbidden=(), kind=TinyChains, **options):
+def _chains(seed, representation="valued", forbidden=(), kind=TinyChains, order=1, **options):
     chains = kind(seed, **options)
     chains.forbidden = list(forbidden)
     chains.y = [np.array(next(iter(chains.outputs(i)))) for i in range(len(chains.X))]
-    task = make_task(chains, representation)
+    task = make_task(chains, representation, order=order)
     return Enumerated(task, chains, lambda w: chains.to_core(w, task.core.stride), lambda i, y: list(y))
 
 
@@ -104,15 +106,28 @@ def _images(seed):
     return Enumerated(images.images.task(), images, lambda w: w, lambda i, y: [places[y]])
 
 
+def _pairs(seed, **options):
+    return _chains(seed, kind=ObservedChains, order=2, reaches=(BEFORE, BEFORE_THAT, BOTH), **options)
+
+
 #: Functions that make one from a seed.
 ENUMERATED = {
     "sequence, sparse": _chains,
     "sequence, dense": lambda seed: _chains(seed, "dense", start_end=True, labels=4),
     "sequence, constrained": lambda seed: _chains(
-        seed, labels=4, forbidden=[(0, 1), (1, 1), (2**32 - 1, 2), (3, 2**32 - 1)]
+        seed, labels=4, forbidden=[(0, 1), (1, 1), (BOUNDARY, 2), (3, BOUNDARY)]
     ),
     "sequence, observed": lambda seed: _chains(seed, kind=ObservedChains),
     "sequence, observed and constrained": lambda seed: _chains(seed, kind=ObservedChains, forbidden=[(0, 1), (2, 0)]),
+    "sequence, order 2": lambda seed: _pairs(seed, triples=True, sentences=6, max_length=5),
+    "sequence, order 2, without triples": _pairs,
+    "sequence, order 2, constrained": lambda seed: _pairs(
+        seed,
+        triples=True,
+        start_end=True,
+        labels=4,
+        forbidden=[(0, 1), (1, 1), (BOUNDARY, 2), (3, BOUNDARY)],
+    ),
     "multiclass": _classes,
     "multilabel, independent": lambda seed: _sets(seed, []),
     "multilabel, tree": lambda seed: _sets(seed, [(0, 1), (1, 2), (1, 3)]),

@@ -115,17 +115,20 @@ def test_probabilities_of_a_list_are_those_among_its_outputs(tmp_path):
     assert loaded.predict_proba(X[:5]) == estimator.predict_proba(X[:5])
 
 
-def tagger_with_spans():
+def tagger_with_spans(**options):
     rng = np.random.default_rng(0)
     labels = ["B-A", "I-A", "B-B", "I-B", "O"]
     X = [[f"w{rng.integers(9)}" for _ in range(rng.integers(1, 6))] for _ in range(60)]
     y = [[labels[int(word[1]) % 5] for word in sentence] for sentence in X]
-    return SequenceTagger(features="words", max_iter=3, tol=0.9).fit(X, y), X, y
+    return SequenceTagger(features="words", max_iter=3, tol=0.9, **options).fit(X, y), X, y
 
 
-def test_a_span_is_as_probable_as_the_labellings_that_mark_it():
-    tagger, X, y = tagger_with_spans()
-    tagger.calibrate(X, [[label if i % 3 else "O" for i, label in enumerate(labels)] for labels in y])
+@pytest.mark.parametrize(
+    "options", [{}, {"order": 2}, {"order": 2, "constraints": "bio", "invalid_gold": "repair"}], ids=str
+)
+def test_a_span_is_as_probable_as_the_labellings_that_mark_it(options):
+    tagger, X, y = tagger_with_spans(**options)
+    calibrated_quietly(tagger, X, [[label if i % 3 else "O" for i, label in enumerate(labels)] for labels in y])
     sentence = X[int(np.argmax([len(x) == 4 for x in X]))]
     wanted = [(kind, a, b) for kind in ("A", "B") for a in range(4) for b in range(a + 1, 5)]
     (found,) = tagger.span_probabilities([sentence], [[*wanted, ("C", 0, 1)]])
@@ -144,9 +147,10 @@ def test_a_span_is_as_probable_as_the_labellings_that_mark_it():
     assert len(tagger.span_probabilities([sentence])[0]) == len(predicted)
 
 
-def test_arrays_and_dicts_of_label_probabilities_agree():
+@pytest.mark.parametrize("order", [1, 2])
+def test_arrays_and_dicts_of_label_probabilities_agree(order):
     X, y = make_tagging(40, seed=0)
-    tagger = SequenceTagger(features="words", tol=0.9).fit(X, y).calibrate(*make_tagging(40, seed=1))
+    tagger = SequenceTagger(features="words", tol=0.9, order=order).fit(X, y).calibrate(*make_tagging(40, seed=1))
     arrays, dicts = tagger.predict_proba(X[:3]), tagger.predict_marginals(X[:3])
     for array, rows in zip(arrays, dicts, strict=True):
         assert [[row[label] for label in tagger.classes_] for row in rows] == array.tolist()
@@ -168,11 +172,10 @@ def test_sentences_with_many_entities_have_none_and_one_warning():
 
 def test_searches_without_probabilities_are_rejected_by_calibrate_in_a_sentence():
     X, y = make_tagging(30, seed=0)
-    for options, text in [({"beam": 2, "algorithm": "perceptron"}, "beam"), ({"order": 2}, "two labels back")]:
-        tagger = SequenceTagger(features="words", max_iter=2, **options).fit(X, y)
-        with pytest.raises(InputError, match=text) as caught:
-            tagger.calibrate(X, y)
-        assert "\n" not in str(caught.value)
+    tagger = SequenceTagger("perceptron", features="words", max_iter=2, beam=2).fit(X, y)
+    with pytest.raises(InputError, match="beam") as caught:
+        tagger.calibrate(X, y)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("kind", ["sequence, sparse", "multiclass", "parse, labels"])

@@ -98,7 +98,7 @@ OutputArray<double> run_probabilities(const SequenceTask& task, const InputArray
   std::vector<double> result(runs.sentences.size());
   interruptible([&](StopRequest& stop) {
     const auto scratch = task.make_scratch();
-    std::vector<ChainMarginals::Labels> tokens;
+    std::vector<PathMarginals::Labels> tokens;
     for (std::size_t k = 0; k < result.size(); ++k) {
       stop.check();
       const std::size_t i = view(runs.sentences)[k];

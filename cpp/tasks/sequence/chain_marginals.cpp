@@ -5,45 +5,10 @@
 #include <limits>
 
 #include "core/interruption.hpp"
-#include "core/kernels.hpp"
 #include "core/log_sum.hpp"
+#include "tasks/sequence/chain_numbers.hpp"
 
 namespace marginloom {
-
-// Numbers as they are.
-struct ChainMarginals::Plain {
-  static constexpr bool logarithms = false;
-  static constexpr double zero = 0;
-  static constexpr double one = 1;
-  static double of_log(double log) { return std::exp(log); }
-  static double times(double a, double b) { return a * b; }
-  static double over(double a, double b) { return a / b; }
-  static double plus(double a, double b) { return a + b; }
-  // sums[c] += sum_p values[p] * matrix[p][c]
-  static void add_product(const double* values, const double* matrix, std::size_t count, std::size_t stride,
-                          double* sums) {
-    kernels().add_scaled_rows_64(matrix, nullptr, values, count, stride, sums);
-  }
-};
-
-// Their logarithms.
-struct ChainMarginals::Logarithms {
-  static constexpr bool logarithms = true;
-  static constexpr double zero = log_of_zero;
-  static constexpr double one = 0;
-  static double of_log(double log) { return log; }
-  static double times(double a, double b) { return a + b; }
-  static double over(double a, double b) { return a == zero ? zero : a - b; }
-  static double plus(double a, double b) { return log_sum(a, b); }
-  static void add_product(const double* values, const double* matrix, std::size_t count, std::size_t stride,
-                          double* sums) {
-    for (std::size_t p = 0; p < count; ++p) {
-      if (values[p] == zero) continue;
-      const double* const row = matrix + p * stride;
-      for (std::size_t c = 0; c < count; ++c) sums[c] = log_sum(sums[c], values[p] + row[c]);
-    }
-  }
-};
 
 void ChainMarginals::start(std::span<const double> scores, const ChainTransitions& transitions) {
   scores_ = scores;
@@ -55,23 +20,10 @@ void ChainMarginals::start(std::span<const double> scores, const ChainTransition
 
 bool ChainMarginals::compute(double scale) {
   scale_ = scale;
-  return sum_paths<Plain>(scale) || sum_paths<Logarithms>(scale);
+  return sum_paths<PlainNumbers>(scale) || sum_paths<LogNumbers>(scale);
 }
 
-// Every label scores relative to the best one of its token, and every transition to the best one of all: the same
-// constant for all paths.
-template <class Numbers>
-void ChainMarginals::find_potentials(double scale) {
-  potentials_.assign(length_ * stride_, Numbers::zero);
-  for (std::size_t t = 0; t < length_; ++t) {
-    const double* const scores = scores_.data() + t * stride_;
-    const double greatest = *std::max_element(scores, scores + labels_);
-    for (std::size_t c = 0; c < labels_ && greatest != log_of_zero; ++c) {
-      row(potentials_, t)[c] = Numbers::of_log(scale * (scores[c] - greatest));
-    }
-  }
-}
-
+// Every transition scores relative to the best one of all: the same constant for all paths.
 template <class Numbers>
 void ChainMarginals::find_steps(double scale) {
   const double* const scores = transitions_.scores;
@@ -105,6 +57,7 @@ const double* ChainMarginals::steps_into(std::size_t t, bool back) {
   if (!transitions_.local || transitions_.local->of(t).empty()) return steps.data();
   local_steps_ = steps;
   for (const LocalTransitions::Change& change : transitions_.local->of(t)) {
+    if (Numbers::loses_by_factor(scale_ * change.score)) loses_ = true;
     const std::size_t place = back ? change.to * stride_ + change.from : change.from * stride_ + change.to;
     local_steps_[place] = Numbers::times(local_steps_[place], Numbers::of_log(scale_ * change.score));
   }
@@ -131,9 +84,7 @@ void ChainMarginals::step_forward(std::size_t t) {
     Numbers::add_product(row(alpha_, t - 1), steps_into<Numbers>(t, false), labels_, stride_, next);
     for (std::size_t c = 0; c < labels_; ++c) next[c] = Numbers::times(next[c], own[c]);
   }
-  const double greatest = *std::max_element(next, next + labels_);
-  if (greatest == Numbers::zero) return;
-  for (std::size_t c = 0; c < labels_; ++c) next[c] = Numbers::over(next[c], greatest);
+  if (Numbers::loses_in_row(divide_by_greatest<Numbers>({next, labels_}))) loses_ = true;
 }
 
 template <class Numbers>
@@ -148,17 +99,15 @@ void ChainMarginals::step_backward(std::size_t t) {
   for (std::size_t c = 0; c < labels_; ++c) spare_[c] = Numbers::times(potentials[c], later[c]);
   std::fill_n(own, stride_, Numbers::zero);
   Numbers::add_product(spare_.data(), steps_into<Numbers>(t + 1, true), labels_, stride_, own);
-  const double greatest = *std::max_element(own, own + labels_);
-  shrunk_[t] = greatest;
-  if (greatest == Numbers::zero) return;
-  for (std::size_t c = 0; c < labels_; ++c) own[c] = Numbers::over(own[c], greatest);
+  shrunk_[t] = divide_by_greatest<Numbers>({own, labels_});
+  if (Numbers::loses_in_row(shrunk_[t])) loses_ = true;
 }
 
 template <class Numbers>
 bool ChainMarginals::sum_paths(double scale) {
-  constexpr double least = 1e-200;  // of what labels share of beginning and end: below, a double may have lost some
   logarithms_ = Numbers::logarithms;
-  find_potentials<Numbers>(scale);
+  loses_ = false;
+  find_potentials<Numbers>(scores_, labels_, stride_, scale, potentials_);
   find_steps<Numbers>(scale);
   alpha_.resize(length_ * stride_);
   beta_.resize(length_ * stride_);
@@ -175,8 +124,7 @@ bool ChainMarginals::sum_paths(double scale) {
     for (std::size_t c = 0; c < labels_; ++c) {
       norms_[t] = Numbers::plus(norms_[t], Numbers::times(row(alpha_, t)[c], row(beta_, t)[c]));
     }
-    const bool counts = Numbers::logarithms || norms_[t] >= least;
-    if (!counts || !std::isfinite(norms_[t])) return false;
+    if (loses_ || Numbers::loses_in_path(norms_[t])) return false;
   }
   return true;
 }

@@ -5,10 +5,8 @@
 //   p(y_t = c) = alpha_t(c) beta_t(c) / sum over all labels
 //
 // This is Viterbi's recursion over other numbers. The sums are tried as they stand, every row divided by its greatest
-// number, as products of a row and a matrix. A number that is too small for a double is then 0: what is lost is at most
-// 1e-300 of a row, and it is too little to count if, at every token, the labels that the beginning of the sentence
-// favours and those that its end favours are not farther apart than that. If they are, as scores of a million make
-// them, everything is done again with logarithms.
+// number, as products of a row and a matrix. Where that could lose what counts, as with scores of a million, everything
+// is done again with logarithms.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +15,7 @@
 #include <vector>
 
 #include "core/aligned_vector.hpp"
+#include "tasks/sequence/path_marginals.hpp"
 #include "tasks/sequence/viterbi.hpp"
 
 namespace marginloom {
@@ -28,33 +27,20 @@ struct ChainTransitions {
   const LocalTransitions* local = nullptr;  // what is added at single tokens, if anything is
 };
 
-class ChainMarginals {
+class ChainMarginals final : public PathMarginals {
  public:
   // Takes the scores of labels, a row of the transitions' stride per token. Minus infinity is forbidden. Scores and
   // transitions must stay until the last question.
   void start(std::span<const double> scores, const ChainTransitions& transitions);
 
-  // Computes all sums; false if there is no path.
-  [[nodiscard]] bool compute(double scale);
-
-  // The marginals of a token's labels; they sum to 1.
-  void write_token(std::size_t t, double* result) const;
-  [[nodiscard]] double log_marginal(std::size_t t, std::size_t label) const;
-
-  // The log probability that each of the tokens from `first` on has one of the labels that are listed for it.
-  using Labels = std::span<const std::uint16_t>;
-  [[nodiscard]] double log_probability(std::size_t first, std::span<const Labels> labels) const;
-
-  [[nodiscard]] std::size_t length() const { return length_; }
+  [[nodiscard]] bool compute(double scale) override;
+  void write_token(std::size_t t, double* result) const override;
+  [[nodiscard]] double log_marginal(std::size_t t, std::size_t label) const override;
+  [[nodiscard]] double log_probability(std::size_t first, std::span<const Labels> labels) const override;
 
  private:
-  struct Plain;
-  struct Logarithms;
-
   template <class Numbers>
   [[nodiscard]] bool sum_paths(double scale);
-  template <class Numbers>
-  void find_potentials(double scale);
   template <class Numbers>
   void find_steps(double scale);
   // The steps into the labels of a token, by the label before, or by the label itself.
@@ -79,6 +65,7 @@ class ChainMarginals {
   ChainTransitions transitions_{};
   double scale_ = 0;
   bool logarithms_ = false;
+  bool loses_ = false;  // plain numbers have lost something that may count
 
   // Rows of labels: of tokens; of transitions there is also the transpose. Plain numbers, or logarithms.
   AlignedVector<double> potentials_, alpha_, beta_;

@@ -42,6 +42,23 @@ struct HistoryChain {
       if (labels_before >= 2 || histories->reach(observation) == LabelHistories::Reach::before) function(observation);
     }
   }
+
+  // What a label adds to the score of a path at a token that is not the first one, added up in the order in which beam
+  // search does it. For the second token the label before that may be anything.
+  [[nodiscard]] double step(std::size_t t, std::size_t before_that, std::size_t before, std::size_t label) const {
+    double sum = token(t)[label] + transitions[before * stride + label];
+    const auto add = [&](std::size_t observation) {
+      const std::uint32_t history = histories->history(histories->reach(observation), before_that, before);
+      const std::size_t j = histories->find(observation, history, label);
+      if (j != LabelHistories::none) sum += weights[j];
+    };
+    for_observations(t, 1, add);
+    if (t < 2) return sum;
+    for_observations(t, 2, [&](std::size_t observation) {
+      if (histories->reach(observation) != LabelHistories::Reach::before) add(observation);
+    });
+    return sum;
+  }
 };
 
 }  // namespace marginloom

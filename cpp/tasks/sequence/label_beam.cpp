@@ -13,23 +13,6 @@ namespace {
 
 constexpr std::size_t few = 32;  // states that are sorted by inserting them
 
-// What gold's next step scores, added up in the order in which the search does it.
-double gold_step(const HistoryChain& chain, std::size_t t, std::span<const LabelIndex> gold) {
-  const LabelHistories& histories = *chain.histories;
-  double step = chain.token(t)[gold[t]] + chain.transitions[gold[t - 1] * chain.stride + gold[t]];
-  const auto add = [&](std::size_t observation) {
-    const std::uint32_t history = histories.history(histories.reach(observation), gold[t < 2 ? 0 : t - 2], gold[t - 1]);
-    const std::size_t j = histories.find(observation, history, gold[t]);
-    if (j != LabelHistories::none) step += chain.weights[j];
-  };
-  chain.for_observations(t, 1, add);
-  if (t < 2) return step;
-  chain.for_observations(t, 2, [&](std::size_t observation) {
-    if (histories.reach(observation) != LabelHistories::Reach::before) add(observation);
-  });
-  return step;
-}
-
 }  // namespace
 
 double LabelBeam::search(const HistoryChain& chain, std::size_t beam) {
@@ -46,7 +29,7 @@ double LabelBeam::follow(const HistoryChain& chain, std::size_t beam, std::span<
   std::size_t place = 0;  // of gold's prefix among all states
   for (std::size_t t = 0; t < chain.length; ++t) {
     if (t > 0) {
-      score += gold_step(chain, t, gold);
+      score += chain.step(t, gold[t < 2 ? 0 : t - 2], gold[t - 1], gold[t]);
       step(chain);
     }
     if (last().empty()) return never;

@@ -21,9 +21,9 @@
 #include "core/prefix_update.hpp"
 #include "core/task.hpp"
 #include "core/weight_rows.hpp"
-#include "tasks/sequence/chain_marginals.hpp"
 #include "tasks/sequence/history_chain.hpp"
 #include "tasks/sequence/label_histories.hpp"
+#include "tasks/sequence/path_marginals.hpp"
 #include "tasks/sequence/viterbi.hpp"
 
 namespace marginloom {
@@ -79,7 +79,7 @@ class SequenceTask final : public Task, public ImplicitDifferences, public Margi
   void products(std::size_t i, ByteView output, std::span<const ByteView> others, Scratch& scratch,
                 std::span<double> result) const override;
 
-  // Parts are tokens, and choices their labels. Not where two labels before a token count.
+  // Parts are tokens, and choices their labels. Not with a beam.
   std::string why_no_marginals() const override;
   std::size_t part_count(std::size_t i) const override { return length(i); }
   std::size_t choice_count(std::size_t) const override { return data_.label_count; }
@@ -87,7 +87,7 @@ class SequenceTask final : public Task, public ImplicitDifferences, public Margi
   void marginals(std::size_t i, const Tempering& tempering, const MarginalQuery& query,
                  Scratch& scratch) const override;
   // After marginals(): that the tokens from `first` on each have one of these labels.
-  [[nodiscard]] static double log_probability_of_run(std::size_t first, std::span<const ChainMarginals::Labels> labels,
+  [[nodiscard]] static double log_probability_of_run(std::size_t first, std::span<const PathMarginals::Labels> labels,
                                                      const Scratch& scratch);
 
   template <class Function>
@@ -135,6 +135,7 @@ class SequenceTask final : public Task, public ImplicitDifferences, public Margi
   [[nodiscard]] ChainScores score_prefixes(std::size_t i, WeightView w, Buffers& buffers) const;
   template <class Take>
   double decode_best(std::size_t i, WeightView w, int k, Buffers& buffers, Take take) const;
+  void start_chain(std::size_t i, WeightView w, Buffers& buffers) const;
   void note_forbidden();
   [[nodiscard]] bool allows(std::span<const LabelIndex> labels, bool is_prefix = false) const;
   [[nodiscard]] double history_score(std::size_t i, WeightView w) const;

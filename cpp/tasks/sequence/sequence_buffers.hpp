@@ -8,6 +8,7 @@
 #include "tasks/sequence/chain_marginals.hpp"
 #include "tasks/sequence/k_best.hpp"
 #include "tasks/sequence/label_beam.hpp"
+#include "tasks/sequence/pair_marginals.hpp"
 #include "tasks/sequence/second_order.hpp"
 #include "tasks/sequence/sequence.hpp"
 
@@ -20,7 +21,9 @@ struct SequenceTask::Buffers final : Scratch {
   LocalTransitions local;
   Viterbi viterbi;
   KBestPaths k_best;
-  ChainMarginals marginals;
+  ChainMarginals chain_marginals;
+  PairMarginals pair_marginals;
+  PathMarginals* path_marginals = nullptr;  // one of these
   PairViterbi pairs;
   LabelBeam beam;
   std::vector<LabelIndex> labels;    // the decoded path

@@ -8,8 +8,8 @@
 namespace marginloom {
 
 std::string SequenceTask::why_no_marginals() const {
-  if (options_.order == 1) return {};
-  return "a tagger that looks two labels back has no probabilities: train with order 1, without a beam";
+  if (options_.beam == 0) return {};
+  return "a tagger with beam search has no probabilities: train without a beam";
 }
 
 void SequenceTask::score_choices(std::size_t i, WeightView w, Scratch& scratch) const {
@@ -17,19 +17,29 @@ void SequenceTask::score_choices(std::size_t i, WeightView w, Scratch& scratch) 
   buffers.copies_transitions = false;
   if (length(i) == 0) return;
   score_tokens(i, w, buffers);
+  if (options_.order == 2) {
+    buffers.pair_marginals.start(history_chain(i, w, buffers));
+    buffers.path_marginals = &buffers.pair_marginals;
+  } else {
+    start_chain(i, w, buffers);
+    buffers.path_marginals = &buffers.chain_marginals;
+  }
+  const auto too_large = [](double score) { return std::isnan(score) || score == HUGE_VAL; };
+  for (std::size_t t = 0; t < length(i); ++t) {
+    const double* const scores = buffers.scores.data() + t * stride_;
+    if (std::any_of(scores, scores + data_.label_count, too_large)) check_score(HUGE_VAL, i);
+  }
+}
+
+void SequenceTask::start_chain(std::size_t i, WeightView w, Buffers& buffers) const {
   const double* transitions = w.data();
   if (copies_transitions(buffers)) {
     copy_transitions(i, w, buffers);
     transitions = buffers.transitions.data();
   }
   if (data_.histories) note_local_transitions(i, w, buffers);
-  const auto too_large = [](double score) { return std::isnan(score) || score == HUGE_VAL; };
-  for (std::size_t t = 0; t < length(i); ++t) {
-    const double* const scores = buffers.scores.data() + t * stride_;
-    if (std::any_of(scores, scores + data_.label_count, too_large)) check_score(HUGE_VAL, i);
-  }
   const LocalTransitions* const local = data_.histories ? &buffers.local : nullptr;
-  buffers.marginals.start(buffers.scores, {transitions, data_.label_count, stride_, local});
+  buffers.chain_marginals.start(buffers.scores, {transitions, data_.label_count, stride_, local});
 }
 
 void SequenceTask::marginals(std::size_t i, const Tempering& tempering, const MarginalQuery& query,
@@ -38,7 +48,7 @@ void SequenceTask::marginals(std::size_t i, const Tempering& tempering, const Ma
   std::ranges::fill(query.wholes, 0.0);
   if (count == 0) return;
   auto& buffers = static_cast<Buffers&>(scratch);
-  ChainMarginals& chain = buffers.marginals;
+  PathMarginals& chain = *buffers.path_marginals;
   if (!chain.compute(tempering.scale)) no_labelling(i);
   for (std::size_t t = 0; t * data_.label_count < query.table.size(); ++t) {
     chain.write_token(t, query.table.data() + t * data_.label_count);
@@ -48,7 +58,7 @@ void SequenceTask::marginals(std::size_t i, const Tempering& tempering, const Ma
     query.parts[k] =
         label == no_choice ? std::numeric_limits<double>::quiet_NaN() : chain.log_marginal(k % count, label);
   }
-  std::vector<ChainMarginals::Labels> path(count);
+  std::vector<PathMarginals::Labels> path(count);
   for (std::size_t j = 0; j < query.wholes.size(); ++j) {
     const auto output = query.outputs.subspan(j * count, count);
     query.wholes[j] = std::numeric_limits<double>::quiet_NaN();
@@ -59,9 +69,9 @@ void SequenceTask::marginals(std::size_t i, const Tempering& tempering, const Ma
   }
 }
 
-double SequenceTask::log_probability_of_run(std::size_t first, std::span<const ChainMarginals::Labels> labels,
+double SequenceTask::log_probability_of_run(std::size_t first, std::span<const PathMarginals::Labels> labels,
                                             const Scratch& scratch) {
-  return static_cast<const Buffers&>(scratch).marginals.log_probability(first, labels);
+  return static_cast<const Buffers&>(scratch).path_marginals->log_probability(first, labels);
 }
 
 }  // namespace marginloom

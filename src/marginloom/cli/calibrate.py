@@ -24,41 +24,34 @@ class CalibrateOptions:
     """Options of `marginloom calibrate` that are not those of `evaluate`."""
 
     output: Annotated[
-        str | None,
+        str,
         typer.Option(
-            "-o",
-            "--output",
-            metavar="OUT",
-            help="Model file to write. [default: replace MODEL]",
-            show_default=False,
-            rich_help_panel=OUTPUT,
+            "-o", "--output", metavar="OUT", help="Model file to write, another one than MODEL.", rich_help_panel=OUTPUT
         ),
-    ] = None
+    ]
 
 
 def _run(commands: AnyCommands, opened: OpenedFile, options: EvaluateOptions, own: CalibrateOptions) -> None:
-    target = options.model if own.output is None else own.output
-    refuse_overwriting([("-o", target)], [("the input", options.input)])
-    check_writable_target(target)
+    refuse_overwriting([("-o", own.output)], [("the model", options.model), ("the input", options.input)])
+    check_writable_target(own.output)
     model: Model = commands.model_type.load(opened)
     calibration = model.calibrate(commands.evaluator(model, options))
-    model.save(target)
+    model.save(own.output)
     if options.as_json:
-        print(json.dumps({"model": str(target), "calibration": calibration.header()}))
+        print(json.dumps({"model": own.output, "calibration": calibration.header()}))
     else:
-        print(f"{shown(target)}: {calibration.describe()}")
+        print(f"{shown(own.output)}: {calibration.describe()}")
 
 
 def _help(tasks: Sequence[AnyCommands]) -> str:
     return (
-        "Calibrate the probabilities of a model on examples with gold labels that training did not see, and store the "
-        "calibration in the model. Predictions do not change. predict --confidence needs a calibrated model."
+        "Calibrate the probabilities of a model on examples with gold labels that training did not see, and write the "
+        "model with the calibration to a new file. Predictions do not change. predict --confidence needs a calibrated "
+        "model."
     )
 
 
-_EXAMPLES = """\
-marginloom calibrate pos.safetensors dev.conllu
-marginloom calibrate pos.safetensors dev.conllu -o calibrated.safetensors"""
+_EXAMPLES = "marginloom calibrate pos.safetensors dev.conllu -o calibrated.safetensors"
 CALIBRATE = ModelCommand(
     "calibrate",
     "evaluate_options",

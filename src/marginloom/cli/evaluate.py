@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 
 from marginloom.cli.model_command import ModelCommand
-from marginloom.commands.common import note
 from marginloom.commands.scores import print_confusions, print_scores
 from marginloom.commands.task_commands import AnyCommands, EvaluateOptions
 from marginloom.io.model import OpenedFile
@@ -17,10 +16,7 @@ from marginloom.tasks.base.model import Model
 def _run(commands: AnyCommands, opened: OpenedFile, options: EvaluateOptions) -> None:
     model: Model = commands.model_type.load(opened)
     evaluator = commands.evaluator(model, options)
-    if evaluator.unseen:
-        labels = ", ".join(f"{label} ({count})" for label, count in list(evaluator.unseen.items())[:10])
-        more = f" and {len(evaluator.unseen) - 10} more" if len(evaluator.unseen) > 10 else ""
-        note(f"{shown(options.input)}: labels that training did not see count as errors: {labels}{more}")
+    evaluator.warn_of_unseen(shown(options.input))
     scores = evaluator.report(model.weights)
     if options.as_json:
         print(json.dumps({"scores": scores, **evaluator.counts, "unseen_labels": evaluator.unseen}))

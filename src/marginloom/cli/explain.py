@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,33 +19,23 @@ from marginloom.io.model import OpenedFile, open_model
 from marginloom.tasks.base.model import Model
 
 
-def _number(what: str) -> object:
-    return usage_check(lambda value: checked(what, value, "positive count"))
+def _count(name: str, panel: str, help: str) -> Any:
+    """Return an option whose value counts from 1."""
+    check = usage_check(lambda value: checked(name, value, "positive count"))
+    return typer.Option(f"--{name}", metavar="N", callback=check, help=help, rich_help_panel=panel)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ExplainOptions:
     """Options of `marginloom explain` that are not those of `evaluate`."""
 
-    sentence: Annotated[
-        int,
-        typer.Option(
-            "--sentence",
-            metavar="N",
-            callback=_number("sentence"),
-            help="The sentence, row or example to explain, counted from 1.",
-            rich_help_panel=INPUT,
-        ),
-    ] = 1
+    sentence: Annotated[int, _count("sentence", INPUT, "The sentence, row or example to explain, counted from 1.")] = 1
     token: Annotated[
         int | None,
-        typer.Option(
-            "--token",
-            metavar="N",
-            callback=_number("token"),
-            help="The token of the sentence whose label or head to explain, counted from 1. [default: all together]",
-            show_default=False,
-            rich_help_panel=INPUT,
+        _count(
+            "token",
+            INPUT,
+            "The token of the sentence whose label or head to explain, counted from 1. [default: all together]",
         ),
     ] = None
     instead: Annotated[
@@ -82,29 +72,21 @@ class ExplainOptions:
             rich_help_panel=INPUT,
         ),
     ] = None
-    top: Annotated[
-        int,
-        typer.Option(
-            "--top",
-            metavar="N",
-            callback=_number("top"),
-            help="Number of rows of each table; 'more' sums up the others.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = 20
+    top: Annotated[int, _count("top", OUTPUT, "Number of rows of each table; 'more' sums up the others.")] = 20
 
 
 def _run(commands: AnyCommands, opened: OpenedFile, options: EvaluateOptions, own: ExplainOptions) -> None:
     if own.gold and own.instead is not None:
         raise usage_error("--gold and --instead both say what to compare with: leave out one")
     if own.state is not None and not own.train:
-        raise usage_error("--state is for explanations by training example: give the training file too (--train)")
+        raise usage_error(
+            "--state holds dual variables but no features of the training examples, so it explains nothing without "
+            "them: give the training file too (--train FILE)"
+        )
     model: Model = commands.model_type.load(opened)
-    state = None
     if own.state is not None:
         other: Model = commands.model_type.load(open_model(own.state))
-        state = other.state
-        model.state = state
+        model.state = other.state
     token = None if own.token is None else own.token - 1
     request = ExplainRequest(own.sentence - 1, token, own.instead, own.gold, own.train or [])
     found = commands.explain(model, options, request)

@@ -29,7 +29,7 @@ _MOST_LABELS = 30
 
 
 _STATELESS = "not saved; --warm-start needs a model that was trained with --save-state"
-_UNCALIBRATED = "no, so there are no probabilities; run 'marginloom calibrate MODEL DEV'"
+_UNCALIBRATED = "no, so there are no probabilities; run 'marginloom calibrate MODEL DEV -o OUT'"
 
 
 def inspect(

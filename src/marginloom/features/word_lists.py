@@ -30,6 +30,8 @@ class Lists:
     @classmethod
     def read(cls, clusters: StrPath | None = None, gazetteers: Mapping[str, StrPath] | None = None) -> Lists:
         """Read a file of Brown clusters (path, word, count a line) and gazetteers (an entry a line)."""
+        if not isinstance(gazetteers or {}, Mapping):
+            raise InputError(f"gazetteers must be a dict from names to files, not {gazetteers!r}")
         for name in gazetteers or {}:
             if not isinstance(name, str) or shown(name) != name:
                 raise InputError(f"the name of a gazetteer must be text that UTF-8 can hold, not {quoted(name)}")

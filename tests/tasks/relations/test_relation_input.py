@@ -231,6 +231,10 @@ def test_types_that_training_did_not_have_count_as_wrong():
     scores = evaluator.report(extractor.model_.weights)
     assert scores["entity_recall"] == pytest.approx(2 / 3)
     assert scores["relation_f1"] == 0.0
+    with pytest.warns(InputWarning, match=r"y: labels that training did not see .*: Alien \(1\), Eats \(1\)"):
+        assert extractor.evaluate([strange])["relation_f1"] == 0.0
+    with pytest.warns(InputWarning, match=r"dev: labels that training did not see .*: Alien \(1\), Eats \(1\)"):
+        extractor.fit([GOOD], eval_set=([strange], None))
 
 
 def _labelled(*sentences):

@@ -68,6 +68,16 @@ checkpoint : path or Checkpoint, optional
 resume : bool
     Go on from the checkpoint, if there is one; from the beginning otherwise.
 """,
+    "training examples": """
+training : tuple (X, y), optional
+    The training examples: split the difference also by them. The model needs a state: train with a dual
+    learner and ``warm_start=True``, or on the command line with ``--save-state``.
+
+Returns
+-------
+Explanation
+    Rows that sum to the difference; as a table, in notebooks too, and by `to_dict` as plain values.
+""",
 }
 
 
@@ -92,8 +102,8 @@ class Estimator(BaseEstimator, RunParameters):  # type: ignore[misc]
     """Base of the estimators.
 
     A subclass is a dataclass too, whose fields are its own parameters besides those of every run. It names its
-    `model_type`, says in `fit_inputs` what `fit` takes, writes `_pose` and `_to_score` for it and `_own_parameters`
-    for `load`, and `_adopt` if it has more fitted attributes.
+    `model_type`, says in `fit_inputs` what `fit` takes, writes `_pose` and `_to_score` for it, `_gold_examples` for
+    `calibrate`, `_own_parameters` for `load` and `predict`, and `_adopt` if it has more fitted attributes.
     """
 
     algorithm: str = dataclasses.field(default=RunParameters.algorithm, kw_only=False)
@@ -111,6 +121,9 @@ class Estimator(BaseEstimator, RunParameters):  # type: ignore[misc]
             cls.__doc__ = with_shared_texts(cls.__doc__, SHARED_TEXTS)
         if "fit_inputs" in cls.__dict__:
             cls.fit = _documented(cls.fit, {**SHARED_TEXTS, "inputs": cls.fit_inputs})  # type: ignore[method-assign]
+        explain = cls.__dict__.get("explain")
+        if explain is not None:
+            explain.__doc__ = with_shared_texts(explain.__doc__, SHARED_TEXTS)
 
     def fit(
         self,

@@ -17,14 +17,22 @@ from numpy.typing import NDArray
 
 from marginloom.core.task import Task
 from marginloom.errors import InputError
-from marginloom.tasks.base.explanation import ExampleShare
+from marginloom.tasks.base.explanation import Compared, ExampleShare, Explanation, explained
+from marginloom.tasks.base.model import Model
 from marginloom.training.state import State
 
 #: Says what the row is about that no example accounts for.
 REST = "weights that no example accounts for (averaging, rounding, pruning)"
 
+#: What is said of a state whose parts do not fit together.
+DAMAGED = "the saved state is damaged: its dual variables do not fit together"
+
 #: d_iy.delta for an example and the bytes of an output.
 Product = Callable[[int, bytes], float]
+
+
+#: The training examples with alpha_iy d_iy.delta of all dual variables, given the state and delta.
+TermsOf = Callable[[State, NDArray[np.float64]], "tuple[TrainingExamples, Iterable[tuple[int, float]]]"]
 
 
 class TrainingExamples(NamedTuple):
@@ -40,6 +48,16 @@ class TrainingExamples(NamedTuple):
 
     task: Task
     texts: Sequence[str]
+
+
+def explanation_of(model: Model, found: Compared, terms_of: TermsOf | None = None) -> Explanation:
+    """Return the difference of two scores by feature, and with the terms of training examples also by these."""
+    shares = None
+    if terms_of is not None:
+        state, delta = checked_state(model.state, model.weights), found.difference(model.dimension)
+        training, terms = terms_of(state, delta)
+        shares = example_shares(training, model.weights, delta, terms)
+    return explained(found.output, found.instead, found.contributions(model.weights), shares)
 
 
 def checked_state(state: State | None, weights: NDArray[np.float64]) -> State:
@@ -62,13 +80,12 @@ def checked_state(state: State | None, weights: NDArray[np.float64]) -> State:
     stored = state.arrays.get("weights")
     if stored is None or stored.shape != weights.shape:
         raise InputError("the state belongs to a model with other weights: give that of this model")
-    if np.linalg.norm(stored - weights) > 0.5 * np.linalg.norm(weights):
+    if not np.linalg.norm(stored - weights) <= 0.5 * np.linalg.norm(weights):
         raise InputError("the state belongs to other weights than those of the model: give that of this model")
     return state
 
 
 def example_shares(
-    state: State,
     training: TrainingExamples,
     weights: NDArray[np.float64],
     delta: NDArray[np.float64],
@@ -78,10 +95,8 @@ def example_shares(
 
     Parameters
     ----------
-    state : State
-        The dual variables.
     training : TrainingExamples
-        The examples that they belong to.
+        The examples that the dual variables belong to.
     weights : array
         The weights of the model.
     delta : array
@@ -89,7 +104,6 @@ def example_shares(
     terms : iterable of tuple
         alpha_iy d_iy.delta with the number of the example, as `dual_terms` has them.
     """
-    check_training(state, training.task)
     totals: dict[int, list[float]] = {}
     for example, value in terms:
         totals.setdefault(example // training.task.core.examples_per_row, []).append(value)
@@ -118,18 +132,30 @@ def dual_terms(state: State, product: Product) -> Iterator[tuple[int, float]]:
     arrays = state.arrays
     if "duals" not in arrays:
         raise InputError(f"the dual variables of the learner {state.learner} cannot be split by example here")
+    for name, size in (("duals", 0), ("dual_examples", 0), ("dual_output_offsets", 1)):
+        if name not in arrays or arrays[name].shape != (arrays["duals"].size + size,):
+            raise InputError(DAMAGED)
+    if "dual_outputs" not in arrays or not np.isfinite(arrays["duals"]).all():
+        raise InputError(DAMAGED)
     examples, duals = arrays["dual_examples"].tolist(), arrays["duals"].tolist()
     bounds, outputs = arrays["dual_output_offsets"].tolist(), arrays["dual_outputs"].tobytes()
     for j, (example, dual) in enumerate(zip(examples, duals, strict=True)):
         if dual:
-            yield example, dual * product(example, outputs[bounds[j] : bounds[j + 1]])
+            try:
+                yield example, dual * product(example, outputs[bounds[j] : bounds[j + 1]])
+            except (IndexError, OverflowError, TypeError, ValueError) as error:  # no such example, or no such output
+                raise InputError(DAMAGED) from error
 
 
-def explicit_product(task: Task, delta: NDArray[np.float64]) -> Product:
-    """Return what computes d_iy.delta of a task whose differences are lists of weights."""
+def explicit_terms(
+    state: State, training: TrainingExamples, delta: NDArray[np.float64]
+) -> tuple[TrainingExamples, Iterator[tuple[int, float]]]:
+    """Return the training examples, checked, with their terms; of a task whose differences are lists of weights."""
+    task = training.task
+    check_training(state, task)
 
     def product(example: int, output: bytes) -> float:
         candidate = task.core.candidate(example, output)
         return 0.0 if candidate is None else float(candidate.values @ delta[candidate.indices])
 
-    return product
+    return training, dual_terms(state, product)

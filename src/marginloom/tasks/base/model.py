@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, Generic, NamedTuple, Self, TypeVar
@@ -16,7 +17,7 @@ from marginloom import _core
 from marginloom.common.threads import resolve_threads
 from marginloom.core.marginals import MarginalTask, Outputs, Tempering
 from marginloom.core.task import Task
-from marginloom.errors import InputError, ModelFileError
+from marginloom.errors import InputError, InputWarning, ModelFileError
 from marginloom.io.files import StrPath
 from marginloom.io.model import MISFITS, OpenedFile, Tensors, load_model, misfit, save_model
 from marginloom.tasks.base.calibration import (
@@ -40,8 +41,8 @@ LEAST_INFERENCES = 2_000
 
 #: What to do where probabilities are asked for too early.
 NOT_CALIBRATED = (
-    "the model is not calibrated, so its scores are not probabilities: run 'marginloom calibrate MODEL DEV' or call "
-    "calibrate(X, y), with examples that training did not see"
+    "the model is not calibrated, so its scores are not probabilities: run 'marginloom calibrate MODEL DEV -o OUT' or "
+    "call calibrate(X, y), with examples that training did not see"
 )
 
 #: Weights that are looked at together, so that neither memory nor Ctrl-C suffers from how many there are.
@@ -60,6 +61,14 @@ class Evaluator(ABC):
     unseen: dict[str, int]
     #: Threads to predict with.
     n_threads: int = 1
+
+    def warn_of_unseen(self, examples: str = "y") -> None:
+        """Warn of gold labels that training did not see, which no prediction can match."""
+        if self.unseen:
+            shown = ", ".join(f"{label} ({count})" for label, count in list(self.unseen.items())[:10])
+            more = f" and {len(self.unseen) - 10} more" if len(self.unseen) > 10 else ""
+            text = f"{examples}: labels that training did not see count as errors: {shown}{more}"
+            warnings.warn(text, InputWarning, stacklevel=4)
 
     @property
     @abstractmethod
@@ -149,7 +158,9 @@ class Model(ABC):
 
     def scores(self, labelled: Any, n_threads: int | None = 1) -> dict[str, Any]:
         """Return all scores on examples with their gold outputs."""
-        return self.evaluator(labelled, n_threads).report(self.weights)
+        evaluator = self.evaluator(labelled, n_threads)
+        evaluator.warn_of_unseen()
+        return evaluator.report(self.weights)
 
     def calibrate(self, evaluator: Evaluator, first: int = 0) -> Calibration:
         """Fit the calibration on the examples of an evaluator from the one of number `first` on, and keep it."""
@@ -173,6 +184,12 @@ class Model(ABC):
         """Return for every example the probabilities of all choices; `InputError` before `calibrate`."""
         task.require_marginals()
         return task.tables(self.weights, self.tempering, resolve_threads(n_threads))
+
+    @property
+    def file_format(self) -> str | None:
+        """The format of the training files; None if there were none, or if it is not known."""
+        found = self.settings.get("format")
+        return found if isinstance(found, str) else None
 
     @property
     def tempering(self) -> Tempering:
@@ -331,6 +348,8 @@ class Training(Generic[AnyModel]):
         if threads is None:
             threads = 1 if "needs-GIL" in task.core.capabilities else resolve_threads(None)
         evaluators = {name: model.evaluator(labelled, threads) for name, labelled in (evaluation_sets or {}).items()}
+        for name, evaluator in evaluators.items():
+            evaluator.warn_of_unseen(name)
         run = dataclasses.replace(run, evaluations=evaluators)
         return cls(model, evaluators, task, run, problem.settings, time.perf_counter() - start)
 

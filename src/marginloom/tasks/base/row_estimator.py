@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from marginloom.tasks.base.estimator import Estimator
+from marginloom.tasks.base.explanation import Explanation, FeatureWeights, Wanted
 from marginloom.tasks.base.inputs import bias_of
+from marginloom.tasks.base.validation import validated_rows
+
+
+class RowExplanations(NamedTuple):
+    """How a task explains rows.
+
+    Attributes
+    ----------
+    explain : callable
+        Given a model, X, a row of it, what is wanted, and training examples or None.
+    features_of : callable
+        Given a model, X and a row of it.
+    """
+
+    explain: Callable[..., Explanation]
+    features_of: Callable[..., list[FeatureWeights]]
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
@@ -18,6 +36,31 @@ class RowEstimator(Estimator):
 
     fit_intercept: bool = True
     intercept_scaling: float = 1.0
+
+    row_explanations: ClassVar[RowExplanations]
+
+    def explain(self, x: Any, y: Any = None, *, instead: Any = None, training: Any = None) -> Explanation:
+        """Return why the model predicts this and nothing else: the difference of two scores, split by feature.
+
+        Parameters
+        ----------
+        x : array or sparse row
+            The features of one example.
+        y, instead : optional
+            Gold, or anything else, to compare the prediction with; by default the second best.
+        {training examples}
+        """
+        self._check_fitted()
+        examples = None if training is None else self._gold_examples(*training)
+        return self.row_explanations.explain(self.model_, self._single(x), 0, Wanted(None, instead, y), examples)
+
+    def features_of(self, x: Any) -> list[FeatureWeights]:
+        """Return the features of one example that are not 0, with their values and weights by label."""
+        self._check_fitted()
+        return self.row_explanations.features_of(self.model_, self._single(x), 0)
+
+    def _single(self, x: Any) -> Any:
+        return validated_rows(self, x if hasattr(x, "tocsr") else np.asarray(x).reshape(1, -1))
 
     @property
     def _bias(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,11 @@ from marginloom.tasks.base.example_shares import (
     Product,
     TrainingExamples,
     check_training,
-    checked_state,
     dual_terms,
-    example_shares,
+    explanation_of,
 )
-from marginloom.tasks.base.explanation import Compared, Explanation, FeatureWeights, Part, Wanted, explained
-from marginloom.tasks.base.row_parts import row_of
+from marginloom.tasks.base.explanation import Compared, Explanation, FeatureWeights, Part, Wanted
+from marginloom.tasks.base.row_parts import row_of, row_weights
 from marginloom.tasks.multiclass.features import LabelledRows
 from marginloom.tasks.multiclass.model import MulticlassModel
 from marginloom.tasks.multiclass.task import MulticlassTask
@@ -50,12 +50,7 @@ def _class(model: MulticlassModel, name: Any) -> int:
 def features_of(model: MulticlassModel, X: Any, example: int) -> list[FeatureWeights]:
     """Return the features of an example with their weights."""
     x, features = row_of(X, example, model.bias)
-    rows = model.task_of(x).class_weights(model.weights)
-    names = [str(name) for name in model.labels.names]
-    return [
-        FeatureWeights(name, value, {names[c]: float(rows[place, c]) for c in np.flatnonzero(rows[place]).tolist()})
-        for place, value, name in features
-    ]
+    return row_weights(features, model.task_of(x).class_weights(model.weights), model.labels.names)
 
 
 def training_examples(model: MulticlassModel, labelled: LabelledRows) -> TrainingExamples:
@@ -85,16 +80,15 @@ def explain(
     example: int,
     wanted: Wanted,
     training: LabelledRows | None = None,
-    state: State | None = None,
 ) -> Explanation:
     """Return why the classifier gives an example its class, with shares of training examples if these are given."""
-    if training is not None:
-        state = checked_state(model.state if state is None else state, model.weights)
     found = compared(model, X, example, wanted)
-    shares = None
-    if training is not None and state is not None:
-        examples, delta = training_examples(model, training), found.difference(model.dimension)
+    if training is None:
+        return explanation_of(model, found)
+
+    def terms_of(state: State, delta: NDArray[np.float64]) -> tuple[TrainingExamples, Iterable[tuple[int, float]]]:
+        examples = training_examples(model, training)
         check_training(state, examples.task)
-        terms = dual_terms(state, product(examples, model.labels.encode(training.labels), delta))
-        shares = example_shares(state, examples, model.weights, delta, terms)
-    return explained(found.output, found.instead, found.contributions(model.weights), shares)
+        return examples, dual_terms(state, product(examples, model.labels.encode(training.labels), delta))
+
+    return explanation_of(model, found, terms_of)

@@ -232,7 +232,7 @@ def _confident_line(
 
 def _training_rows(model: MultilabelModel, paths: list[str]) -> LabelledRows:
     """Read the training examples again, as training did."""
-    rows = TrainingRows.read(paths, model.settings.get("min_count", 1))
+    rows = TrainingRows.read(paths, checked("min_count", model.settings.get("min_count", 1), "positive count"))
     if rows.X.shape[1] != model.n_features:
         raise InputError(
             f"the training files have {rows.X.shape[1]} features, and the model {model.n_features}: give those of its "

@@ -13,9 +13,8 @@ from marginloom.common.parameters import checked
 from marginloom.labels.arrays import plain_labels
 from marginloom.tasks.base.confidence import calibrated_method
 from marginloom.tasks.base.estimator import Posed
-from marginloom.tasks.base.explanation import Explanation, FeatureWeights, Wanted
 from marginloom.tasks.base.model import Model
-from marginloom.tasks.base.row_estimator import RowEstimator
+from marginloom.tasks.base.row_estimator import RowEstimator, RowExplanations
 from marginloom.tasks.base.validation import validated_rows
 from marginloom.tasks.multilabel.explanations import explain, features_of
 from marginloom.tasks.multilabel.features import LabelledRows, as_labels, is_matrix
@@ -83,6 +82,7 @@ class MultilabelClassifier(ClassifierMixin, RowEstimator):  # type: ignore[misc]
     labels_per_slack: int | None = None
 
     model_type = MultilabelModel
+    row_explanations = RowExplanations(explain, features_of)
     fit_inputs = """
 X : sparse matrix or array of shape (examples, features)
     The examples.
@@ -156,36 +156,6 @@ y : 0/1 array, data frame or sparse matrix of shape (examples, labels), or list 
         """
         probabilities: NDArray[np.float64] = self.model_.probabilities(validated_rows(self, X), self.n_threads)
         return probabilities
-
-    def explain(self, x: Any, y: Any = None, *, instead: Any = None, training: Any = None) -> Explanation:
-        """Return why the model gives these labels and not another: the difference of their scores, split by feature.
-
-        Parameters
-        ----------
-        x : array or sparse row
-            The features of one example.
-        y, instead : optional
-            Gold, or anything else, to compare the prediction with; by default the second best.
-        training : tuple (X, y), optional
-            The training examples: split the difference also by them. The model needs a state: train with a dual
-            learner and ``warm_start=True``, or on the command line with ``--save-state``.
-
-        Returns
-        -------
-        Explanation
-            Rows that sum to the difference; as a table, in notebooks too, and by `to_dict` as plain values.
-        """
-        self._check_fitted()
-        examples = None if training is None else self._gold_examples(*training)
-        return explain(self.model_, self._single(x), 0, Wanted(None, instead, y), examples)
-
-    def features_of(self, x: Any) -> list[FeatureWeights]:
-        """Return the features of one example that are not 0, with their values and weights by label."""
-        self._check_fitted()
-        return features_of(self.model_, self._single(x), 0)
-
-    def _single(self, x: Any) -> Any:
-        return validated_rows(self, x if hasattr(x, "tocsr") else np.asarray(x).reshape(1, -1))
 
     def score(self, X: Any, y: Any) -> float:
         """Return the share of examples whose whole set is right, as scikit-learn's classifiers do."""

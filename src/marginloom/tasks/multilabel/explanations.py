@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from marginloom.errors import InputError
 from marginloom.tasks.base.example_shares import (
+    DAMAGED,
     Product,
     TrainingExamples,
     check_training,
-    checked_state,
     dual_terms,
-    example_shares,
+    explanation_of,
 )
-from marginloom.tasks.base.explanation import Compared, Explanation, FeatureWeights, Part, Wanted, explained
-from marginloom.tasks.base.row_parts import row_of
+from marginloom.tasks.base.explanation import Compared, Explanation, FeatureWeights, Part, Wanted
+from marginloom.tasks.base.row_parts import row_of, row_weights
 from marginloom.tasks.multilabel.features import LabelledRows, encode_labels
 from marginloom.tasks.multilabel.label_sets import PackedSets
 from marginloom.tasks.multilabel.model import MultilabelModel
@@ -66,12 +66,7 @@ def _label(model: MultilabelModel, name: Any) -> int:
 def features_of(model: MultilabelModel, X: Any, example: int) -> list[FeatureWeights]:
     """Return the features of an example with their weights."""
     x, features = row_of(X, example, model.bias)
-    rows = model.task_of(x).label_weights(model.weights)
-    names = [str(name) for name in model.labels.names]
-    return [
-        FeatureWeights(name, value, {names[c]: float(rows[place, c]) for c in np.flatnonzero(rows[place]).tolist()})
-        for place, value, name in features
-    ]
+    return row_weights(features, model.task_of(x).label_weights(model.weights), model.labels.names)
 
 
 def training_examples(model: MultilabelModel, labelled: LabelledRows, state: State) -> TrainingExamples:
@@ -93,6 +88,13 @@ def training_examples(model: MultilabelModel, labelled: LabelledRows, state: Sta
     return TrainingExamples(task, [f"row {i + 1}" for i in range(task.example_count)])
 
 
+def _label_scores(model: MultilabelModel, X: Any, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the scores of all labels, a row per example, without what pairs of labels add."""
+    rows = model.task_of(X).label_weights(weights)
+    scores = np.asarray(X @ rows[: model.n_features])
+    return scores + model.bias * rows[model.n_features] if model.bias else scores
+
+
 def decision_terms(
     training: TrainingExamples,
     model: MultilabelModel,
@@ -104,14 +106,16 @@ def decision_terms(
     """Return the terms of binary decisions: for every example the sum over labels of alpha_il s_il x_i.delta_l."""
     labels = len(model.labels.names)
     groups = -(-labels // 8)
-    used = np.unpackbits(state.arrays["decisions"].reshape(-1, groups), axis=1, bitorder="little")[:, :labels]
+    packed, stored = state.arrays["decisions"], state.arrays.get("decision_duals", np.zeros(0))
+    if packed.dtype != np.uint8 or packed.size != X.shape[0] * groups or not np.isfinite(stored).all():
+        raise InputError(DAMAGED)
+    used = np.unpackbits(packed.reshape(-1, groups), axis=1, bitorder="little")[:, :labels] != 0
+    if stored.shape != (np.count_nonzero(used),):
+        raise InputError(DAMAGED)
     duals = np.zeros(used.shape)
-    duals[used != 0] = state.arrays["decision_duals"]
+    duals[used] = stored
     signs = np.where(gold.dense()[:, :labels] != 0, 1.0, -1.0)
-    rows = model.task_of(X).label_weights(delta)
-    scores = np.asarray(X @ rows[: model.n_features])
-    if model.bias:
-        scores = scores + model.bias * rows[model.n_features]
+    scores = _label_scores(model, X, delta)
     per_row = training.task.core.examples_per_row  # terms are those of examples, of which a row may have several
     return [(row * per_row, term) for row, term in enumerate((duals * signs * scores).sum(axis=1).tolist())]
 
@@ -120,10 +124,7 @@ def product(training: TrainingExamples, model: MultilabelModel, X: Any, gold: Pa
     """Return what computes d_iy.delta: by how much the gold set is ahead of another one with the weights delta."""
     labels, per_row = len(model.labels.names), training.task.core.examples_per_row
     part = -(-labels // per_row) if per_row > 1 else labels
-    rows = model.task_of(X).label_weights(delta)
-    scores = np.asarray(X @ rows[: model.n_features])
-    if model.bias:
-        scores = scores + model.bias * rows[model.n_features]
+    scores = _label_scores(model, X, delta)
     right = gold.dense()[:, :labels].astype(np.float64)
 
     def of(example: int, output: bytes) -> float:
@@ -145,20 +146,18 @@ def explain(
     example: int,
     wanted: Wanted,
     training: LabelledRows | None = None,
-    state: State | None = None,
 ) -> Explanation:
     """Return why the classifier gives an example its labels, with shares of training examples if these are given."""
-    if training is not None:
-        state = checked_state(model.state if state is None else state, model.weights)
     found = compared(model, X, example, wanted)
-    shares = None
-    if training is not None and state is not None:
-        examples, delta = training_examples(model, training, state), found.difference(model.dimension)
+    if training is None:
+        return explanation_of(model, found)
+
+    def terms_of(state: State, delta: NDArray[np.float64]) -> tuple[TrainingExamples, Iterable[tuple[int, float]]]:
+        examples = training_examples(model, training, state)
         check_training(state, examples.task)
         gold = encode_labels(model.labels, training.labels)[0]
         if "decisions" in state.arrays:
-            terms: Any = decision_terms(examples, model, state, training.X, gold, delta)
-        else:
-            terms = dual_terms(state, product(examples, model, training.X, gold, delta))
-        shares = example_shares(state, examples, model.weights, delta, terms)
-    return explained(found.output, found.instead, found.contributions(model.weights), shares)
+            return examples, decision_terms(examples, model, state, training.X, gold, delta)
+        return examples, dual_terms(state, product(examples, model, training.X, gold, delta))
+
+    return explanation_of(model, found, terms_of)

@@ -331,7 +331,7 @@ class ParseCommands(TaskCommands[ParseModel, ParsePredictOptions, ParseEvaluateO
                 raise InputError("--k-best does not go with a parser of --method transition, which finds one tree")
         chosen = options.format
         if chosen != TEXT:
-            chosen = format_of(options.input, chosen, model.settings.get("format"), TREEBANKS)
+            chosen = format_of(options.input, chosen, model.file_format, TREEBANKS)
         if options.k_best > 1 and chosen == CONLLX:
             raise usage_error("--k-best says in comments which trees are which, and CoNLL-X has no comments")
         if options.k_best > 1 and chosen == TEXT:
@@ -374,7 +374,7 @@ class ParseCommands(TaskCommands[ParseModel, ParsePredictOptions, ParseEvaluateO
 
     def explain(self, model: ParseModel, options: ParseEvaluateOptions, request: ExplainRequest) -> Explanation:
         """Explain the tree of a sentence."""
-        trained = model.settings.get("format")
+        trained = model.file_format
         corpus = read_corpus([options.input], options.format, trained, TREEBANKS)
         check_numbering(corpus)
         bounds = corpus.sentences.astype(np.int64).tolist()
@@ -393,7 +393,7 @@ class ParseCommands(TaskCommands[ParseModel, ParsePredictOptions, ParseEvaluateO
 
     def read_labelled(self, model: ParseModel, options: ParseEvaluateOptions) -> Treebank:
         """Read sentences with their right trees."""
-        corpus = read_corpus([options.input], options.format, model.settings.get("format"), TREEBANKS)
+        corpus = read_corpus([options.input], options.format, model.file_format, TREEBANKS)
         return _trees_to_score_on(corpus, model.labels is not None)
 
     def describe(self, model: ParseModel) -> list[tuple[str, str]]:

@@ -247,14 +247,7 @@ y : list of trees
             The word, from 0, whose arc to explain; the others stay. By default against its second best arc.
         instead : int, str or tuple, optional
             The head of that word, from 1, its label, or a pair (head, label), to compare with.
-        training : tuple (X, y), optional
-            The training examples: split the difference also by them. The model needs a state: train with a dual
-            learner and ``warm_start=True``, or on the command line with ``--save-state``.
-
-        Returns
-        -------
-        Explanation
-            Rows that sum to the difference; as a table, in notebooks too, and by `to_dict` as plain values.
+        {training examples}
         """
         self._check_fitted()
         sentence = ExplainedTree(self.model_, self._sentences([x]), 0, [word[0] for word in x])

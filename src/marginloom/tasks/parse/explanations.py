@@ -10,15 +10,8 @@ from numpy.typing import NDArray
 
 from marginloom import _core
 from marginloom.errors import InputError
-from marginloom.tasks.base.example_shares import (
-    TrainingExamples,
-    check_training,
-    checked_state,
-    dual_terms,
-    example_shares,
-    explicit_product,
-)
-from marginloom.tasks.base.explanation import Compared, Explanation, FeatureWeights, Part, Wanted, explained
+from marginloom.tasks.base.example_shares import TrainingExamples, explanation_of, explicit_terms
+from marginloom.tasks.base.explanation import Compared, Explanation, FeatureWeights, Part, Wanted
 from marginloom.tasks.parse.gold import fitting_trees
 from marginloom.tasks.parse.model import ParseModel, kept_values, trees_as_lists
 from marginloom.tasks.parse.sentences import offsets_of
@@ -26,7 +19,6 @@ from marginloom.tasks.parse.task import Trees
 from marginloom.tasks.parse.transition import task_class
 from marginloom.tasks.parse.treebank import Treebank
 from marginloom.tasks.parse.trees import find_fault, is_projective
-from marginloom.training.state import State
 
 
 class ExplainedTree:
@@ -262,16 +254,12 @@ def explain(
     sentence: ExplainedTree,
     wanted: Wanted,
     training: tuple[Treebank, Sequence[str] | None] | None = None,
-    state: State | None = None,
 ) -> Explanation:
     """Return why the parser gives a sentence this tree, with shares of training examples if these are given."""
-    if training is not None:
-        state = checked_state(model.state if state is None else state, model.weights)
-    found = sentence.compared(wanted)
-    shares = None
-    if training is not None and state is not None:
-        examples, delta = training_examples(model, *training), found.difference(model.dimension)
-        check_training(state, examples.task)
-        terms = dual_terms(state, explicit_product(examples.task, delta))
-        shares = example_shares(state, examples, model.weights, delta, terms)
-    return explained(found.output, found.instead, found.contributions(model.weights), shares)
+    if training is None:
+        return explanation_of(model, sentence.compared(wanted))
+    return explanation_of(
+        model,
+        sentence.compared(wanted),
+        lambda state, delta: explicit_terms(state, training_examples(model, *training), delta),
+    )

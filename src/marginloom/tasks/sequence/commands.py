@@ -462,7 +462,7 @@ def _labels(tagger: SequenceModel, corpus: Corpus, k: int, threads: int | None, 
 
 def _file_format(tagger: SequenceModel, model: str, input: str, format: str | None) -> str:
     """Return an input's format, which must be one that the model can read."""
-    trained = tagger.settings.get("format")
+    trained = tagger.file_format
     if format == TEXT:
         if tagger.features.kind == "extracted":
             return TEXT

@@ -339,14 +339,7 @@ y : list of label sequences, or a flat array if `lengths` is given
             The token, from 0, whose label to explain; the others stay. By default against its second best label.
         instead : str or int, optional
             The label of that token to compare with.
-        training : tuple (X, y), optional
-            The training examples: split the difference also by them. The model needs a state: train with a dual
-            learner and ``warm_start=True``, or on the command line with ``--save-state``.
-
-        Returns
-        -------
-        Explanation
-            Rows that sum to the difference; as a table, in notebooks too, and by `to_dict` as plain values.
+        {training examples}
         """
         self._check_fitted()
         sentence = ExplainedSentence(self.tagger_, self._source([x], None), 0, words_of([x]))
@@ -379,6 +372,7 @@ y : list of label sequences, or a flat array if `lengths` is given
         self._check_fitted()
         labelled = self._gold_examples(X, y, lengths)
         evaluator = self.tagger_.evaluator(labelled, self.n_threads, strict, beam)
+        evaluator.warn_of_unseen()
         return evaluator.report(self.tagger_.weights)
 
     @classmethod

@@ -12,20 +12,13 @@ from numpy.typing import NDArray
 from marginloom.errors import InputError
 from marginloom.features import Encoded, ExtractedFeatures
 from marginloom.labels.numbered import NumberedLabels
-from marginloom.tasks.base.example_shares import (
-    TrainingExamples,
-    check_training,
-    checked_state,
-    dual_terms,
-    example_shares,
-    explicit_product,
-)
-from marginloom.tasks.base.explanation import Compared, Explanation, FeatureWeights, Part, Wanted, explained
+from marginloom.tasks.base.example_shares import TrainingExamples, explanation_of, explicit_terms
+from marginloom.tasks.base.explanation import Compared, Explanation, FeatureWeights, Part, Wanted
+from marginloom.tasks.base.row_parts import RowFeature, row_weights
 from marginloom.tasks.sequence.features import LabelledSentences
 from marginloom.tasks.sequence.gold import fitting_gold
 from marginloom.tasks.sequence.model import SequenceModel
 from marginloom.tasks.sequence.task import SequenceTask
-from marginloom.training.state import State
 
 Labels = NDArray[np.uint16]
 
@@ -58,7 +51,7 @@ class ExplainedSentence:
         self._layout = model.task_of(self.encoded).core
         self._names = self._feature_names(source, whole, bounds[sentence], bounds[sentence + 1])
 
-    def _feature_names(self, source: Any, whole: Encoded, start: int, end: int) -> list[list[tuple[int, float, str]]]:
+    def _feature_names(self, source: Any, whole: Encoded, start: int, end: int) -> list[list[RowFeature]]:
         """Return for every token the index, the value and the name of its features."""
         features = self.model.features
         if whole.tokens is None or whole.features is None:
@@ -201,14 +194,7 @@ class ExplainedSentence:
     def features(self) -> list[list[FeatureWeights]]:
         """Return for every token its features with their weights."""
         rows = self.model.feature_rows()
-        names = [str(name) for name in self.model.labels.names]
-        return [
-            [
-                FeatureWeights(text, value, {names[c]: float(rows[f, c]) for c in np.flatnonzero(rows[f]).tolist()})
-                for f, value, text in own
-            ]
-            for own in self._names
-        ]
+        return [row_weights(own, rows, self.model.labels.names) for own in self._names]
 
 
 def _without_common(parts: list[Part]) -> list[Part]:
@@ -227,7 +213,7 @@ def training_examples(model: SequenceModel, labelled: LabelledSentences) -> Trai
     labels = NumberedLabels.of(labelled.labels)
     if len(labels) != int(encoded.sentences[-1]):
         raise InputError(f"there are {len(labels)} labels for {encoded.sentences[-1]} tokens")
-    gold = fitting_gold(labels, encoded, _constraints(model), model.settings["invalid_gold"], labelled.source)
+    gold = fitting_gold(labels, encoded, _constraints(model), model.settings.get("invalid_gold", "error"), labelled.source)
     task = SequenceTask(
         gold.encoded,
         gold.numbers,
@@ -274,16 +260,12 @@ def explain(
     sentence: ExplainedSentence,
     wanted: Wanted,
     training: LabelledSentences | None = None,
-    state: State | None = None,
 ) -> Explanation:
     """Return why the tagger gives a sentence these labels, with shares of training examples if these are given."""
-    if training is not None:
-        state = checked_state(model.state if state is None else state, model.weights)
-    found = sentence.compared(wanted)
-    shares = None
-    if training is not None and state is not None:
-        examples, delta = training_examples(model, training), found.difference(model.dimension)
-        check_training(state, examples.task)
-        terms = dual_terms(state, explicit_product(examples.task, delta))
-        shares = example_shares(state, examples, model.weights, delta, terms)
-    return explained(found.output, found.instead, found.contributions(model.weights), shares)
+    if training is None:
+        return explanation_of(model, sentence.compared(wanted))
+    return explanation_of(
+        model,
+        sentence.compared(wanted),
+        lambda state, delta: explicit_terms(state, training_examples(model, training), delta),
+    )

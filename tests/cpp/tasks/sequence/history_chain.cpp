@@ -1,7 +1,8 @@
-// Searches that look two labels back, against searches that try everything: exact ones, and beams of any width.
+// Searches and sums that look two labels back, against what tries everything: exact ones, and beams of any width.
 #include "tasks/sequence/history_chain.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <optional>
@@ -11,8 +12,10 @@
 
 #include "core/aligned_vector.hpp"
 #include "core/kernels.hpp"
+#include "core/log_sum.hpp"
 #include "problems.hpp"
 #include "tasks/sequence/label_beam.hpp"
+#include "tasks/sequence/pair_marginals.hpp"
 #include "tasks/sequence/second_order.hpp"
 #include "test.hpp"
 
@@ -21,6 +24,7 @@ using marginloom::HistoryChain;
 using marginloom::LabelBeam;
 using marginloom::LabelHistories;
 using marginloom::LabelIndex;
+using marginloom::PairMarginals;
 using marginloom::PairViterbi;
 using marginloom::PrefixChoice;
 using marginloom::PrefixUpdate;
@@ -132,19 +136,21 @@ bool comes_before(const Prefix& a, const Prefix& b) {
   return std::ranges::lexicographical_compare(a.labels.rbegin(), a.labels.rend(), b.labels.rbegin(), b.labels.rend());
 }
 
-// The beam after every token: each prefix is extended by each label, those with the same two last labels merge, the
-// best are kept.
-std::vector<std::vector<Prefix>> beams(const Chain& chain, Size size, std::size_t beam) {
+// The beam after every token: each prefix is extended by each label, those with the same two last labels merge, unless
+// all are wanted, and the best are kept.
+std::vector<std::vector<Prefix>> beams(const Chain& chain, Size size, std::size_t beam, bool all = false) {
   std::vector<std::vector<Prefix>> found;
   std::vector<Prefix> kept(1);
   for (std::size_t t = 0; t < size.length; ++t) {
     std::map<std::pair<std::size_t, LabelIndex>, Prefix> merged;
+    std::vector<Prefix> every;
     for (const Prefix& prefix : kept) {
       for (std::size_t label = 0; label < size.labels; ++label) {
         Prefix longer = prefix;
         longer.labels.push_back(static_cast<LabelIndex>(label));
         longer.score += chain.step(longer.labels);
         if (longer.score == never) continue;
+        if (all) every.push_back(longer);
         const std::pair key(t == 0 ? 0U : prefix.labels.back(), longer.labels.back());
         const auto [place, is_new] = merged.try_emplace(key, longer);
         if (!is_new && comes_before(longer, place->second)) place->second = longer;
@@ -152,6 +158,7 @@ std::vector<std::vector<Prefix>> beams(const Chain& chain, Size size, std::size_
     }
     kept.clear();
     for (const auto& [key, prefix] : merged) kept.push_back(prefix);
+    if (all) kept = every;
     std::ranges::sort(kept, comes_before);
     kept.resize(std::min(kept.size(), beam));
     found.push_back(kept);
@@ -248,4 +255,58 @@ TEST("chains of order 2: where nothing is allowed there is no path, and no prefi
   PairViterbi exact;
   std::vector<LabelIndex> labels;
   CHECK(exact.best_path(contradiction, labels) == never);
+  PairMarginals sums;
+  sums.start(contradiction);
+  CHECK(!sums.compute(1.0));
+}
+
+TEST("chains of order 2: sums over pairs give every label and every run of labels its share of all paths") {
+  PairMarginals sums;  // one for all, as a thread has it
+  Random random(75);
+  std::size_t checked = 0;
+  for (int trial = 0; trial < 60; ++trial) {
+    const Size size{1 + random.below(4), 1 + random.below(4)};
+    Chain chain(size, random);
+    if (trial % 2 == 0) chain.forbid_some(random);
+    const auto paths = beams(chain, size, 1'000'000, true).back();
+    // From sums that are plain numbers to those that only logarithms can hold.
+    for (const double scale : {0.1, 1.0, 30.0, 100.0, 300.0, 1e5}) {
+      const auto log_share = [&](auto belongs) {
+        const auto term = [&](std::size_t k) { return belongs(paths[k].labels) ? scale * paths[k].score : never; };
+        const auto all = [&](std::size_t k) { return scale * paths[k].score; };
+        return marginloom::log_sum_of(paths.size(), term) - marginloom::log_sum_of(paths.size(), all);
+      };
+      sums.start(chain.view());
+      CHECK(sums.compute(scale));
+      for (std::size_t t = 0; t < size.length; ++t) {
+        std::vector<double> shares(size.labels);
+        sums.write_token(t, shares.data());
+        for (std::size_t c = 0; c < size.labels; ++c) {
+          const double expected = log_share([&](const auto& labels) { return labels[t] == c; });
+          CHECK(std::abs(shares[c] - std::exp(expected)) < 1e-9);
+          if (expected > -600) CHECK(std::abs(sums.log_marginal(t, c) - expected) < 1e-9 * (1 - expected));
+        }
+      }
+      // A run of tokens, each with one label or several.
+      const std::size_t first = random.below(size.length);
+      std::vector<std::vector<LabelIndex>> run(1 + random.below(size.length - first));
+      std::vector<PairMarginals::Labels> sets;
+      for (auto& labels : run) {
+        for (std::size_t c = 0; c < size.labels; ++c) {
+          if (random.below(2) == 0) labels.push_back(static_cast<LabelIndex>(c));
+        }
+        sets.push_back(labels);
+      }
+      const double expected = log_share([&](const auto& labels) {
+        for (std::size_t k = 0; k < run.size(); ++k) {
+          if (std::ranges::count(run[k], labels[first + k]) == 0) return false;
+        }
+        return true;
+      });
+      const double found = sums.log_probability(first, sets);
+      if (expected > -600) CHECK(std::abs(found - expected) < 1e-9 * (1 - expected) + 1e-12);
+      checked += expected > -600;
+    }
+  }
+  CHECK(checked > 150);
 }
