@@ -9,7 +9,7 @@ from support.pairs import racing, tolerance
 from support.program import TIMEOUT, fails, json_lines, last_json, names_in, refuses, run, start
 from typer.testing import CliRunner
 
-from marginloom import InputError
+from marginloom import InputError, make_relations, write_relations
 from marginloom.cli.app import app
 from marginloom.tasks.sequence.model import SequenceModel
 from marginloom.training.checkpoint import FILE_NAME, Snapshot
@@ -109,6 +109,20 @@ def test_interruption_writes_a_checkpoint_before_its_time(corpus, tmp_path):
     assert process.returncode == 130
     assert names_in(folder) == [FILE_NAME]
     finish(corpus, tmp_path / "m", folder)
+
+
+def test_a_killed_extractor_of_relations_resumes_to_the_same_bits(tmp_path):
+    write_relations(tmp_path / "train.jsonl", make_relations(60, seed=0))
+    train = ["train", "relations", tmp_path / "train.jsonl", "--algorithm", "dcd-ssvm", "--tol", "1e-300"]
+    folder, model, whole = tmp_path / "run", tmp_path / "m", tmp_path / "whole"
+    stopped_in_the_middle([*train, "--model", model, *ENDLESS], folder)
+    assert not model.exists()
+    limits = ["--max-iter", str(Snapshot.load(folder / FILE_NAME).progress["iteration"] + 3)]
+    resumed = run(*train, "--model", model, *limits, "--checkpoint", folder, "--resume")
+    assert str(folder / FILE_NAME) in resumed.stderr
+    run(*train, "--model", whole, *limits)
+    assert model.read_bytes() == whole.read_bytes()
+    assert names_in(folder) == []
 
 
 def test_finished_run_leaves_no_checkpoint_and_resume_begins_again(corpus, tmp_path):

@@ -12,7 +12,9 @@ from support.estimators import ESTIMATORS
 import marginloom
 from marginloom import CustomEstimator, InputError, SequenceTagger, make_relations, make_tagging
 from marginloom.errors import CalibrationWarning, InputWarning
+from marginloom.io.model import load_model
 from marginloom.tasks.base.calibration import fitted_temperature
+from marginloom.tasks.registry import command_of
 from marginloom.tasks.sequence.spans import spans
 
 BEFORE = {"predict_proba", "log_probability"}
@@ -80,6 +82,8 @@ def test_calibration_changes_no_prediction_and_is_kept_in_files(sample, calibrat
     fresh = sample.fit()
     assert repr(list(fresh.predict(sample.X))) == repr(list(loaded.predict(sample.X)))
     fresh.save(tmp_path / "uncalibrated")
+    header, tensors = load_model(tmp_path / "uncalibrated", command_of(sample.make().model_type))
+    assert not any("calibration" in name for name in (*header, *tensors))  # as earlier versions wrote it
     assert marginloom.load(tmp_path / "uncalibrated").calibration_ is None
     assert calibrated.fit(sample.X, sample.y).calibration_ is None  # of other weights
     calibrated.model_.calibration = loaded.model_.calibration
