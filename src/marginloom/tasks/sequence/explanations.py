@@ -213,7 +213,8 @@ def training_examples(model: SequenceModel, labelled: LabelledSentences) -> Trai
     labels = NumberedLabels.of(labelled.labels)
     if len(labels) != int(encoded.sentences[-1]):
         raise InputError(f"there are {len(labels)} labels for {encoded.sentences[-1]} tokens")
-    gold = fitting_gold(labels, encoded, _constraints(model), model.settings.get("invalid_gold", "error"), labelled.source)
+    invalid = model.settings.get("invalid_gold", "error")
+    gold = fitting_gold(labels, encoded, _constraints(model), invalid, labelled.source)
     task = SequenceTask(
         gold.encoded,
         gold.numbers,
