@@ -27,6 +27,35 @@ MinCountOption = Annotated[
         rich_help_panel=FEATURES,
     ),
 ]
+GazetteerOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--gazetteer",
+        metavar="NAME=FILE",
+        help="Word list, such as city names, with one entry per line. May be repeated.",
+        rich_help_panel=FEATURES,
+    ),
+]
+ClustersOption = Annotated[
+    str | None,
+    typer.Option(
+        "--clusters",
+        metavar="FILE",
+        help="File of Brown clusters (bit string, word, count).",
+        rich_help_panel=FEATURES,
+    ),
+]
+HashBitsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--hash-bits",
+        metavar="N",
+        min=1,
+        max=31,
+        help="Hash features into 2^N buckets instead of storing their names.",
+        rich_help_panel=FEATURES,
+    ),
+]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

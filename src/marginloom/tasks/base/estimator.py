@@ -152,6 +152,16 @@ class Estimator(BaseEstimator, RunParameters):  # type: ignore[misc]
         Estimator
             The estimator itself.
         """
+        return self._fit(
+            self._posing(X, y, eval_set),
+            sample_weight=sample_weight,
+            callbacks=callbacks,
+            checkpoint=checkpoint,
+            resume=resume,
+        )
+
+    def _posing(self, X: Any, y: Any, eval_set: Any) -> Callable[[], tuple[Posed, dict[str, Any]]]:
+        """Return what poses the problem, with the evaluation set if there is one."""
 
         def pose() -> tuple[Posed, dict[str, Any]]:
             posed = self._pose(X, y)
@@ -161,13 +171,7 @@ class Estimator(BaseEstimator, RunParameters):  # type: ignore[misc]
                 raise InputError("eval_set must be a tuple (X, y)")
             return posed, {"dev": self._to_score(posed.problem, *eval_set)}
 
-        return self._fit(
-            pose,
-            sample_weight=sample_weight,
-            callbacks=callbacks,
-            checkpoint=checkpoint,
-            resume=resume,
-        )
+        return pose
 
     def _pose(self, X: Any, y: Any) -> Posed:
         """Return the problem that these examples and the parameters pose."""

@@ -15,7 +15,13 @@ from marginloom.commands.common import format_option, gazetteer_files, pos_colum
 from marginloom.commands.help import FEATURES, INPUT, STRUCTURE
 from marginloom.commands.task_commands import EvaluateOptions, ExplainRequest, KBestOptions, TaskCommands, streams
 from marginloom.commands.training import TrainingData, run_training
-from marginloom.commands.training_options import MinCountOption, TrainingOptions, training_command
+from marginloom.commands.training_options import (
+    ClustersOption,
+    GazetteerOption,
+    MinCountOption,
+    TrainingOptions,
+    training_command,
+)
 from marginloom.common.memory import parse_size
 from marginloom.common.parameters import checked
 from marginloom.common.threads import resolve_threads
@@ -135,24 +141,8 @@ def train(
     xpos: Annotated[
         bool, typer.Option("--xpos", help="Also use the tags in the column XPOS as features.", rich_help_panel=FEATURES)
     ] = False,
-    gazetteer: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--gazetteer",
-            metavar="NAME=FILE",
-            help="Word list, such as city names, with one entry per line. May be repeated.",
-            rich_help_panel=FEATURES,
-        ),
-    ] = None,
-    clusters: Annotated[
-        str | None,
-        typer.Option(
-            "--clusters",
-            metavar="FILE",
-            help="File of Brown clusters (bit string, word, count).",
-            rich_help_panel=FEATURES,
-        ),
-    ] = None,
+    gazetteer: GazetteerOption = None,
+    clusters: ClustersOption = None,
     hash_bits: Annotated[
         int | None,
         typer.Option(

@@ -13,7 +13,14 @@ from marginloom.commands.common import gazetteer_files, note, usage_check, usage
 from marginloom.commands.help import FEATURES, INPUT, STRUCTURE, TRAINING
 from marginloom.commands.task_commands import EvaluateOptions, PredictOptions, TaskCommands, streams
 from marginloom.commands.training import TrainingData, run_training
-from marginloom.commands.training_options import MinCountOption, TrainingOptions, training_command
+from marginloom.commands.training_options import (
+    ClustersOption,
+    GazetteerOption,
+    HashBitsOption,
+    MinCountOption,
+    TrainingOptions,
+    training_command,
+)
 from marginloom.common.parameters import checked
 from marginloom.common.threads import resolve_threads
 from marginloom.features import Lists
@@ -122,35 +129,9 @@ def train(
             "--features", metavar="SET", help="Feature set: spans, or a file of templates.", rich_help_panel=FEATURES
         ),
     ] = "spans",
-    gazetteer: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--gazetteer",
-            metavar="NAME=FILE",
-            help="Word list, such as city names, with one entry per line. May be repeated.",
-            rich_help_panel=FEATURES,
-        ),
-    ] = None,
-    clusters: Annotated[
-        str | None,
-        typer.Option(
-            "--clusters",
-            metavar="FILE",
-            help="File of Brown clusters (bit string, word, count).",
-            rich_help_panel=FEATURES,
-        ),
-    ] = None,
-    hash_bits: Annotated[
-        int | None,
-        typer.Option(
-            "--hash-bits",
-            metavar="N",
-            min=1,
-            max=31,
-            help="Hash features into 2^N buckets instead of storing their names.",
-            rich_help_panel=FEATURES,
-        ),
-    ] = None,
+    gazetteer: GazetteerOption = None,
+    clusters: ClustersOption = None,
+    hash_bits: HashBitsOption = None,
     min_count: MinCountOption = 1,
     invalid_gold: Annotated[
         str,

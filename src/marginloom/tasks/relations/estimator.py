@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from marginloom.common.parameters import checked
 from marginloom.common.threads import resolve_threads
-from marginloom.errors import InputError
 from marginloom.features import Lists
 from marginloom.io.files import StrPath
 from marginloom.tasks.base.confidence import calibrated_method
@@ -126,39 +125,20 @@ y : list of dict, optional
 
         Parameters
         ----------
-        X : list of dict
-            Sentences: ``tokens``, ``entities`` with ``start`` and ``end``, and ``pos`` if there are tags.
-        y : list of dict, optional
-            For every sentence its ``entities`` with ``type`` too, and its ``relations`` with ``type``, ``head`` and
-            ``tail``. None where the sentences of X have them already.
+        {inputs}
         sample_weight : array, optional
             Factor of C for every example; 0 drops it.
         eval_set : tuple (X, y), optional
             Scored after every pass as ``dev``; y may be None.
-        callbacks : sequence of Callback
-            What else to do between iterations.
-        checkpoint : path or Checkpoint, optional
-            Folder in which to save every minute, or as often as a `Checkpoint` says, what is needed to go on if the
-            process is killed. Removed when training has finished.
-        resume : bool
-            Go on from the checkpoint, if there is one; from the beginning otherwise.
+        {common parameters of fit}
 
         Returns
         -------
         RelationExtractor
             The estimator itself.
         """
-
-        def pose() -> tuple[Posed, dict[str, Any]]:
-            posed = self._pose(X, y)
-            if eval_set is None:
-                return posed, {}
-            if not isinstance(eval_set, (tuple, list)) or len(eval_set) != 2:
-                raise InputError("eval_set must be a tuple (X, y); y may be None")
-            return posed, {"dev": Labelled(checked_sentences(*eval_set, labelled=True))}
-
         return self._fit(
-            pose,
+            self._posing(X, y, eval_set),
             sample_weight=sample_weight,
             callbacks=callbacks,
             checkpoint=checkpoint,
@@ -177,6 +157,9 @@ y : list of dict, optional
             invalid_gold=self.invalid_gold,
         )
         return Posed(problem)
+
+    def _to_score(self, problem: RelationsProblem, X: Any, y: Any) -> Labelled:
+        return self._gold_examples(X, y)
 
     def _new_features(self) -> SpanFeatureSet:
         return SpanFeatureSet(

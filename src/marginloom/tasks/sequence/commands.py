@@ -25,7 +25,14 @@ from marginloom.commands.common import (
 from marginloom.commands.help import FEATURES, INPUT, STRUCTURE, TRAINING
 from marginloom.commands.task_commands import EvaluateOptions, ExplainRequest, KBestOptions, TaskCommands, streams
 from marginloom.commands.training import TrainingData, run_training
-from marginloom.commands.training_options import MinCountOption, TrainingOptions, training_command
+from marginloom.commands.training_options import (
+    ClustersOption,
+    GazetteerOption,
+    HashBitsOption,
+    MinCountOption,
+    TrainingOptions,
+    training_command,
+)
 from marginloom.common.memory import require_memory
 from marginloom.common.parameters import checked
 from marginloom.core.prefixes import UPDATES
@@ -95,35 +102,9 @@ def train(
         str | None,
         pos_column_option(", for the feature sets chunking, ner and ner-observed and for templates with pos[...]."),
     ] = None,
-    gazetteer: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--gazetteer",
-            metavar="NAME=FILE",
-            help="Word list, such as city names, with one entry per line. May be repeated.",
-            rich_help_panel=FEATURES,
-        ),
-    ] = None,
-    clusters: Annotated[
-        str | None,
-        typer.Option(
-            "--clusters",
-            metavar="FILE",
-            help="File of Brown clusters (bit string, word, count).",
-            rich_help_panel=FEATURES,
-        ),
-    ] = None,
-    hash_bits: Annotated[
-        int | None,
-        typer.Option(
-            "--hash-bits",
-            metavar="N",
-            min=1,
-            max=31,
-            help="Hash features into 2^N buckets instead of storing their names.",
-            rich_help_panel=FEATURES,
-        ),
-    ] = None,
+    gazetteer: GazetteerOption = None,
+    clusters: ClustersOption = None,
+    hash_bits: HashBitsOption = None,
     min_count: MinCountOption = 1,
     start_end: Annotated[
         bool,
