@@ -79,6 +79,15 @@ def test_shares_of_the_work_change_no_bit(tasks, name, shares):
         assert bits(trained(task, case, cluster=LocalParts(2, shares))) == bits(trained(task, case))
 
 
+@pytest.mark.parametrize("name", ["sequence", "multiclass"])
+def test_several_threads_learn_from_answers_that_come_one_by_one(tasks, name):
+    for rounds in (1, 8):
+        engine = {"learners": 2, "rounds": rounds}
+        options = {"algorithm": "ms-dcd", "engine": engine, "n_threads": 2, "tol": 1e-3}
+        result = train(tasks[name].task, **options, cluster=LocalParts(2, [0.1, 0.4, 0.3, 0.2]))
+        assert result.certificate.gap <= 1e-3
+
+
 def test_rounds_send_what_has_changed_in_the_weights():
     """A pass begins with all weights; its other rounds send few of them."""
     rows = []

@@ -160,6 +160,24 @@ TEST("parts: answers are learnt from one by one, however the work is divided, an
   }
 }
 
+TEST("parts: several threads learn from the answers of a world, each example once in a pass") {
+  const auto problem = online_engines::training_problem(Kind::values);
+  const auto task = problem.task();
+  MasterWorker driver(task, learners().front()(task), problem.examples(), {.seed = 1},
+                      {.threads = 2, .rounds = 2, .learners = 2});
+  PartsHere world = search_parts(2, task);
+  world.uneven = {0.1, 0.4, 0.3, 0.2};
+  StopRequest never;
+  double dual = 0;
+  for (int pass = 0; pass < 10; ++pass) {
+    const PassReport report = driver.run_pass(never, &world);
+    CHECK(report.inferences == problem.size());
+    CHECK(*report.dual >= dual);
+    dual = *report.dual;
+  }
+  CHECK(dual > 0);
+}
+
 TEST("parts: the first answer is learnt from before the next one is there") {
   const auto problem = online_engines::training_problem(Kind::values);
   const auto task = problem.task();
