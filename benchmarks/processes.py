@@ -3,8 +3,8 @@
     python benchmarks/processes.py DATA
 
 Each case is trained alone, with two threads, and in two ranks of MPI with one thread each, in alternation. Seconds are
-those of training, without reading and without the certificate; runs end at a certified gap of 1 % or, for `ipm`, after
-10 passes. `dcd-ssvm` is there to compare passes with.
+those of training, without reading and without the certificate; runs end at a certified gap of 1 %, or after `--passes`
+passes; those of `ipm` after 10. `dcd-ssvm` is there to compare passes with.
 """
 
 from __future__ import annotations
@@ -45,14 +45,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_data(parser)
     add_repeat(parser, 3)
-    parser.add_argument("--only", default="", metavar="TEXT", help="only cases with this in their name")
+    parser.add_argument("--only", action="append", metavar="NAME", help="only this case; may be repeated")
+    parser.add_argument("--passes", type=int, metavar="N", help="passes at most, but for ipm")
     parser.add_argument("--out", type=Path, default=Path("build/benchmarks/processes"), help="folder for runs")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     table = []
     for case, worlds in cases(data_folder(given.data)):
-        if given.only not in case.name:
+        if given.only and case.name not in given.only:
             continue
+        if given.passes and "--max-iter" not in case.arguments:
+            case = Case(case.name, (*case.arguments, "--max-iter", str(given.passes)))
         seconds: dict[str, list[float]] = {world.name: [] for world in worlds}
         passes: dict[str, int] = {}
         for _ in range(given.repeat):
