@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/interruption.hpp"
+#include "core/kernels.hpp"
 #include "core/log_sum.hpp"
 #include "tasks/sequence/chain_numbers.hpp"
 
@@ -47,18 +48,53 @@ bool PairMarginals::sum_paths() {
 template <class Numbers>
 void PairMarginals::find_steps() {
   before_.start(chain_);
-  greatest_step_ = log_of_zero;
-  for (std::size_t p = 0; p < chain_.labels; ++p) greatest_step_ = std::max(greatest_step_, before_.highest(p));
-  if (greatest_step_ == log_of_zero) greatest_step_ = 0;
-  steps_.assign(chain_.labels * chain_.stride, Numbers::zero);
-  for (std::size_t p = 0; p < chain_.labels; ++p) {
-    for (std::size_t c = 0; c < chain_.labels; ++c) {
-      steps_[p * chain_.stride + c] = Numbers::of_log(scale_ * (before_.transitions(p)[c] - greatest_step_));
+  const std::span<const double> transitions{before_.transitions(0), chain_.labels * chain_.stride};
+  const Known known{chain_.histories, scale_, Numbers::logarithms};
+  const bool same = known == known_ && std::ranges::equal(known_transitions_, transitions) &&
+                    std::ranges::equal(known_triples_, before_.added());
+  if (!same) {
+    known_ = known;
+    known_transitions_.assign(transitions.begin(), transitions.end());
+    known_triples_.assign(before_.added().begin(), before_.added().end());
+    const double greatest = *std::ranges::max_element(transitions);
+    greatest_step_ = greatest == log_of_zero ? 0 : greatest;
+    steps_.assign(transitions.size(), Numbers::zero);
+    for (std::size_t p = 0; p < chain_.labels; ++p) {
+      for (std::size_t c = 0; c < chain_.labels; ++c) {
+        steps_[p * chain_.stride + c] = Numbers::of_log(scale_ * (before_.transitions(p)[c] - greatest_step_));
+      }
     }
+    factors_.clear();
+    for (const double weight : before_.added()) factors_.push_back(Numbers::of_log(scale_ * weight));
+    find_rows<Numbers>();
   }
   steps_here_ = steps_;
-  factors_.clear();
-  for (const double weight : before_.added()) factors_.push_back(Numbers::of_log(scale_ * weight));
+}
+
+// Plain factors of the combinations of every token, unless there are too many.
+template <class Numbers>
+void PairMarginals::find_rows() {
+  constexpr std::size_t most = 1 << 22;
+  has_rows_ = false;
+  rows_.clear();
+  row_before_that_.clear();
+  first_row_.assign(1, 0);
+  if (Numbers::logarithms) return;
+  for (std::size_t p = 0; p < chain_.labels; ++p) {
+    for (std::size_t q = 0; q < chain_.labels; ++q) {
+      if (!before_.adds(q, p)) continue;
+      if (rows_.size() + chain_.stride > most) return;
+      rows_.resize(rows_.size() + chain_.stride, 0.0);
+      double* const row = rows_.data() + rows_.size() - chain_.stride;
+      std::fill_n(row, chain_.labels, 1.0);
+      before_.for_added(q, p, [&](std::size_t label, std::size_t k) { row[label] *= factors_[k]; });
+      row_before_that_.push_back(static_cast<std::uint32_t>(q));
+    }
+    first_row_.push_back(row_before_that_.size());
+    count_steps(chain_.labels * chain_.stride / 4);
+  }
+  rows_.resize(rows_.size() + product_rows * chain_.stride, 0.0);  // which the last products may read
+  has_rows_ = true;
 }
 
 // Makes steps_here_ and factors_ those of token t.
@@ -120,9 +156,37 @@ void PairMarginals::step_forward(std::size_t t) {
   enter<Numbers>(t);
   double* const next = pairs(alpha_, t);
   for (std::size_t p = 0; p < chain_.labels; ++p) {
-    const double* const prefixes = pairs(alpha_, t - 1) + p * chain_.stride;
-    double plain = Numbers::zero;  // of prefixes to which nothing is added
-    std::ranges::fill(sums_, Numbers::zero);
+    sum_before<Numbers>(p, pairs(alpha_, t - 1) + p * chain_.stride);
+    for (std::size_t c = 0; c < chain_.labels; ++c) {
+      const double step = Numbers::times(steps_here_[p * chain_.stride + c], potentials_[t * chain_.stride + c]);
+      next[c * chain_.stride + p] = Numbers::times(sums_[c], step);
+    }
+    count_steps((Numbers::logarithms ? 32 : 1) * chain_.labels * chain_.stride / 4);
+  }
+  leave();
+  shrink<Numbers>(next);
+}
+
+// Into sums_, by the label that follows: the sum over q of what the prefixes that end in q and p, by q, and the labels
+// before it say of it.
+template <class Numbers>
+void PairMarginals::sum_before(std::size_t p, const double* prefixes) {
+  double plain = Numbers::zero;  // of prefixes to which nothing is added
+  std::ranges::fill(sums_, Numbers::zero);
+  if (uses_rows()) {
+    const auto rows = rows_after(p);
+    few_.clear();
+    for (std::size_t q = 0, k = 0; q < chain_.labels; ++q) {
+      const bool has_row = k < rows.size() && rows[k] == q;
+      k += has_row;
+      if (has_row)
+        few_.push_back(prefixes[q]);
+      else
+        plain += prefixes[q];
+    }
+    kernels().add_scaled_rows_64(rows_.data() + first_row_[p] * chain_.stride, nullptr, few_.data(), few_.size(),
+                                 chain_.stride, sums_.data());
+  } else {
     for (std::size_t q = 0; q < chain_.labels; ++q) {
       if (prefixes[q] == Numbers::zero) continue;
       if (!before_.adds(q, p)) {
@@ -130,18 +194,11 @@ void PairMarginals::step_forward(std::size_t t) {
         continue;
       }
       std::ranges::fill(row_, prefixes[q]);
-      before_.for_added(
-          q, p, [&](std::size_t label, std::size_t k) { row_[label] = Numbers::times(row_[label], factors_[k]); });
+      multiply_row<Numbers>(q, p);
       for (std::size_t c = 0; c < chain_.labels; ++c) sums_[c] = Numbers::plus(sums_[c], row_[c]);
     }
-    for (std::size_t c = 0; c < chain_.labels; ++c) {
-      const double step = Numbers::times(steps_here_[p * chain_.stride + c], potentials_[t * chain_.stride + c]);
-      next[c * chain_.stride + p] = Numbers::times(Numbers::plus(sums_[c], plain), step);
-    }
-    count_steps((Numbers::logarithms ? 32 : 1) * chain_.labels * chain_.stride / 4);
   }
-  leave();
-  shrink<Numbers>(next);
+  for (std::size_t c = 0; c < chain_.labels; ++c) sums_[c] = Numbers::plus(sums_[c], plain);
 }
 
 // Makes the sums of token t - 1 from those of token t.
@@ -151,26 +208,47 @@ void PairMarginals::step_backward(std::size_t t) {
   const double* const later = pairs(beta_, t);
   double* const own = pairs(beta_, t - 1);
   for (std::size_t p = 0; p < chain_.labels; ++p) {
-    double plain = Numbers::zero;
+    std::ranges::fill(sums_, Numbers::zero);
     for (std::size_t c = 0; c < chain_.labels; ++c) {
       const double step = Numbers::times(steps_here_[p * chain_.stride + c], potentials_[t * chain_.stride + c]);
       sums_[c] = Numbers::times(step, later[c * chain_.stride + p]);
-      plain = Numbers::plus(plain, sums_[c]);
     }
-    for (std::size_t q = 0; q < chain_.labels; ++q) {
-      double& sum = own[p * chain_.stride + q];
-      sum = plain;
-      if (!before_.adds(q, p)) continue;
-      std::copy_n(sums_.data(), chain_.labels, row_.data());
-      before_.for_added(
-          q, p, [&](std::size_t label, std::size_t k) { row_[label] = Numbers::times(row_[label], factors_[k]); });
-      sum = Numbers::zero;
-      for (std::size_t c = 0; c < chain_.labels; ++c) sum = Numbers::plus(sum, row_[c]);
-    }
+    sum_after<Numbers>(p, own + p * chain_.stride);
     count_steps((Numbers::logarithms ? 32 : 1) * chain_.labels * chain_.stride / 4);
   }
   leave();
   shrunk_[t - 1] = shrink<Numbers>(own);
+}
+
+// The sum over the labels c that follow q and p, for every q, of sums_[c] and what q and p add to c.
+template <class Numbers>
+void PairMarginals::sum_after(std::size_t p, double* result) {
+  double plain = Numbers::zero;
+  for (std::size_t c = 0; c < chain_.labels; ++c) plain = Numbers::plus(plain, sums_[c]);
+  std::fill_n(result, chain_.labels, plain);
+  if (uses_rows()) {
+    const auto rows = rows_after(p);
+    few_.resize(rows.size() + product_rows);
+    for (std::size_t k = 0; k < rows.size(); k += product_rows) {
+      kernels().row_products(rows_.data() + (first_row_[p] + k) * chain_.stride, chain_.stride, sums_.data(),
+                             chain_.stride, few_.data() + k);
+    }
+    for (std::size_t k = 0; k < rows.size(); ++k) result[rows[k]] = few_[k];
+    return;
+  }
+  for (std::size_t q = 0; q < chain_.labels; ++q) {
+    if (!before_.adds(q, p)) continue;
+    std::ranges::copy(sums_, row_.begin());
+    multiply_row<Numbers>(q, p);
+    result[q] = Numbers::zero;
+    for (std::size_t c = 0; c < chain_.labels; ++c) result[q] = Numbers::plus(result[q], row_[c]);
+  }
+}
+
+template <class Numbers>
+void PairMarginals::multiply_row(std::size_t before_that, std::size_t before) {
+  before_.for_added(before_that, before,
+                    [&](std::size_t label, std::size_t k) { row_[label] = Numbers::times(row_[label], factors_[k]); });
 }
 
 // Adds up the pairs of token t by its label, and for the second token also by the label before it; false if there is no

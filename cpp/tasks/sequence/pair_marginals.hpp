@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -37,6 +38,10 @@ class PairMarginals final : public PathMarginals {
   template <class Numbers>
   void find_steps();
   template <class Numbers>
+  void find_rows();
+  template <class Numbers>
+  void multiply_row(std::size_t before_that, std::size_t before);
+  template <class Numbers>
   void enter(std::size_t t);
   void leave();
   template <class Numbers>
@@ -46,7 +51,11 @@ class PairMarginals final : public PathMarginals {
   template <class Numbers>
   void step_forward(std::size_t t);
   template <class Numbers>
+  void sum_before(std::size_t p, const double* prefixes);
+  template <class Numbers>
   void step_backward(std::size_t t);
+  template <class Numbers>
+  void sum_after(std::size_t p, double* result);
   template <class Numbers>
   [[nodiscard]] bool share_out(std::size_t t);
   [[nodiscard]] double log_pair(std::size_t t, std::size_t before, std::size_t label) const;
@@ -60,6 +69,11 @@ class PairMarginals final : public PathMarginals {
     return tables[((t - 1) * chain_.labels + label) * chain_.stride + before];
   }
   [[nodiscard]] double log_of(double number) const;
+  // Whether what is added at this token is in rows_.
+  [[nodiscard]] bool uses_rows() const { return has_rows_ && before_.added().size() == before_.triples(); }
+  [[nodiscard]] std::span<const std::uint32_t> rows_after(std::size_t before) const {
+    return std::span(row_before_that_).subspan(first_row_[before], first_row_[before + 1] - first_row_[before]);
+  }
 
   HistoryChain chain_{};
   HistoryScores before_;
@@ -76,8 +90,25 @@ class PairMarginals final : public PathMarginals {
   AlignedVector<double> labels_;  // a row per token: what all paths through a label share
   std::vector<double> norms_;     // of the rows of labels_
   std::vector<double> shrunk_;    // per token but the first and the last: what the sum that beta is was divided by
-  double greatest_step_ = 0;      // score that steps_ are relative to
   AlignedVector<double> sums_, row_;
+  std::vector<double> few_;
+
+  // What is made of the transitions and of the combinations of every token, as long as these stay the same.
+  struct Known {
+    const LabelHistories* histories = nullptr;
+    double scale = 0;
+    bool logarithms = false;
+    bool operator==(const Known&) const = default;
+  };
+  Known known_;
+  std::vector<double> known_transitions_, known_triples_;
+  double greatest_step_ = 0;  // score that steps_ are relative to
+  // Plain factors that two labels before a token have for its labels: rows by the label before, and those with the same
+  // one by the label before that. Pairs to which nothing is added have none.
+  bool has_rows_ = false;
+  AlignedVector<double> rows_;
+  std::vector<std::uint32_t> row_before_that_;
+  std::vector<std::size_t> first_row_;  // by the label before, and one more
 };
 
 }  // namespace marginloom
