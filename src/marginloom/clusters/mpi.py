@@ -176,9 +176,9 @@ class _MPIWorld(World):
             for number in range(len(own)):
                 answer = self._next_answer(self.part_of(number)) if number else self._first(question, common, own[0])
                 work += seconds_of(answer)
-                came = time.perf_counter()
+                came = time.thread_time()  # not what other programs take away from it
                 yield answer
-                using += time.perf_counter() - came
+                using += time.thread_time() - came
             self._paces[question].count(work, using)
         finally:
             if any(self._open.values()):
