@@ -53,6 +53,16 @@ def same(one, other):
     return one.model_.weights.tobytes() == other.model_.weights.tobytes()
 
 
+@pytest.mark.parametrize("options", [{"order": 2}, {"labelled": True}, {"method": "transition"}], ids=str)
+def test_weights_in_the_padding_of_a_damaged_model_are_not_shown(options):
+    gold = Y if options.get("labelled") else HEADS
+    model = fit(parser(algorithm="averaged-perceptron", hash_bits=None, **options), X, gold).model_
+    shown = model.strongest(10**6)
+    assert len(shown) == np.count_nonzero(model.weights)
+    model.weights = np.where(model.weights == 0, 1.0, model.weights)
+    assert len(shown) < len(model.strongest(10**6)) < model.weights.size
+
+
 @every_kind
 def test_right_trees_are_learnt(kind):
     found = fit(parser(**{"hash_bits": 14, "max_iter": 10, **KINDS[kind]}), X, Y)

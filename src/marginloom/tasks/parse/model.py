@@ -155,13 +155,15 @@ class ParseModel(Model):
         """Return the weights that are largest in size: of arcs and siblings, or of every action; and of every label."""
         layout = self._empty_task().core
         first_rows = layout.first_label_row
+        counts = list(self.features.counts.values())  # what lies between is padding, which a damaged file may fill
         if self.options.search is None:
-            parts = [(0, layout.first_sibling, 1), (layout.first_sibling, first_rows, 1)]
+            parts = [(0, counts[0], 1), (layout.first_sibling, layout.first_sibling + counts[1], 1)]
         else:
-            parts = [(action, first_rows, layout.action_stride) for action in range(len(ACTIONS))]
+            end = counts[0] * layout.action_stride
+            parts = [(action, end, layout.action_stride) for action in range(len(ACTIONS))]
         if self.labels is not None:
-            labels = range(len(self.labels.names))
-            parts += [(first_rows + column, self.weights.size, layout.stride) for column in labels]
+            end = first_rows + counts[-1] * layout.stride
+            parts += [(first_rows + column, end, layout.stride) for column in range(len(self.labels.names))]
         return [
             self._described(layout, start + step * place)
             for start, end, step in parts
