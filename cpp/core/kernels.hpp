@@ -84,6 +84,11 @@ struct Kernels {
   void (*max_plus)(const double* previous, const double* transitions, const std::uint32_t* from, std::size_t count,
                    std::size_t stride, double* best, double* next);
 
+  // The same without the maximum: out[j * stride + c] = previous[j] + (shared[c] + transitions[from[j] * stride + c]),
+  // for j < count and c < stride.
+  void (*each_plus)(const double* previous, const double* shared, const double* transitions, const std::uint32_t* from,
+                    std::size_t count, std::size_t stride, double* out);
+
   // Bounds of every row of transitions: lowest[p] <= transitions[p * stride + c] <= highest[p].
   void (*row_bounds)(const double* transitions, std::size_t labels, std::size_t stride, double* lowest,
                      double* highest);
@@ -100,6 +105,9 @@ struct Kernels {
 
   // A number that row_alignment of the values at least are not below, as high as is quickly found.
   double (*reached_by_several)(const double* values, std::size_t stride);
+
+  // above[k] = how many of the values are greater than values[k], for k < count, a multiple of row_alignment.
+  void (*count_above)(const double* values, std::size_t count, std::uint32_t* above);
 
   double (*squared_norm)(const double* values, std::size_t count);
 

@@ -43,10 +43,11 @@ struct HistoryChain {
     }
   }
 
-  // What a label adds to the score of a path at a token that is not the first one, added up in the order in which beam
-  // search does it. For the second token the label before that may be anything.
-  [[nodiscard]] double step(std::size_t t, std::size_t before_that, std::size_t before, std::size_t label) const {
-    double sum = token(t)[label] + transitions[before * stride + label];
+  // What a label adds to the score of a path, which is `sum`, at a token that is not the first one, added up in the
+  // order in which beam search does it. For the second token the label before that may be anything.
+  [[nodiscard]] double step(std::size_t t, std::size_t before_that, std::size_t before, std::size_t label,
+                            double sum = 0) const {
+    sum += token(t)[label] + transitions[before * stride + label];
     const auto add = [&](std::size_t observation) {
       const std::uint32_t history = histories->history(histories->reach(observation), before_that, before);
       const std::size_t j = histories->find(observation, history, label);

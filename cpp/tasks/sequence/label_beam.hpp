@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/aligned_vector.hpp"
+#include "core/leading.hpp"
 #include "core/prefix_update.hpp"
 #include "tasks/sequence/history_chain.hpp"
 
@@ -37,53 +38,38 @@ class LabelBeam {
     std::uint16_t before;
     std::uint32_t previous;  // number of the state that it extends, among those of all tokens
   };
-  // A state that may come into the beam; its predecessor is found when it does. `place` is its label, the label before
-  // and its group, so that it orders states with the same score.
-  struct Next {
-    double score;
-    std::uint64_t place;
-    [[nodiscard]] std::uint16_t label() const { return static_cast<std::uint16_t>(place >> 48); }
-    [[nodiscard]] std::uint16_t before() const { return static_cast<std::uint16_t>(place >> 32); }
-    [[nodiscard]] std::uint32_t group() const { return static_cast<std::uint32_t>(place); }
-  };
-  // States of the last token that have the same last label, by the label before: places in grouped_.
-  struct Group {
-    std::uint32_t first;
-    std::uint32_t last;
-    std::uint32_t best;  // number of its best state
+  // A row of scores of the prefixes that extend one of the last token's states.
+  struct Row {
+    std::uint32_t state;   // its number
+    std::uint32_t before;  // its label before
+    std::uint32_t alike;   // the first row of a state with its label
   };
 
   void start(const HistoryChain& chain, std::size_t beam);
   void step(const HistoryChain& chain);
-  void group_states();
-  void group_many();
-  void add_group(std::size_t first, std::size_t last);
-  void extend_group(const HistoryChain& chain, std::uint32_t group);
-  void score_steps(const HistoryChain& chain, std::size_t before);
-  void add_histories(const HistoryChain& chain, std::size_t before_that, std::size_t before, double* row) const;
-  void offer_all(const HistoryChain& chain, const double* steps, double score, std::uint32_t group, std::size_t before);
-  void offer(double score, std::uint64_t place);
-  void cut_next();
-  [[nodiscard]] static bool comes_before(const Next& a, const Next& b) {
-    return a.score > b.score || (a.score == b.score && a.place < b.place);
-  }
-  void keep_best();
-  void end_step(const HistoryChain& chain);
+  void make_rows();
+  void add_row(std::uint32_t state, std::uint32_t alike);
+  void add_histories(const HistoryChain& chain, std::size_t row);
+  void keep_best(std::size_t stride);
   [[nodiscard]] std::span<const State> last() const { return std::span(states_).subspan(first_[first_.size() - 2]); }
 
+  static constexpr std::uint32_t nowhere = 0xFFFFFFFF;
+
   std::size_t beam_ = 0;
-  std::vector<State> states_;           // of all tokens, best first
-  std::vector<std::size_t> first_;      // of every token, and one more
-  std::vector<std::uint32_t> grouped_;  // numbers of the last token's states
-  std::vector<Group> groups_;
-  AlignedVector<double> steps_;  // scores of the labels that follow a label
-  AlignedVector<double> rows_;   // the same for every state of grouped_, where more than one has that label
-  std::vector<double> scores_;   // of the states of grouped_
-  AlignedVector<double> best_;
-  AlignedVector<double> spare_;
-  std::vector<Next> next_;  // sorted in a beam of few states
-  double threshold_ = 0;    // no state below it comes into the beam
-  std::vector<std::uint32_t> places_;
+  std::vector<State> states_;       // of all tokens, best first
+  std::vector<std::size_t> first_;  // of every token, and one more
+  AlignedVector<double> shared_;    // scores of a token's labels, whatever is before
+  // First come rows of states with different labels, best first.
+  std::vector<Row> rows_;
+  std::size_t different_ = 0;          // of them
+  std::vector<double> before_;         // scores of their states
+  std::vector<std::uint32_t> labels_;  // of their states
+  AlignedVector<double> scores_;
+  std::vector<std::uint32_t> row_with_;  // first one by label; nowhere but while rows are made
+  std::vector<std::uint32_t> others_;    // states with the label of a better one
+  Leading leading_;
+  std::vector<std::uint32_t> kept_at_;  // by first row and label: the last time that a state came from there
+  std::uint32_t time_ = 0;
 };
 
 }  // namespace marginloom

@@ -314,6 +314,37 @@ TEST("kernels: labels out of reach are those that are never best, and all versio
   CHECK(left_out > 0);
 }
 
+TEST("kernels: all versions extend prefixes alike, and count alike what is greater") {
+  const Restore restore;
+  Random random(9);
+  for (int trial = 0; trial < 100; ++trial) {
+    const Inputs in(1 + random.below(100), random);
+    const std::size_t count = in.row_of.size();
+    const auto previous = problems::random_vector(count, random, problems::uniform);
+    std::vector<double> sums;
+    for (std::size_t j = 0; j < count; ++j) {
+      const double* const row = in.weights() + in.row_of[j] * in.stride;
+      for (std::size_t c = 0; c < in.stride; ++c) sums.push_back(previous[j] + (in.start[c] + row[c]));
+    }
+    std::vector<double> values = in.start;
+    values[random.below(values.size())] = values[random.below(values.size())];
+    std::vector<std::uint32_t> above;
+    for (const double one : values) {
+      above.push_back(static_cast<std::uint32_t>(std::ranges::count_if(values, [=](double v) { return v > one; })));
+    }
+    for (const auto name : marginloom::available_kernels()) {
+      const Kernels& kernels = named(name);
+      std::vector<double> extended(sums.size());
+      kernels.each_plus(previous.data(), in.start.data(), in.weights(), in.row_of.data(), count, in.stride,
+                        extended.data());
+      CHECK(same_bits(extended, sums));
+      std::vector<std::uint32_t> counted(values.size());
+      kernels.count_above(values.data(), values.size(), counted.data());
+      CHECK(counted == above);
+    }
+  }
+}
+
 TEST("kernels: an unknown name is refused and changes nothing") {
   const std::string before = marginloom::kernels().name;
   CHECK(!marginloom::select_kernels("abacus"));
