@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "core/interruption.hpp"
+#include "core/kernels.hpp"
 
 namespace marginloom {
 
@@ -20,7 +21,8 @@ void BeamSearch::run(const WordValues& words, WeightView w, StateScorer& scorer,
   begin(words, w);
   const std::size_t steps = derivation_length(length_);
   for (std::size_t step = 0; step < steps; ++step) {
-    score_nodes();
+    last_ = step + 1 == steps;
+    scorer_->run();
     if (gold_ != nullptr) follow_gold(gold_->steps[step]);
     expand();
     select();
@@ -40,37 +42,41 @@ void BeamSearch::begin(const WordValues& words, WeightView w) {
   node_count_ = 0;
   links_.clear();
   tops_.clear();
+  last_ = false;
+  make_room();
   beam_.assign(1, new_node());
   nodes_[0] = Node{};
+  want_actions(0);
   gold_stack_.assign(1, {0, 0, 0, 0});
   gold_in_beam_ = gold_ != nullptr;
 }
 
+// For the nodes of a step, whose places in memory the scorer knows until the next one.
+void BeamSearch::make_room() {
+  const std::size_t most = node_count_ + options_.beam + 2;
+  if (most > nodes_.size()) nodes_.resize(std::max(most, 2 * nodes_.size()));
+}
+
 BeamSearch::Number BeamSearch::new_node() {
-  if (node_count_ == nodes_.size()) nodes_.resize(std::max<std::size_t>(64, 2 * nodes_.size()));
   return static_cast<Number>(node_count_++);
 }
 
-void BeamSearch::score_nodes() {
-  for (const Number number : beam_) scorer_->add(nodes_[number].state, &nodes_[number].actions);
-  if (gold_ != nullptr && !gold_in_beam_) {
-    Node& node = nodes_[gold_stack_.back().node];
-    scorer_->add(node.state, &node.actions);
-  }
-  scorer_->run();
+// Has the actions of a node scored for the next step: what is asked for early comes in time.
+void BeamSearch::want_actions(Number number) {
+  Node& node = nodes_[number];
+  if (!last_) scorer_->add(node.state, &node.actions);
 }
 
 double BeamSearch::root_score(std::size_t word) {
-  return labels_ != nullptr && tops_.size() + 1 == derivation_length(length_) ? labels_->best(0, word).score : 0;
+  return labels_ != nullptr && last_ ? labels_->best(0, word).score : 0;
 }
 
 // Makes gold's next step, and notes the candidate by which it would stay in the beam.
 void BeamSearch::follow_gold(const DerivationStep& step) {
   const GoldTop top = gold_stack_.back();
-  const bool last = tops_.size() + 1 == derivation_length(length_);
   const Node& node = nodes_[top.node];
   double root = 0;
-  if (labels_ != nullptr && last) {
+  if (labels_ != nullptr && last_) {
     root = labels_->score(0, gold_->root, gold_->root_label);
     gold_in_beam_ = gold_in_beam_ && labels_->best(0, gold_->root).label == gold_->root_label;
   }
@@ -109,66 +115,70 @@ void BeamSearch::place_gold() {
     gold_node_ = new_node();
     nodes_[gold_node_] = Node{};
     nodes_[gold_node_].state = gold_state_;
+    want_actions(gold_node_);
   }
   gold_stack_.back().node = gold_node_;
 }
 
 void BeamSearch::expand() {
+  constexpr double lowest = std::numeric_limits<double>::lowest();  // also of weights beyond all measure
   candidates_.clear();
-  const bool last = tops_.size() + 1 == derivation_length(length_);
+  scores_.clear();
   for (const Number number : beam_) {
     const Node& node = nodes_[number];
     if (node.state.next <= length_) {
-      const double root = last ? root_score(node.state.next) : 0;
-      push(number, none, Action::shift, node.score + node.actions[0] + root, 0);
+      candidates_.push_back({number, none, Action::shift});
+      scores_.push_back(std::max(lowest, node.score + node.actions[0] + root_score(node.state.next)));
     }
-    if (node.state.stack[1] != 0) reduce_node(number, last);
+    if (node.state.stack[1] == 0) continue;
+    for (Number link = node.links; link != none; link = links_[link].next) {
+      for (const Action action : {Action::left, Action::right}) {
+        candidates_.push_back({number, link, action});
+        scores_.push_back(std::max(lowest, nodes_[links_[link].under].score + gain(candidates_.back())));
+      }
+    }
   }
 }
 
-void BeamSearch::reduce_node(Number number, bool last) {
-  const Node& node = nodes_[number];
-  const std::size_t upper = node.state.stack[0];
-  for (Number link = node.links; link != none; link = links_[link].next) {
-    const Node& under = nodes_[links_[link].under];
+// What a reduction adds to the score of what lies under the node.
+double BeamSearch::gain(const Candidate& candidate) {
+  const Node& node = nodes_[candidate.node];
+  const Link& link = links_[candidate.link];
+  const Node& under = nodes_[link.under];
+  double own = node.actions[static_cast<std::size_t>(candidate.action)];
+  if (labels_ != nullptr) {
+    const std::size_t upper = node.state.stack[0];
     const std::size_t lower = under.state.stack[0];
-    const double before = under.actions[0] + links_[link].inside;
-    for (const Action action : {Action::left, Action::right}) {
-      const std::size_t head = action == Action::left ? upper : lower;
-      double own = node.actions[static_cast<std::size_t>(action)];
-      if (labels_ != nullptr) own += labels_->best(head, action == Action::left ? lower : upper).score;
-      own += last ? root_score(head) : 0;
-      const double gain = before + own;
-      push(number, link, action, under.score + gain, gain);
-    }
+    const bool to_left = candidate.action == Action::left;
+    own += labels_->best(to_left ? upper : lower, to_left ? lower : upper).score;
+    own += root_score(to_left ? upper : lower);
   }
-}
-
-void BeamSearch::push(Number node, Number link, Action action, double score, double gain) {
-  const bool is_gold = gold_in_beam_ && node == gold_step_.node && action == gold_step_.action &&
-                       (link == none || links_[link].under == gold_under_);
-  candidates_.push_back({score, gain, static_cast<Number>(candidates_.size()), node, link, action, is_gold});
+  return (under.actions[0] + link.inside) + own;
 }
 
 // Of equal scores those that came first go first: by the order of the beam, a shift before a reduction, left first.
 void BeamSearch::select() {
-  const auto worse = [](const Candidate& one, const Candidate& other) {
-    return one.score != other.score ? one.score < other.score : one.order > other.order;
-  };
+  make_room();
   next_beam_.clear();
   most_links_ = links_.size() + links_per_state * options_.beam;
   signatures_of_.clear();
   ++stamp_;
-  std::ranges::make_heap(candidates_, worse);
-  while (!candidates_.empty() && next_beam_.size() < options_.beam) {
-    std::ranges::pop_heap(candidates_, worse);
-    take(candidates_.back());
-    candidates_.pop_back();
+  const std::size_t count = candidates_.size();
+  scores_.resize(padded(count), -std::numeric_limits<double>::infinity());
+  const std::size_t end = scores_.size();
+  std::size_t taken = 0;
+  // States that are one take one place: there may be room for more than those asked for first.
+  for (std::size_t wanted = options_.beam; next_beam_.size() < options_.beam && taken < count; wanted = count) {
+    const auto places = leading_.find(scores_.data(), end, wanted, std::less{}, end);
+    for (; taken < places.size() && next_beam_.size() < options_.beam; ++taken) {
+      take(candidates_[places[taken]], scores_[places[taken]]);
+    }
+    if (wanted >= count) break;
   }
   beam_.swap(next_beam_);
 }
 
-void BeamSearch::take(const Candidate& candidate) {
+void BeamSearch::take(const Candidate& candidate, double score) {
   const Number made = new_node();
   Node& node = nodes_[made];
   const ParserState& before = nodes_[candidate.node].state;
@@ -176,15 +186,21 @@ void BeamSearch::take(const Candidate& candidate) {
                                       : before.reduced(candidate.action, nodes_[links_[candidate.link].under].state);
   const Number number = options_.merging ? find_same(made) : made;
   if (number == made) {
-    node.score = candidate.score;
+    node.score = score;
     node.links = none;
     node.link_count = 0;
     next_beam_.push_back(made);
+    want_actions(made);
   } else {
     --node_count_;
   }
   add_links(number, candidate);
-  if (candidate.is_gold && has_link(number, gold_stack_[gold_stack_.size() - 2].node)) gold_node_ = number;
+  if (is_gold(candidate) && has_link(number, gold_stack_[gold_stack_.size() - 2].node)) gold_node_ = number;
+}
+
+bool BeamSearch::is_gold(const Candidate& candidate) const {
+  return gold_in_beam_ && candidate.node == gold_step_.node && candidate.action == gold_step_.action &&
+         (candidate.link == none || links_[candidate.link].under == gold_under_);
 }
 
 // The node of the next beam that is the same state as a new one: another, or this one, which is then known.
@@ -204,9 +220,10 @@ void BeamSearch::add_links(Number number, const Candidate& candidate) {
     add_link(number, {0, candidate.node, none, none, none, Action::shift});
     return;
   }
+  const double gained = gain(candidate);
   for (Number below = nodes_[links_[candidate.link].under].links; below != none; below = links_[below].next) {
     const Link& link = links_[below];
-    add_link(number, {link.inside + candidate.gain, link.under, none, below, candidate.link, candidate.action});
+    add_link(number, {link.inside + gained, link.under, none, below, candidate.link, candidate.action});
   }
 }
 

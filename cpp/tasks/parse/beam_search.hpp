@@ -22,6 +22,8 @@
 #include <span>
 #include <vector>
 
+#include "core/aligned_vector.hpp"
+#include "core/leading.hpp"
 #include "core/prefix_update.hpp"
 #include "tasks/parse/best_labels.hpp"
 #include "tasks/parse/derivation.hpp"
@@ -78,13 +80,9 @@ class BeamSearch {
     Action action;
   };
   struct Candidate {
-    double score;
-    double gain;  // on what lies under the node that is reduced
-    Number order;
     Number node;
-    Number link;  // none: shift
+    Number link;  // of what is reduced; none: shift
     Action action;
-    bool is_gold;
   };
   // A word of gold's stack: the node in which it was on top, and gold's own c and v there, and xi.
   struct GoldTop {
@@ -95,13 +93,14 @@ class BeamSearch {
   };
 
   void begin(const WordValues& words, WeightView w);
-  void score_nodes();
+  void make_room();
+  void want_actions(Number number);
   void expand();
-  void reduce_node(Number number, bool last);
-  void push(Number node, Number link, Action action, double score, double gain);
+  [[nodiscard]] double gain(const Candidate& candidate);
   void select();
   [[nodiscard]] Number new_node();
-  void take(const Candidate& candidate);
+  void take(const Candidate& candidate, double score);
+  [[nodiscard]] bool is_gold(const Candidate& candidate) const;
   [[nodiscard]] Number find_same(Number number);
   void add_links(Number number, const Candidate& candidate);
   void add_link(Number number, const Link& link);
@@ -113,6 +112,7 @@ class BeamSearch {
   const BeamOptions& options_;
   Signatures signatures_;
   std::size_t length_ = 0;
+  bool last_ = false;  // of all steps
   StateScorer* scorer_ = nullptr;
   BestLabels* labels_ = nullptr;
   const GoldDerivation* gold_ = nullptr;
@@ -123,6 +123,8 @@ class BeamSearch {
   std::vector<Number> beam_, next_beam_;
   std::vector<Number> tops_;  // best node after each step
   std::vector<Candidate> candidates_;
+  AlignedVector<double> scores_;  // theirs, and minus infinity up to the end of a row
+  Leading leading_;
   struct Slot {
     std::uint64_t step = 0;
     Number place = none;  // in the next beam
@@ -132,7 +134,7 @@ class BeamSearch {
   std::uint64_t stamp_ = 0;
   std::vector<GoldTop> gold_stack_;
   bool gold_in_beam_ = false;
-  Candidate gold_step_{};     // by which gold stays in the beam, but for what the beam says of it
+  Candidate gold_step_{};     // by which gold stays in the beam, but for its link
   Number gold_under_ = none;  // what is reduced by it
   ParserState gold_state_;    // after it
   Number gold_node_ = none;   // of the next beam, if that has it
@@ -143,7 +145,8 @@ class BeamSearch {
   // candidate for a shift and two for each link.
   static constexpr std::size_t links_per_state = 8;
   static constexpr std::size_t node_bytes = sizeof(Node) + links_per_state * sizeof(Link);
-  static constexpr std::size_t candidate_bytes = (1 + 2 * links_per_state) * sizeof(Candidate);
+  static constexpr std::size_t candidate_bytes =
+      (1 + 2 * links_per_state) * (sizeof(Candidate) + sizeof(double) + Leading::bytes_each);
   // Made in the last search.
   [[nodiscard]] std::size_t link_count() const { return links_.size(); }
 };

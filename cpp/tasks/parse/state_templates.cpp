@@ -1,12 +1,12 @@
 #include "tasks/parse/state_templates.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <stdexcept>
 
 namespace marginloom {
 namespace {
 
-constexpr std::size_t most_places = 8;
 constexpr std::array<std::string_view, small_values> valencies{"0", "1", "2", "3", "4", "5", "6", "7+"};
 
 std::size_t place_of(const Atom& atom) {
@@ -38,6 +38,8 @@ StatePlaces places_of(const ParserState& state, std::size_t length) {
   };
   const auto& [s0, s1, s2] = state.stack;
   const std::size_t distance = s1 == 0 ? 0 : distance_class(s1, s0);
+  const auto& [left, right] = state.own_valency;
+  const auto& [below_left, below_right] = state.below_valency;
   return {s0,
           s1,
           s2,
@@ -52,11 +54,13 @@ StatePlaces places_of(const ParserState& state, std::size_t length) {
           state.below[1],
           state.below[2],
           state.below[3],
-          state.own_valency[0],
-          state.own_valency[1],
-          state.below_valency[0],
-          state.below_valency[1],
-          static_cast<std::uint16_t>(distance)};
+          left,
+          right,
+          below_left,
+          below_right,
+          static_cast<std::uint16_t>(distance),
+          static_cast<std::uint16_t>(left << 9 | right << 6 | below_left << 3 | below_right),
+          0};
 }
 
 StateTemplates::StateTemplates(std::span<const Template> all, std::vector<Atom>& views) {
@@ -88,6 +92,7 @@ StateTemplates::StateTemplates(std::span<const Template> all, std::vector<Atom>&
     lines_.push_back(std::move(line));
     add_to_group(static_cast<std::uint32_t>(lines_.size() - 1));
   }
+  find_parts();
   find_views();
 }
 
@@ -102,10 +107,7 @@ void StateTemplates::add_to_group(std::uint32_t line) {
   }
   lines_[line].places = places.size();
   auto group = std::ranges::find(groups_, places, &Group::places);
-  if (group == groups_.end()) {
-    const PlaceNumber number(places);
-    group = groups_.insert(group, {std::move(places), {}, {}, number});
-  }
+  if (group == groups_.end()) group = groups_.insert(group, {std::move(places), {}, {}});
   group->lines.push_back(line);
   group->constants.push_back(lines_[line].constant);
 }
@@ -130,41 +132,81 @@ void StateTemplates::find_views() {
   std::vector<bool> taken(groups_.size());
   const auto take = [&](Places places) {
     std::ranges::sort(places);
-    View view{{}, PlaceNumber(places)};
+    View view{.number = PlaceNumber(places), .groups = {}, .others = {}};
     for (std::uint32_t group = 0; group < groups_.size(); ++group) {
       if (taken[group] || !std::ranges::includes(places, groups_[group].places)) continue;
       taken[group] = true;
       view.groups.push_back(group);
     }
-    if (!view.groups.empty()) state_views_.push_back(std::move(view));
+    if (!view.groups.empty()) add_view(std::move(view));
   };
   for (const Places& places : known) take(places);
   for (const Group& group : groups_) take(group.places);
 }
 
+// Of a view's groups, those that read half of its places at most are views of their own: others than these are hardly
+// ever known where the whole view is not.
+void StateTemplates::add_view(View view) {
+  const std::vector<std::uint32_t> all = std::move(view.groups);
+  view.groups.clear();
+  for (const std::uint32_t group : all) {
+    const PlaceNumber number(groups_[group].places);
+    if (number == view.number || 2 * number.size() > view.number.size() + 1) {
+      view.groups.push_back(group);
+      continue;
+    }
+    auto other = std::ranges::find(view.others, number, &View::number);
+    if (other == view.others.end()) other = view.others.insert(other, {.number = number, .groups = {}, .others = {}});
+    other->groups.push_back(group);
+  }
+  for (View& other : view.others) other.owner = view_count_++;
+  view.owner = view_count_++;
+  state_views_.push_back(std::move(view));
+}
+
 // The next words follow from the first of them, and the distance from the words it lies between.
 PlaceNumber::PlaceNumber(std::span<const std::uint8_t> places) {
   constexpr std::size_t first_next = 3, last_next = 5;
-  const auto add = [this](std::size_t place) {
-    const auto end = read_.begin() + static_cast<std::ptrdiff_t>(count_);
-    if (std::find(read_.begin(), end, place) == end) read_[count_++] = static_cast<std::uint8_t>(place);
+  std::vector<std::uint8_t> read;
+  const auto add = [&](std::size_t place) {
+    if (std::ranges::find(read, place) == read.end()) read.push_back(static_cast<std::uint8_t>(place));
   };
+  const auto is_valency = [](std::size_t place) { return place >= first_valency && place < distance_place; };
+  const bool many = std::ranges::count_if(places, is_valency) > 1;
   for (const std::size_t place : places) {
-    if (place < word_places) add(place > first_next && place <= last_next ? first_next : place);
-    if (place != distance_place) continue;
-    add(0);
-    add(1);
+    if (place == distance_place) {
+      add(0);
+      add(1);
+    } else if (is_valency(place)) {
+      add(many ? valencies_place : place);
+    } else {
+      add(place > first_next && place <= last_next ? first_next : place);
+    }
   }
-  words_ = count_;
-  for (const std::size_t place : places) {
-    if (place >= first_valency && place < distance_place) add(place);
+  count_ = read.size();
+  read_.fill(empty_place);
+  if (fits()) std::ranges::copy(read, read_.begin());
+}
+
+void StateTemplates::find_parts() {
+  for (const Group& group : groups_) {
+    for (const std::size_t place : group.places) {
+      Part& part = parts_.emplace_back();
+      part.place = place;
+      for (const std::uint32_t line : group.lines) {
+        part.constants.push_back(lines_[line].constant);
+        std::ranges::copy_if(lines_[line].terms, std::back_inserter(part.terms),
+                             [&](const Term& term) { return term.place == place; });
+        part.ends.push_back(static_cast<std::uint32_t>(part.terms.size()));
+      }
+    }
   }
-  fits_ = 16 * words_ + 3 * (count_ - words_) <= 64;
 }
 
 void StateTemplates::compute_parts(const WordValues& words, StateParts& parts) const {
   static const std::uint64_t none = text_hash(no_word), after = text_hash(after_end);
   const std::size_t length = words.length;
+  const auto values_at = [&](std::size_t place) { return place < word_places ? length + 2 : small_values; };
   parts.first_.clear();
   parts.tables_.clear();
   std::size_t size = 0;
@@ -172,34 +214,38 @@ void StateTemplates::compute_parts(const WordValues& words, StateParts& parts) c
     parts.first_.push_back(parts.tables_.size());
     for (const std::size_t place : group.places) {
       parts.tables_.push_back({size, group.lines.size()});
-      size += group.lines.size() * (place < word_places ? length + 2 : small_values);
+      size += group.lines.size() * values_at(place);
     }
   }
   parts.parts_.resize(size);
   FeatureKey* to = parts.parts_.data();
-  for (const Group& group : groups_) {
-    for (const std::size_t place : group.places) {
-      const bool is_word = place < word_places;
-      const std::size_t values = is_word ? length + 2 : small_values;
-      for (std::size_t value = 0; value < values; ++value) {
-        const std::uint64_t* const row =
-            is_word && value >= 1 && value <= length ? words.values.data() + (value - 1) * words.views : nullptr;
-        const std::uint64_t outside = is_word ? value == 0 ? none : after : text_hash(small_value(place, value));
-        for (const std::uint32_t line : group.lines) {
-          FeatureKey sum = lines_[line].constant;
-          for (const Term& term : lines_[line].terms) {
-            if (term.place != place) continue;
-            const std::uint64_t seen = row ? row[term.view] : outside;
-            if (seen == 0) {
-              sum = 0;
-              break;
-            }
-            sum += term.factor * seen;
-          }
-          *to++ = sum;
-        }
+  // Writes a row, seen(term) being what there is at the place.
+  const auto write = [&to](const Part& part, auto seen) {
+    const Term* term = part.terms.data();
+    for (std::size_t line = 0; line < part.constants.size(); ++line) {
+      FeatureKey sum = part.constants[line];
+      bool exists = true;
+      for (const Term* const end = part.terms.data() + part.ends[line]; term != end; ++term) {
+        const std::uint64_t value = seen(*term);
+        exists &= value != 0;
+        sum += term->factor * value;
       }
+      *to++ = exists ? sum : 0;
     }
+  };
+  for (const Part& part : parts_) {
+    if (part.place >= word_places) {
+      for (std::size_t value = 0; value < small_values; ++value) {
+        write(part, [hash = text_hash(small_value(part.place, value))](const Term&) { return hash; });
+      }
+      continue;
+    }
+    write(part, [](const Term&) { return none; });
+    for (const std::uint64_t* row = words.values.data(); row != words.values.data() + length * words.views;
+         row += words.views) {
+      write(part, [row](const Term& term) { return row[term.view]; });
+    }
+    write(part, [](const Term&) { return after; });
   }
 }
 

@@ -2,9 +2,10 @@
 // the next words, of valencies and of the distance of s0 from s1.
 //
 // Keys are sums as those of arcs are (arc_templates.hpp), of a part for every place that a template reads. Parts are
-// computed once for every place and word. Templates that read the same places are a *group*: what they say together
-// follows from these places alone, so that it need not be computed again for the next state which agrees there. Groups
-// that read no more than some places do are a *view* of the state, which most other states of a beam share.
+// computed once for every place and word. Templates that read the same places are a *group*. Groups that read no more
+// than some places do are a *view* of the state: what they say together follows from these places alone, so that it
+// need not be computed again for the next state which agrees there, as most others of a beam do. What reads still fewer
+// places is a view within a view.
 #pragma once
 
 #include <array>
@@ -13,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "features/atom_reader.hpp"
@@ -30,7 +32,11 @@ inline constexpr std::size_t first_valency = word_places;
 inline constexpr std::size_t distance_place = first_valency + 4;
 inline constexpr std::size_t state_places = distance_place + 1;
 inline constexpr std::size_t small_values = 8;  // of a place without a word
-using StatePlaces = std::array<std::uint16_t, state_places>;
+inline constexpr std::size_t most_places = 8;   // of a template
+// What templates do not name: all valencies as one number, and 0.
+inline constexpr std::size_t valencies_place = state_places;
+inline constexpr std::size_t empty_place = valencies_place + 1;
+using StatePlaces = std::array<std::uint16_t, empty_place + 1>;
 
 [[nodiscard]] StatePlaces places_of(const ParserState& state, std::size_t length);
 
@@ -60,18 +66,20 @@ class PlaceNumber {
  public:
   explicit PlaceNumber(std::span<const std::uint8_t> places);
 
-  [[nodiscard]] bool fits() const { return fits_; }  // into 64 bits
+  [[nodiscard]] bool fits() const { return count_ <= most; }
+  [[nodiscard]] std::size_t size() const { return count_; }  // places that the others follow from
   [[nodiscard]] std::uint64_t of(const StatePlaces& places) const {
     std::uint64_t number = 0;
-    for (std::size_t k = 0; k < words_; ++k) number = number << 16 | places[read_[k]];
-    for (std::size_t k = words_; k < count_; ++k) number = number << 3 | places[read_[k]];
+    for (const std::uint8_t place : read_) number = number << 16 | places[place];
     return number;
   }
+  friend bool operator==(const PlaceNumber&, const PlaceNumber&) = default;
 
  private:
-  std::array<std::uint8_t, state_places> read_{};  // words first, then valencies
-  std::size_t words_ = 0, count_ = 0;
-  bool fits_ = true;
+  static constexpr std::size_t most = 4;
+
+  std::array<std::uint8_t, most> read_;
+  std::size_t count_ = 0;
 };
 
 class StateTemplates {
@@ -80,11 +88,12 @@ class StateTemplates {
     std::vector<std::uint8_t> places;  // ascending
     std::vector<std::uint32_t> lines;
     std::vector<FeatureKey> constants;  // of these lines
-    PlaceNumber number;
   };
   struct View {
-    std::vector<std::uint32_t> groups;
     PlaceNumber number;
+    std::vector<std::uint32_t> groups;  // that are in none of the others
+    std::vector<View> others;           // within this one; these have none
+    std::uint32_t owner = 0;            // a number of its own, among all views
   };
 
   // Takes those that are not about labels. Numbers of views are places in `views`, to which it adds its own.
@@ -93,6 +102,7 @@ class StateTemplates {
   [[nodiscard]] std::size_t size() const { return lines_.size(); }
   [[nodiscard]] const std::string& name(std::size_t line) const { return templates_[line].name; }
   [[nodiscard]] const std::vector<Group>& groups() const { return groups_; }
+  // Every group is in one of them.
   [[nodiscard]] const std::vector<View>& views() const { return state_views_; }
   [[nodiscard]] bool reads(std::size_t place) const { return reads_[place]; }
   // Views that some template reads at a place with a word, each once.
@@ -121,14 +131,25 @@ class StateTemplates {
     std::vector<Term> terms;
     std::size_t places = 0;
   };
+  // What one place adds to the keys of a group's lines: of every line its constant and its terms, as in `ends`.
+  struct Part {
+    std::size_t place;
+    std::vector<FeatureKey> constants;
+    std::vector<std::uint32_t> ends;
+    std::vector<Term> terms;
+  };
 
   void add_to_group(std::uint32_t line);
+  void find_parts();
   void find_views();
+  void add_view(View view);
 
   std::vector<Template> templates_;
   std::vector<Line> lines_;
   std::vector<Group> groups_;
+  std::vector<Part> parts_;  // of the places of the groups in turn
   std::vector<View> state_views_;
+  std::uint32_t view_count_ = 0;
   std::array<bool, state_places> reads_{};
   std::array<std::vector<std::size_t>, word_places> views_at_;
 };
@@ -137,19 +158,29 @@ template <class Function>
 void StateTemplates::visit(const StateParts& parts, std::size_t group, const StatePlaces& places,
                            Function function) const {
   const Group& own = groups_[group];
-  constexpr std::size_t most = 8;
-  const std::size_t count = own.places.size();
-  std::array<const FeatureKey*, most> rows;
-  for (std::size_t k = 0; k < count; ++k) rows[k] = parts.row(group, k, places[own.places[k]]);
-  for (std::size_t line = 0; line < own.lines.size(); ++line) {
-    FeatureKey sum = own.constants[line];
-    bool exists = true;
-    for (std::size_t k = 0; k < count; ++k) {
-      const FeatureKey part = rows[k][line];
-      exists &= part != 0;
-      sum += part;
+  std::array<const FeatureKey*, most_places> rows;
+  for (std::size_t k = 0; k < own.places.size(); ++k) rows[k] = parts.row(group, k, places[own.places[k]]);
+  const auto visit_lines = [&](auto count) {
+    for (std::size_t line = 0; line < own.lines.size(); ++line) {
+      FeatureKey sum = own.constants[line];
+      bool exists = true;
+      for (std::size_t k = 0; k < count; ++k) {
+        const FeatureKey part = rows[k][line];
+        exists &= part != 0;
+        sum += part;
+      }
+      if (exists) function(own.lines[line], sum);
     }
-    if (exists) function(own.lines[line], sum);
+  };
+  switch (own.places.size()) {
+    case 1:
+      return visit_lines(std::integral_constant<std::size_t, 1>());
+    case 2:
+      return visit_lines(std::integral_constant<std::size_t, 2>());
+    case 3:
+      return visit_lines(std::integral_constant<std::size_t, 3>());
+    default:
+      return visit_lines(own.places.size());
   }
 }
 

@@ -56,7 +56,7 @@ class TransitionTask final : public Task {
   // What one state of a beam takes, with its links, and what it takes besides during its step.
   [[nodiscard]] static constexpr std::size_t state_bytes() { return BeamSearch::node_bytes; }
   [[nodiscard]] std::size_t step_bytes() const {
-    return BeamSearch::candidate_bytes + StateScorer::bytes_per_group * features_->states().groups().size();
+    return BeamSearch::candidate_bytes + StateScorer::bytes_per_view * features_->states().groups().size();
   }
 
   // The trees of whole outputs of all sentences, one after the other; throws std::invalid_argument if one is no tree.
