@@ -6,9 +6,22 @@
 #include "features/letters.hpp"
 
 namespace marginloom {
+namespace {
+
+// Of name=value|name=value the value of a name; nothing if it is not there.
+std::string_view value_in(std::string_view cell, std::string_view name) {
+  while (!cell.empty()) {
+    const std::string_view part = cell.substr(0, cell.find('|'));
+    cell.remove_prefix(std::min(part.size() + 1, cell.size()));
+    if (part.starts_with(name) && part.substr(name.size()).starts_with('=')) return part.substr(name.size() + 1);
+  }
+  return {};
+}
+
+}  // namespace
 
 std::size_t AtomColumns::of(const Atom& atom) const {
-  if (atom.kind == Atom::Kind::column) return atom.argument;
+  if (atom.kind == Atom::Kind::column || atom.kind == Atom::Kind::feats) return atom.argument;
   if (atom.kind == Atom::Kind::pos) return *pos;
   if (atom.kind == Atom::Kind::xpos) return *xpos;
   return word;
@@ -28,8 +41,9 @@ void AtomColumns::settle(std::span<Template> templates) const {
   for (Template& line : templates) {
     bool known = (pos || !line.has(Atom::Kind::pos)) && (xpos || !line.has(Atom::Kind::xpos));
     for (Atom& atom : line.atoms) {
-      if (atom.kind != Atom::Kind::column) continue;
-      const auto place = written.find(atom.column);
+      const bool is_feats = atom.kind == Atom::Kind::feats;
+      if (atom.kind != Atom::Kind::column && !is_feats) continue;
+      const auto place = written.find(is_feats ? "feats" : atom.column);
       known &= place != written.end();
       if (known) atom.argument = place->second;
     }
@@ -88,6 +102,11 @@ bool AtomReader::append_value(const Atom& atom, std::size_t token, std::string& 
       if (number == Vocabulary::unknown) return false;
       key += std::string_view(resources_.cluster_paths[number]).substr(0, atom.argument);
       return true;
+    }
+    case Atom::Kind::feats: {
+      const std::string_view value = atom.column.empty() ? cell : value_in(cell, atom.column);
+      key += value;
+      return !value.empty();
     }
     default:
       key += cell;

@@ -41,12 +41,13 @@ struct AtomColumns {
   std::size_t word = 0;
   std::optional<std::size_t> pos;
   std::optional<std::size_t> xpos;
-  std::map<std::string, std::size_t> written = {};  // by what stands in column[...]
+  std::map<std::string, std::size_t> written = {};  // by what stands in column[...]; `feats` is read by name too
 
   [[nodiscard]] std::size_t of(const Atom& atom) const;
   // Columns that a table must have at least for some templates.
   [[nodiscard]] std::size_t needed(std::span<const Template> templates) const;
-  // Gives the atoms `column` their places; throws std::invalid_argument if a template reads a column that is not there.
+  // Gives the atoms `column` and `feats` their places; throws std::invalid_argument if a template reads a column that
+  // is not there.
   void settle(std::span<Template> templates) const;
 };
 

@@ -35,6 +35,7 @@ constexpr std::array forms{
     AtomForm{"xpos", Atom::Kind::xpos, 1, in_trees},
     AtomForm{"column", Atom::Kind::column, 2, in_tokens | in_trees},
     AtomForm{"cluster", Atom::Kind::cluster, 2},
+    AtomForm{"feats", Atom::Kind::feats, 1},
     AtomForm{"gazetteer", Atom::Kind::gazetteer, 1},
     AtomForm{"direction", Atom::Kind::direction, 0, in_arcs},
     AtomForm{"distance", Atom::Kind::distance, 0, in_trees | in_spans},
@@ -52,8 +53,11 @@ struct NamedPlace {
   Atom::Place place;
 };
 
-constexpr std::array places{NamedPlace{'h', Atom::Place::head}, NamedPlace{'m', Atom::Place::modifier},
-                            NamedPlace{'b', Atom::Place::between}, NamedPlace{'s', Atom::Place::sibling}};
+constexpr std::array places{NamedPlace{'h', Atom::Place::head},        NamedPlace{'m', Atom::Place::modifier},
+                            NamedPlace{'b', Atom::Place::between},     NamedPlace{'s', Atom::Place::sibling},
+                            NamedPlace{'g', Atom::Place::grandparent}, NamedPlace{'p', Atom::Place::previous},
+                            NamedPlace{'n', Atom::Place::next},        NamedPlace{'f', Atom::Place::first_child},
+                            NamedPlace{'l', Atom::Place::last_child}};
 
 struct NamedSpan {
   std::string_view name;
@@ -76,6 +80,7 @@ constexpr std::array span_parts{NamedPart{"first", Atom::Part::first}, NamedPart
                                 NamedPart{"all", Atom::Part::all}};
 
 constexpr int farthest = 1000;
+constexpr std::string_view feats_dot = "feats.";
 
 [[noreturn]] void fail(std::size_t line, std::string_view found, const std::string& expected) {
   throw std::invalid_argument("line " + std::to_string(line) + ": found '" + shown(found) + "', expected " + expected);
@@ -162,15 +167,23 @@ bool take_position(std::string_view& text, Scope scope, Atom& atom) {
   return offset.has_value();
 }
 
+// How a position is written.
+std::string position_of(Scope scope) {
+  constexpr std::array positions{"[-1]", "[m-1]", "[s0]", "[head.last+1]"};
+  return positions[static_cast<std::size_t>(scope)];
+}
+
 // How an atom with a place is written.
 std::string usage_of(const AtomForm& form, Scope scope) {
-  constexpr std::array positions{"[-1", "[m-1", "[s0", "[head.last+1"};
-  const std::string position = positions[static_cast<std::size_t>(scope)];
-  const std::string example = std::string(form.name) + position + (form.arguments == 1 ? "]" : ",3]");
+  std::string example = std::string(form.name) + position_of(scope);
+  if (form.arguments == 2) example.insert(example.size() - 1, ",3");
   if (form.kind == Atom::Kind::valency) return "valency[s0.l], at s0.l, s0.r, s1.l or s1.r";
   if (scope == Scope::tokens) return example;
   if (scope == Scope::arcs) {
-    return example + ", at h, m or s, or [b] without a distance (s0, q0 and so on are for method transition)";
+    return example +
+           ", at h, m or s, or [b] without a distance, with label also at g, p, n, f or l (s0, q0 and so on are for "
+           "method "
+           "transition)";
   }
   if (scope == Scope::spans) {
     return example + ", at first, last, every or all of the span itself, or of head, tail, left, right or between, " +
@@ -183,8 +196,12 @@ std::string usage_of(const AtomForm& form, Scope scope) {
 
 Atom parse_atom(std::string_view written, std::size_t line, Scope scope) {
   std::string_view rest = written;
-  const std::string_view name = rest.substr(0, std::min(rest.find('['), rest.size()));
-  rest.remove_prefix(name.size());
+  // Names in FEATS may have brackets, as in feats.Number[psor][m].
+  const bool is_named = rest.starts_with(feats_dot);
+  const std::size_t bracket = is_named ? rest.rfind('[') : rest.find('[');
+  const std::string_view whole = rest.substr(0, std::min(bracket, rest.size()));
+  const std::string_view name = is_named ? feats_dot.substr(0, feats_dot.size() - 1) : whole;
+  rest.remove_prefix(whole.size());
   const auto* form =
       std::ranges::find_if(forms, [&](const AtomForm& known) { return known.name == name && known.fits(scope); });
   if (form == forms.end()) {
@@ -195,6 +212,11 @@ Atom parse_atom(std::string_view written, std::size_t line, Scope scope) {
     fail(line, written, "one of " + names);
   }
   Atom atom{form->kind};
+  if (is_named) {
+    atom.column = whole.substr(feats_dot.size());
+    if (atom.column.empty())
+      fail(line, written, "the name of a value in FEATS, such as feats.Case" + position_of(scope));
+  }
   if (form->arguments == 0) {
     if (!rest.empty()) fail(line, written, std::string(name) + " without brackets");
     return atom;
@@ -243,6 +265,9 @@ void check_arc_template(const Template& line, std::size_t number) {
   if (about(Atom::Place::between) + about(Atom::Place::sibling) + line.has(Atom::Kind::label) > 1) {
     fail(number, line.name, "only one of b, s and label on a line");
   }
+  if (reads_tree(line) && !line.has(Atom::Kind::label)) {
+    fail(number, line.name, "label on the same line, since g, p, n, f and l are places of a tree that is known");
+  }
 }
 
 // What a span's template may not combine.
@@ -272,6 +297,11 @@ std::vector<std::string_view> words_of(std::string_view rest) {
 }
 
 }  // namespace
+
+bool reads_tree(const Template& line) {
+  return std::ranges::any_of(
+      line.atoms, [](const Atom& atom) { return atom.has_place() && atom.place >= Atom::Place::grandparent; });
+}
 
 bool is_about_pairs(const Template& line) {
   return std::ranges::any_of(line.atoms, [](const Atom& atom) {

@@ -8,6 +8,7 @@
 //   shape[0] shortshape[0]   Xxxx-dd, and Xx-d
 //   pos[0] column[0,4]       the part of speech, the fourth column of what is learnt from
 //   column[0,lemma]          the column of that name
+//   feats[0] feats.Case[0]   the column FEATS as a whole, and the value that it has for one name
 //   cluster[0,6]             the first six steps of the word's cluster path
 //   gazetteer[0]             every list that has an entry which covers the token, as NAME-B or NAME-I
 //   label[-1] word[0]        the label of the token before, together with something observed; label[-2] is the one
@@ -22,6 +23,8 @@
 //   xpos[h]                  the other part of speech
 //   direction distance       whether the modifier comes after its head, and how far away it is, 6-10 and 11+ alike
 //   label word[m]            together with the arc's label
+//   label word[f] pos[m]     a label where the tree is known, with more positions: g (the head's head), p and n (the
+//                            dependents of the same head before and after m), f and l (m's first and last dependent)
 //
 // About a state of a parser that works from left to right, positions are s0, s1 and s2 (the top of the stack, and what
 // is below it) and q0, q1 and q2 (the next word, and those after it); s0.l, s0.r, s1.l and s1.r are the leftmost and
@@ -77,6 +80,7 @@ struct Atom {
     xpos,
     column,
     cluster,
+    feats,
     gazetteer,
     direction,
     distance,
@@ -113,7 +117,12 @@ struct Atom {
     tail,
     left,
     right,
-    sentence
+    sentence,
+    grandparent,
+    previous,
+    next,
+    first_child,
+    last_child
   };
   // Of a place that is a row of tokens.
   enum class Part { first, last, every, pairs, all };
@@ -121,8 +130,8 @@ struct Atom {
   Kind kind;
   Place place = Place::token;
   int offset = 0;
-  std::size_t argument = 0;  // letters, steps, or the column's index from 0 in the table that is read
-  std::string column = {};   // as written: a number from 1, or a name
+  std::size_t argument = 0;  // letters, steps, or of column and feats the index from 0 in the table that is read
+  std::string column = {};   // as written: a number from 1, or a name; of feats the name in it, if there is one
   Part part = Part::first;
 
   // Whether it reads a word.
@@ -153,6 +162,8 @@ struct Template {
 // or spans and pairs of them.
 enum class Scope { tokens, arcs, states, spans };
 
+// Whether a template of arcs reads more of a tree than the arc and its siblings between the two words.
+[[nodiscard]] bool reads_tree(const Template& line);
 // Whether a template of the scope `spans` is about pairs; the others are about one span.
 [[nodiscard]] bool is_about_pairs(const Template& line);
 

@@ -655,6 +655,43 @@ class TransitionTask(Task):
         bounds: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     ) -> ReadTrees: ...
 
+class TreeLabelExtractor:
+    def __init__(
+        self,
+        templates: str,
+        word_column: int,
+        pos_column: int | None,
+        xpos_column: int | None,
+        columns: Mapping[str, int],
+        cluster_words: Vocabulary,
+        cluster_paths: Sequence[str],
+        gazetteers: Sequence[tuple[str, Vocabulary]],
+    ) -> None: ...
+    def templates(self) -> list[str]: ...
+    @property
+    def views(self) -> int: ...
+    def values(self, table: TokenColumns, threads: int) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]: ...
+    def encode(
+        self,
+        values: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        sentences: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        heads: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        bits: int,
+        threads: int,
+    ) -> ArcChains: ...
+
+class ArcChains:
+    @property
+    def chains(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]: ...
+    @property
+    def words(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]: ...
+    @property
+    def kinds(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]: ...
+    @property
+    def offsets(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]: ...
+    @property
+    def features(self) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]: ...
+
 class SpanArrays:
     def __init__(
         self,
@@ -682,6 +719,7 @@ class SpanExtractor:
         templates: str,
         word_column: int,
         pos_column: int | None,
+        feats_column: int | None,
         cluster_words: Vocabulary,
         cluster_paths: Sequence[str],
         gazetteers: Sequence[tuple[str, Vocabulary]],
@@ -839,6 +877,8 @@ class SequenceData:
         | None,
         observations: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)]
         | None,
+        kinds: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        allowed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
     ) -> None: ...
     @property
     def sentences(
@@ -872,6 +912,14 @@ class SequenceData:
     def observations(
         self,
     ) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)] | None: ...
+    @property
+    def kinds(
+        self,
+    ) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None: ...
+    @property
+    def allowed(
+        self,
+    ) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None: ...
 
 class LabelHistoryData:
     def __init__(

@@ -133,7 +133,7 @@ def test_what_does_not_go_together_is_said(treebank, tmp_path):
     assert "templates, line 3: found 'pos[q]'" in fails(*train, "--features", tmp_path / "templates")
     (tmp_path / "templates").write_text("xpos[m]\n")
     assert "ask for the other part of speech with xpos=True (--xpos)" in fails(
-        *train, "--features", tmp_path / "templates"
+        *train, "--no-xpos", "--features", tmp_path / "templates"
     )
     mixed = ["train", "parse", treebank / "train.conllu", treebank / "train.conllx", "--model", tmp_path / "m"]
     assert "conllu and conllx cannot be mixed" in fails(*mixed)

@@ -24,7 +24,6 @@ ARCS = {
     "clusters": ("cluster[m,4] pos[h]", TOKENS["clusters"][1], TOKENS["clusters"][2]),
     "clusters of labels": ("label cluster[h,2]", TOKENS["clusters"][1], TOKENS["clusters"][2]),
     "gazetteer": ("gazetteer[h]", TOKENS["gazetteer"][1], TOKENS["gazetteer"][2]),
-    "xpos": ("xpos[m]", "needs a column with parts of speech", "with xpos=True (--xpos)"),
     "number": ("pos[h] column[m,12]", "expected a column 12 among them", "name a column that is there"),
     "name": ("column[b,shape] pos[m]", "expected shape among them", ""),
 }

@@ -95,7 +95,10 @@ TASKS = {
     "bias": lambda value: DetectionTask(IMAGES.task()._images, None, 2, [(2, 3)], bias=value),
     "projective": lambda value: TreeOptions(projective=value),
     "labelled": lambda value: ArcFeatureSet(labelled=value, hash_bits=8),
-    "xpos": lambda value: ArcFeatureSet(xpos=value, hash_bits=8),
+    **{
+        name: lambda value, name=name: ArcFeatureSet(**{name: 0 if value is None else value}, hash_bits=8)
+        for name in ("xpos", "feats")  # None leaves it to the data
+    },
     "exact": lambda value: type("Odd", (Majority,), {"exact": value})(*votes(4)),
     "restore_best": lambda value: EarlyStopping(restore_best=value),
     "raise_error": lambda value: check_task(Majority(*votes(4)), trials=1, raise_error=value),

@@ -55,24 +55,30 @@ ArcTemplates::ArcTemplates(std::span<const Template> all, Kind kind, std::vector
   }
 }
 
-void ArcTemplates::compute_parts(const WordValues& words, KeyParts& parts) const {
+std::uint64_t value_at(const WordValues& words, std::size_t view, std::ptrdiff_t position) {
   static const std::uint64_t before = text_hash(before_start), root = text_hash(root_value),
-                             after = text_hash(after_end), none = text_hash(no_word);
+                             after = text_hash(after_end);
+  if (position >= 1 && position <= static_cast<std::ptrdiff_t>(words.length)) {
+    return words.values[static_cast<std::size_t>(position - 1) * words.views + view];
+  }
+  return position < 0 ? before : position == 0 ? root : after;
+}
+
+std::uint64_t absent_value() {
+  static const std::uint64_t none = text_hash(no_word);
+  return none;
+}
+
+void ArcTemplates::compute_parts(const WordValues& words, KeyParts& parts) const {
   const std::size_t length = words.length;
   parts.lines_ = lines_.size();
   parts.positions_ = length + 1;
   parts.parts_.resize(3 * lines_.size() * parts.positions_);
-  const auto value = [&](std::size_t view, std::ptrdiff_t position) {
-    if (position >= 1 && position <= static_cast<std::ptrdiff_t>(length)) {
-      return words.values[static_cast<std::size_t>(position - 1) * words.views + view];
-    }
-    return position < 0 ? before : position == 0 ? root : after;
-  };
   const auto fill = [&](const std::vector<Term>& terms, FeatureKey constant, FeatureKey* row) {
     for (std::size_t position = 0; position <= length; ++position) {
       FeatureKey sum = constant;
       for (const Term& term : terms) {
-        const std::uint64_t seen = value(term.view, static_cast<std::ptrdiff_t>(position) + term.offset);
+        const std::uint64_t seen = value_at(words, term.view, static_cast<std::ptrdiff_t>(position) + term.offset);
         if (seen == 0) {
           sum = 0;
           break;
@@ -91,16 +97,16 @@ void ArcTemplates::compute_parts(const WordValues& words, KeyParts& parts) const
     fill(line.other, line.constant, others);
     if (line.other.empty() || line.between) continue;
     others[0] = line.constant;
-    for (const Term& term : line.other) others[0] += term.factor * none;
+    for (const Term& term : line.other) others[0] += term.factor * absent_value();
   }
 }
 
-std::uint64_t ArcTemplates::direction_hash(std::size_t head, std::size_t modifier) {
+std::uint64_t direction_hash(std::size_t head, std::size_t modifier) {
   static const std::array hashes{text_hash(directions[0]), text_hash(directions[1])};
   return hashes[modifier > head];
 }
 
-std::uint64_t ArcTemplates::distance_hash(std::size_t head, std::size_t modifier) {
+std::uint64_t distance_hash(std::size_t head, std::size_t modifier) {
   static const std::array hashes = [] {
     std::array<std::uint64_t, distances.size()> all;
     std::ranges::transform(distances, all.begin(), text_hash);

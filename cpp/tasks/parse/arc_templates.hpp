@@ -32,6 +32,14 @@ struct WordValues {
   std::size_t length = 0;
 };
 
+// What an atom sees at a position, where there is a word or beyond; and where there is no such place. Never 0 but at a
+// word that has no value.
+[[nodiscard]] std::uint64_t value_at(const WordValues& words, std::size_t view, std::ptrdiff_t position);
+[[nodiscard]] std::uint64_t absent_value();
+// Of the direction and of the distance of an arc.
+[[nodiscard]] std::uint64_t direction_hash(std::size_t head, std::size_t modifier);
+[[nodiscard]] std::uint64_t distance_hash(std::size_t head, std::size_t modifier);
+
 // The parts of which a key is summed, for all templates of one kind and all words of a sentence. A part that is 0 has
 // an atom without a value: such a feature does not exist.
 class KeyParts {
@@ -103,9 +111,6 @@ class ArcTemplates {
     std::uint64_t direction = 0, distance = 0;  // factors, 0 if it has no such atom
     bool between = false;
   };
-
-  [[nodiscard]] static std::uint64_t direction_hash(std::size_t head, std::size_t modifier);
-  [[nodiscard]] static std::uint64_t distance_hash(std::size_t head, std::size_t modifier);
 
   std::vector<Template> templates_;
   std::vector<Line> lines_;

@@ -14,6 +14,7 @@
 #include "core/kernels.hpp"
 #include "tasks/parse/parse.hpp"
 #include "tasks/parse/transition.hpp"
+#include "tasks/parse/tree_labels.hpp"
 
 namespace marginloom::python {
 namespace {
@@ -53,14 +54,19 @@ std::vector<std::string> template_names(const Extractor& self) {
 }
 
 template <class Extractor, Scope scope>
-nb::class_<Extractor> bind_extractor(nb::module_& module, const char* name) {
+nb::class_<Extractor> bind_views(nb::module_& module, const char* name) {
   return nb::class_<Extractor>(module, name)
       .def("__init__", &make_extractor<Extractor, scope>, nb::arg("templates"), nb::arg("word_column"),
            nb::arg("pos_column").none(), nb::arg("xpos_column").none(), nb::arg("columns"), nb::arg("cluster_words"),
            nb::arg("cluster_paths"), nb::arg("gazetteers"))
       .def("templates", &template_names<Extractor>)
       .def_prop_ro("views", &Extractor::views)
-      .def("values", &word_values_of<Extractor>, nb::arg("table"), nb::arg("threads"))
+      .def("values", &word_values_of<Extractor>, nb::arg("table"), nb::arg("threads"));
+}
+
+template <class Extractor, Scope scope>
+nb::class_<Extractor> bind_extractor(nb::module_& module, const char* name) {
+  return bind_views<Extractor, scope>(module, name)
       .def("learn", &learn<Extractor>, nb::arg("tables"), nb::arg("heads"), nb::arg("left_out").none(),
            nb::arg("min_count"));
 }
@@ -238,9 +244,37 @@ void bind_states(nb::module_& module) {
       .def("read_trees", &read_trees, nb::arg("outputs"), nb::arg("bounds"));
 }
 
+// ArcChains as arrays.
+struct ChainArrays {
+  OutputArray<std::uint64_t> chains;
+  OutputArray<std::uint64_t> words;
+  OutputArray<std::uint8_t> kinds;
+  OutputArray<std::uint64_t> offsets;
+  OutputArray<std::uint32_t> features;
+};
+
+ChainArrays encode_chains(const TreeLabelExtractor& self, const InputArray<std::uint64_t>& values,
+                          const InputArray<std::uint64_t>& sentences, const InputArray<Head>& heads, int bits,
+                          int threads) {
+  ArcChains found = interruptible(
+      [&](StopRequest& stop) { return self.encode(view(values), view(sentences), view(heads), bits, threads, stop); });
+  return {to_numpy(std::move(found.chains)), to_numpy(std::move(found.words)), to_numpy(std::move(found.kinds)),
+          to_numpy(std::move(found.offsets)), to_numpy(std::move(found.features))};
+}
+
+void bind_tree_labels(nb::module_& module) {
+  bind_views<TreeLabelExtractor, Scope::arcs>(module, "TreeLabelExtractor")
+      .def("encode", &encode_chains, nb::arg("values"), nb::arg("sentences"), nb::arg("heads"), nb::arg("bits"),
+           nb::arg("threads"));
+}
+
 void bind(nb::module_& module) {
   bind_arcs(module);
   bind_states(module);
+  bind_tree_labels(module);
+  using Chains = ChainArrays;
+  bind_result(module, "ArcChains", Field{"chains", &Chains::chains}, Field{"words", &Chains::words},
+              Field{"kinds", &Chains::kinds}, Field{"offsets", &Chains::offsets}, Field{"features", &Chains::features});
 }
 
 const TaskBinding binding(bind);

@@ -143,9 +143,12 @@ SolvedSentence solve(const RelationsTask& task, std::size_t i, const InputArray<
 }
 
 void make_span_extractor(SpanExtractor* self, const std::string& templates, std::size_t word_column,
-                         std::optional<std::size_t> pos_column, const Vocabulary& cluster_words,
-                         std::vector<std::string> cluster_paths, const NamedPhrases& gazetteers) {
-  new (self) SpanExtractor(parse_templates(templates, Scope::spans), {word_column, pos_column, std::nullopt, {}},
+                         std::optional<std::size_t> pos_column, std::optional<std::size_t> feats_column,
+                         const Vocabulary& cluster_words, std::vector<std::string> cluster_paths,
+                         const NamedPhrases& gazetteers) {
+  AtomColumns columns{word_column, pos_column, std::nullopt, {}};
+  if (feats_column) columns.written.emplace("feats", *feats_column);
+  new (self) SpanExtractor(parse_templates(templates, Scope::spans), std::move(columns),
                            make_resources(cluster_words, std::move(cluster_paths), gazetteers));
 }
 
@@ -173,7 +176,7 @@ void bind_extractor(nb::module_& module) {
                Field{"ends", &SpanArrays::ends});
   nb::class_<SpanExtractor>(module, "SpanExtractor")
       .def("__init__", &make_span_extractor, nb::arg("templates"), nb::arg("word_column"), nb::arg("pos_column").none(),
-           nb::arg("cluster_words"), nb::arg("cluster_paths"), nb::arg("gazetteers"))
+           nb::arg("feats_column").none(), nb::arg("cluster_words"), nb::arg("cluster_paths"), nb::arg("gazetteers"))
       .def(
           "encode",
           [](const SpanExtractor& self, bool pairs, const TokenColumns& table, const SpanArrays& spans,

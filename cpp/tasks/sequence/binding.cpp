@@ -28,6 +28,8 @@ struct SequenceArrays {
   std::size_t label_count = 0;
   OptionalArray<std::uint64_t> observation_offsets = {};
   OptionalArray<std::uint32_t> observations = {};
+  OptionalArray<std::uint8_t> kinds = {};
+  OptionalArray<std::uint8_t> allowed = {};
 
   [[nodiscard]] SequenceData data(const LabelHistories* histories) const {
     return {.sentences = view(sentences),
@@ -40,7 +42,9 @@ struct SequenceArrays {
             .dense = !tokens.has_value(),
             .observation_offsets = view_or_empty(observation_offsets),
             .observations = view_or_empty(observations),
-            .histories = histories};
+            .histories = histories,
+            .kinds = view_or_empty(kinds),
+            .allowed = view_or_empty(allowed)};
   }
 };
 
@@ -130,8 +134,8 @@ void bind(nb::module_& module) {
   bind_options(module, "SequenceData", Field{"sentences", &Arrays::sentences}, Field{"tokens", &Arrays::tokens},
                Field{"features", &Arrays::features}, Field{"values", &Arrays::values}, Field{"gold", &Arrays::gold},
                Field{"feature_count", &Arrays::feature_count}, Field{"label_count", &Arrays::label_count},
-               Field{"observation_offsets", &Arrays::observation_offsets},
-               Field{"observations", &Arrays::observations});
+               Field{"observation_offsets", &Arrays::observation_offsets}, Field{"observations", &Arrays::observations},
+               Field{"kinds", &Arrays::kinds}, Field{"allowed", &Arrays::allowed});
   bind_options(module, "LabelHistoryData", Field{"observations", &HistoryArrays::observations},
                Field{"histories", &HistoryArrays::histories}, Field{"labels", &HistoryArrays::labels},
                Field{"label_count", &HistoryArrays::label_count}, Field{"triples", &HistoryArrays::triples});

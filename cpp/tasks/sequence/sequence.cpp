@@ -18,6 +18,8 @@ namespace marginloom {
 
 namespace {
 
+constexpr double impossible = -std::numeric_limits<double>::infinity();
+
 template <class T>
 void require_offsets(std::span<const T> offsets, std::size_t end, const char* what) {
   require(!offsets.empty() && offsets.front() == 0 && offsets.back() == end && std::ranges::is_sorted(offsets), what);
@@ -87,9 +89,12 @@ SequenceTask::SequenceTask(const SequenceData& data, SequenceOptions options)
   }
   note_forbidden();
   check_histories();
+  check_kinds();
   if (options_.beam > 0) note_dead_ends();
   if (data_.gold.empty()) return;
-  for (std::size_t i = 0; i < size(); ++i) require(allows(gold(i)), "the gold labels break the constraints");
+  for (std::size_t i = 0; i < size(); ++i) {
+    require(allows(gold(i)) && are_allowed(i, gold(i)), "the gold labels break the constraints");
+  }
 }
 
 void SequenceTask::note_forbidden() {
@@ -178,6 +183,7 @@ void SequenceTask::score_tokens(std::size_t i, WeightView w, Buffers& buffers) c
     kernel.add_rows(w.data(), &start, 1, stride_, buffers.scores.data());
     kernel.add_rows(w.data(), &end, 1, stride_, buffers.scores.data() + (count - 1) * stride_);
   }
+  if (!data_.kinds.empty()) mask_labels(i, buffers.scores);
 }
 
 bool SequenceTask::copies_transitions(const Buffers& buffers) const {
@@ -193,11 +199,11 @@ void SequenceTask::copy_transitions(std::size_t i, WeightView w, Buffers& buffer
   for (const auto& [from, to] : options_.forbidden) {
     if (from == boundary && to == boundary) continue;
     if (from == boundary) {
-      buffers.scores[to] = never;
+      buffers.scores[to] = impossible;
     } else if (to == boundary) {
-      last[from] = never;
+      last[from] = impossible;
     } else {
-      buffers.transitions[from * stride_ + to] = never;
+      buffers.transitions[from * stride_ + to] = impossible;
     }
   }
 }
@@ -478,7 +484,7 @@ bool SequenceTask::candidate(std::size_t i, ByteView output, Scratch& scratch, C
     }
     buffers.labels[t] = static_cast<LabelIndex>(label);
   }
-  if (!allows(buffers.labels, count < length(i))) return false;
+  if (!allows(buffers.labels, count < length(i)) || !are_allowed(i, buffers.labels)) return false;
   emit(i, buffers, sink);
   return true;
 }

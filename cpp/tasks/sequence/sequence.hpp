@@ -42,6 +42,9 @@ struct SequenceData {
   std::span<const std::uint64_t> observation_offsets = {};
   std::span<const std::uint32_t> observations = {};
   const LabelHistories* histories = nullptr;  // which combinations have weights, if any
+  // Token t can have the labels that are 1 in row kinds[t] of `allowed`, of label_count columns; both may be empty.
+  std::span<const std::uint8_t> kinds = {};
+  std::span<const std::uint8_t> allowed = {};
 };
 
 struct SequenceOptions {
@@ -138,6 +141,12 @@ class SequenceTask final : public Task, public ImplicitDifferences, public Margi
   void start_chain(std::size_t i, WeightView w, Buffers& buffers) const;
   void note_forbidden();
   [[nodiscard]] bool allows(std::span<const LabelIndex> labels, bool is_prefix = false) const;
+  void check_kinds() const;
+  [[nodiscard]] bool is_allowed(std::size_t token, std::size_t label) const {
+    return data_.kinds.empty() || data_.allowed[data_.kinds[token] * data_.label_count + label] != 0;
+  }
+  [[nodiscard]] bool are_allowed(std::size_t i, std::span<const LabelIndex> labels) const;
+  void mask_labels(std::size_t i, std::span<double> scores) const;
   [[nodiscard]] double history_score(std::size_t i, WeightView w) const;
   [[nodiscard]] double gold_score(std::size_t i, WeightView w, const Buffers& buffers) const;
   void emit(std::size_t i, Buffers& buffers, CandidateSink& sink) const;

@@ -29,7 +29,9 @@ _ENDS = {
 }
 
 
-def print_report(result: Result, files: Mapping[str, str | None], scores: Mapping[str, Any]) -> None:
+def print_report(
+    result: Result, files: Mapping[str, str | None], scores: Mapping[str, Any], steps: Mapping[str, Mapping[str, Any]]
+) -> None:
     """Print the report of a training run.
 
     Parameters
@@ -40,8 +42,11 @@ def print_report(result: Result, files: Mapping[str, str | None], scores: Mappin
         What was written, by what it is: ``model`` and perhaps ``trace``.
     scores : mapping
         The scores of every set of examples.
+    steps : mapping
+        What was trained before, as `Model.steps` has it.
     """
-    for text in (_summary(result), _certificate(result)):
+    before = [f"{name}: {step_sentence(step)}" for name, step in steps.items()]
+    for text in (*before, _summary(result), _certificate(result)):
         print(textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False))
     for name, value in result.chosen.items():
         print(f"chosen during training: {option_text(name, value)}")
@@ -86,6 +91,21 @@ def certificate_sentence(certificate: Certificate) -> str:
     value = primal if certificate.exact else f"at most {primal}"
     bound = f"(lower bound {dual})"
     return f"Certified: no weights can lower the training objective of {value} by more than {percent} {bound}."
+
+
+def step_sentence(step: Mapping[str, Any]) -> str:
+    """Say how a part of a model was trained before its weights, in one line.
+
+    Examples
+    --------
+    >>> step_sentence({"algorithm": "dcd-ssvm", "iterations": 7, "seconds": 1.2, "C": 0.1, "primal": None})
+    'dcd-ssvm: 7 passes in 1.2 s, C = 0.1. No certificate.'
+    """
+    text = f"{step['algorithm']}: {step['iterations']} passes in {step['seconds']:.3g} s, C = {step.get('C')}."
+    if step["primal"] is None:
+        return f"{text} No certificate."
+    numbers = {name: step[name] for name in ("primal", "dual", "gap", "exact", "bounded")}
+    return f"{text} {certificate_sentence(Certificate(**numbers))}"
 
 
 def _summary(result: Result) -> str:

@@ -182,7 +182,7 @@ def _train(
             seconds = {"read": reading_seconds, **result.seconds}
             print(json.dumps(_summary(model, result, seconds, scores)), flush=True)
         elif not options.quiet:
-            print_report(result, {"model": saved.place, "trace": options.trace}, scores)
+            print_report(result, {"model": saved.place, "trace": options.trace}, scores, model.steps())
     except (OSError, InputError, ReaderGone):
         # A closed terminal has interrupted the run too, and where a model is that had to go elsewhere must be said.
         if not interrupts.requested and not saved.failure:
@@ -329,5 +329,6 @@ def _summary(model: Model, result: Result, seconds: dict[str, float], scores: di
         "updates": result.updates,
         "peak_memory_mb": peak_memory_mb(),
         **({} if result.asked is None else {"world": result.asked}),
+        **({"steps": steps} if (steps := model.steps()) else {}),
         "scores": scores,
     }

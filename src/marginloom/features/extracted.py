@@ -21,6 +21,7 @@ from marginloom.errors import InputError
 from marginloom.features.base import Encoded, drop_unknown, keep_frequent
 from marginloom.features.columns import ColumnsRead, written_columns
 from marginloom.features.crfpp import CRFPP, templates_of_crfpp
+from marginloom.features.morphology import check_feats
 from marginloom.features.sets import FEATURE_SETS, templates_of
 from marginloom.features.template_lines import check_given, template_lines
 from marginloom.features.word_lists import Lists
@@ -83,7 +84,7 @@ class ExtractedFeatures:
         self._observed = _core.Vocabulary()
         self._settle()
         given = {"pos": pos_column, "cluster": self._lists.cluster_paths, "gazetteer": self._lists.gazetteers}
-        check_given(self._lines, {kind for kind, there in given.items() if there})
+        check_given(self._lines, {"feats", *(kind for kind, there in given.items() if there)})
 
     def _settle(self) -> None:
         """Parse the templates, and see what they read."""
@@ -126,6 +127,7 @@ class ExtractedFeatures:
         tables, columns = _tables(source)
         if columns.count:
             self.columns.learn(columns)
+        check_feats(self._lines, self.columns, source, learn=True)
         sentences, tokens, features = self._extract(tables, columns, learn=self.hash_bits is None)
         if self.hash_bits is None:
             self._vocabulary, features = keep_frequent(self._vocabulary, features, self.min_count)
@@ -141,6 +143,7 @@ class ExtractedFeatures:
     def transform(self, source: Any) -> Encoded:
         """Encode other sentences; features that training did not see are left out."""
         tables, columns = _tables(source)
+        check_feats(self._lines, self.columns, source, learn=False)
         sentences, tokens, features = self._extract(tables, columns, learn=False)
         encoded = Encoded(sentences, tokens, features, None, self.feature_count)
         if not self.of_histories:

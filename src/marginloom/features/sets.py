@@ -18,6 +18,18 @@ word[1]
 word[2]
 """
 
+_RICH = f"""{_TAGGING}prefix[0,5]
+suffix[0,5]
+suffix[0,6]
+shape[0]
+shortshape[-1] shortshape[0] shortshape[1]
+word[-1] word[0]
+word[0] word[1]
+word[-1] word[1]
+suffix[-1,3] suffix[0,3]
+suffix[0,3] suffix[1,3]
+"""
+
 _CHUNKING = """
 bias
 word[-2]
@@ -93,6 +105,7 @@ _NER_OBSERVED = f"""{_NER}label[-1] shortshape[-1] shortshape[0] shortshape[1]
 FEATURE_SETS = {
     "words": _WORDS,
     "tagging": _TAGGING,
+    "rich": _RICH,
     "chunking": _CHUNKING,
     "ner": _NER,
     "ner-observed": _NER_OBSERVED,

@@ -20,10 +20,16 @@ _NEEDS = {
         "a column with parts of speech",
         "ask for the other part of speech with xpos=True (--xpos)",
     ),
+    "feats": (
+        "morphological features",
+        "ask for them with feats=True (--feats)",
+    ),
     "cluster": ("word clusters, and none were given", "give a file of them with clusters= (--clusters FILE)"),
     "gazetteer": ("gazetteers, and none was given", "give them with gazetteers= (--gazetteer NAME=FILE)"),
 }
 _WITHOUT_WORDS = ("bias", "direction", "distance", "label", "valency", "length", "order", "entities", "pair")
+#: What the atoms ``feats`` read.
+READS_FEATS = "column[feats]"
 _LABEL = re.compile(r"label\[([+-]?\d+)\]")
 
 #: The labels before a token that a template of taggers can read: the one before, the one before that, or both.
@@ -68,6 +74,8 @@ class TemplateLine:
     def columns(self) -> list[str]:
         """What its atoms read, each once: ``word``, ``pos``, ``xpos``, or ``column[3]`` for ``column[0,3]``.
 
+        FEATS, which has no atom for a column of another name, is ``column[feats]``.
+
         Examples
         --------
         >>> TemplateLine("own.txt, line 1", "suffix[0,2] column[-1,lemma] bias").columns
@@ -76,7 +84,9 @@ class TemplateLine:
         found: dict[str, None] = {}
         for atom in self.text.split(" "):
             kind, argument = _ATOM.match(atom).groups()  # type: ignore[union-attr]
-            if kind == "column":
+            if kind == "feats":
+                found[READS_FEATS] = None
+            elif kind == "column":
                 found[f"column[{argument.lstrip('+')}]"] = None
             elif kind not in _WITHOUT_WORDS:
                 found[kind if kind in ("pos", "xpos") else "word"] = None

@@ -10,9 +10,9 @@ from typing import Any
 from marginloom.errors import InputError
 from marginloom.io.formats import CONLL, CONLLU, CONLLU_PLUS, CONLLX, TEXT
 
-FORM, UPOS, XPOS = "form", "upos", "xpos"
+FORM, UPOS, XPOS, FEATS = "form", "upos", "xpos", "feats"
 #: Names that may be written in capitals too, as CoNLL-U has them.
-STANDARD = (FORM, "lemma", UPOS, XPOS, "feats", "head", "deprel", "deps", "misc", "id", "phead", "pdeprel")
+STANDARD = (FORM, "lemma", UPOS, XPOS, FEATS, "head", "deprel", "deps", "misc", "id", "phead", "pdeprel")
 #: What formats call their columns.
 FORMAT_NAMES = {
     CONLLU: ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC"),

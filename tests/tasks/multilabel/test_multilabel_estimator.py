@@ -45,7 +45,7 @@ def test_predictions_are_of_the_kind_that_fit_got():
 
 
 def test_scores_of_labels_are_linear_and_decide_where_labels_do_not_interact():
-    classifier = MultilabelClassifier(C=1.0, max_iter=30).fit(X, Y)
+    classifier = MultilabelClassifier(C=1.0, max_iter=30, normalize=False).fit(X, Y)
     assert classifier.coef_.shape == (3, 5)
     scores = classifier.decision_function(sparse.csr_matrix(X))
     assert scores == pytest.approx(X @ classifier.coef_.T + classifier.intercept_)
@@ -56,7 +56,14 @@ def test_scores_of_labels_are_linear_and_decide_where_labels_do_not_interact():
 
 
 def test_labels_that_have_their_own_slack_are_binary_svms_for_the_squared_hinge_too():
-    options = {"C": 0.5, "loss": "squared_hinge", "tol": 1e-4, "max_iter": 2000, "label_costs": None}
+    options = {
+        "C": 0.5,
+        "loss": "squared_hinge",
+        "tol": 1e-4,
+        "max_iter": 2000,
+        "label_costs": None,
+        "normalize": False,
+    }
     classifier = MultilabelClassifier(**options).fit(X, Y)
     for label in range(3):
         svm = LinearSVC(C=0.5, tol=1e-8, max_iter=100_000).fit(X, Y[:, label])
@@ -190,7 +197,7 @@ def test_what_does_not_fit_is_named():
 
 
 def test_a_fit_can_go_on_from_the_last_one():
-    classifier = MultilabelClassifier(C=1.0, tol=1e-6, max_iter=3, warm_start=True).fit(X, Y)
+    classifier = MultilabelClassifier(C=1.0, tol=1e-6, max_iter=3, warm_start=True, normalize=False).fit(X, Y)
     before = classifier.certificate_.dual
     assert classifier.fit(X, Y).certificate_.dual > before
     assert classifier.n_iter_ == 3

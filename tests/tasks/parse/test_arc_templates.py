@@ -58,6 +58,9 @@ def templates(tmp_path):
         ("label pos[b]", "line 1.*only one of b, s and label on a line"),
         ("direction[h]", "direction without brackets"),
         ("label[h]", "label without brackets"),
+        ("pos[g] pos[m]", "line 1.*label on the same line, since g, p, n, f and l are places of a tree that is known"),
+        ("feats.[m]", r"line 1.*the name of a value in FEATS, such as feats.Case\[m-1\]"),
+        ("feats[m,2]", r"line 1.*something like feats\[m-1\]"),
         ("pos[m]\n\npos[m]", "line 3.*every template once"),
         ("# nothing\n", "found no template"),
         ("xpos[m]", r"'xpos\[m\]' needs a column with parts of speech; ask for .* xpos=True \(--xpos\)"),
@@ -66,7 +69,7 @@ def templates(tmp_path):
 @pytest.mark.parametrize("order", [1, 2])
 def test_templates_that_are_wrong_are_named_by_line(templates, text, message, order):
     with pytest.raises(InputError, match=message):
-        ArcFeatureSet(templates(text), order=order)
+        ArcFeatureSet(templates(text), order=order, xpos=False)
 
 
 def test_lines_are_counted_as_in_the_file_and_looked_at_even_if_nothing_uses_them(templates):

@@ -14,15 +14,17 @@ from marginloom.core.prefixes import UPDATES
 from marginloom.errors import InputWarning
 from marginloom.tasks.parse.feature_sets import FEATURE_SETS
 from marginloom.tasks.parse.features import ArcFeatureSet
+from marginloom.tasks.parse.sentences import offsets_of
 
 X, Y = make_treebank(40, seed=0)
 HEADS = [[head for head, _ in tree] for tree in Y]
 ONLINE = [name for name, preset in ALGORITHMS.items() if preset.learner.kind == "online"]
 KINDS = {
     "default": {},
-    "labelled": {"labelled": True},
-    "vocabulary": {"labelled": True, "hash_bits": None, "merging": False},
-    "plain states": {"features": "states", "beam": 2, "update": "early"},
+    "labelled": {"labelled": True, "label_stage": "arc"},
+    "labelled in a second step": {"labelled": True},
+    "vocabulary": {"labelled": True, "label_stage": "arc", "hash_bits": None, "merging": False},
+    "plain states": {"features": "states", "beam": 2, "update": "early", "xpos": False},
 }
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
@@ -271,7 +273,7 @@ def test_more_states_of_a_beam_find_trees_that_score_no_less_on_the_whole():
     for beam in (1, 8, 64):
         other = dataclasses.replace(model, options=model.with_beam(beam).options)
         rows = fit(parser(), X, Y)._sentences(X)
-        _, task = other._encoded(rows)
+        task = other.task_of(rows, offsets_of(rows.sentences))
         scores.append(np.sum(task.core.predict(model.weights, 1, 1).scores))
     assert scores == sorted(scores)
 
@@ -301,6 +303,6 @@ def test_files_from_before_there_was_a_method_hold_graph_parsers():
 def test_named_sets_keep_their_features_and_the_keys_of_these(name, options, identity):
     """Stored models and checkpoints have weights by the keys."""
     words, trees = [[("dogs", "NOUN", "NNS"), ("bark", "VERB", "VBP")]], [[(2, "nsubj"), (0, "root")]]
-    options = {"hash_bits": None, "max_iter": 1, "labelled": True, "xpos": True, **options}
+    options = {"hash_bits": None, "max_iter": 1, "labelled": True, "label_stage": "arc", "xpos": True, **options}
     found = fit(DependencyParser("mira", features=name, **options), words, trees)
     assert found.model_.features.core.identity == identity

@@ -9,11 +9,11 @@ WORDS = [["the", "dog", "barks"], ["a", "cat"]]
 Y = [["D", "N", "V"], ["D", "N"]]
 
 
-def test_words_get_the_feature_set_tagging():
-    auto, named = SequenceTagger().fit(WORDS, Y), SequenceTagger(features="tagging").fit(WORDS, Y)
+def test_words_get_the_feature_set_rich():
+    auto, named = SequenceTagger().fit(WORDS, Y), SequenceTagger(features="rich").fit(WORDS, Y)
     assert auto.features == "auto"
     np.testing.assert_array_equal(auto.model_.weights, named.model_.weights)
-    assert auto.model_.features.name == "tagging"
+    assert auto.model_.features.name == "rich"
 
 
 @pytest.mark.parametrize("token", [list, tuple, set, frozenset, lambda pair: dict.fromkeys(pair, 0.5)])
@@ -32,7 +32,7 @@ def test_matrices_are_ready_features():
 
 
 def test_empty_sentences_do_not_decide():
-    assert SequenceTagger().fit([[], *WORDS], [[], *Y]).model_.features.name == "tagging"
+    assert SequenceTagger().fit([[], *WORDS], [[], *Y]).model_.features.name == "rich"
 
 
 @pytest.mark.parametrize("sentence", ["the dog", b"the dog"])

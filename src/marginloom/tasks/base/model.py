@@ -7,8 +7,8 @@ import math
 import time
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Any, Generic, NamedTuple, Self, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,6 +151,10 @@ class Model(ABC):
     def from_own_parts(cls, header: dict[str, Any], tensors: Tensors) -> Self:
         """Return a model without weights from what `own_parts` returned, which may be damaged: check it."""
 
+    def steps(self) -> dict[str, dict[str, Any]]:
+        """Return what was trained besides the weights, by name: algorithm, C, seconds and certificate of each."""
+        return {}
+
     def check_offsets(self, offsets: NDArray[np.float64] | None) -> None:
         """Raise `ValueError` if the offsets of a calibration, which may be damaged, are not those of this model."""
         if offsets is not None:
@@ -275,12 +279,27 @@ def _all_finite(weights: NDArray[np.float64]) -> bool:
 AnyModel = TypeVar("AnyModel", bound=Model)
 
 
+class Step(Protocol):
+    """What is trained before a model's weights and is a part of it, as the labels of arcs of a parser."""
+
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+
+    def train(self) -> Result:
+        """Train it, and put what comes out into the model."""
+
+
 class Prepared(NamedTuple, Generic[AnyModel]):
-    """A model without weights, the task to train it on, and the run: as it was asked for, with what the task adds."""
+    """A model without weights, the task to train it on, and the run: as it was asked for, with what the task adds.
+
+    `steps` are trained first.
+    """
 
     model: AnyModel
     task: Task
     spec: RunSpec
+    steps: Sequence[Step] = ()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -317,6 +336,8 @@ class Training(Generic[AnyModel]):
         Without weights so far.
     evaluators : dict
         Score the model after every pass.
+    steps : sequence of Step
+        Are trained first.
     """
 
     model: AnyModel
@@ -325,6 +346,7 @@ class Training(Generic[AnyModel]):
     spec: RunSpec
     settings: Mapping[str, Any]
     feature_seconds: float
+    steps: Sequence[Step] = ()
 
     @classmethod
     def of(
@@ -343,7 +365,7 @@ class Training(Generic[AnyModel]):
         """
         spec = checked_spec(spec)
         start = time.perf_counter()
-        model, task, run = problem.prepare(spec)
+        model, task, run, steps = problem.prepare(spec)
         threads = training_threads(run.algorithm, run.n_threads)
         if threads is None:
             threads = 1 if "needs-GIL" in task.core.capabilities else resolve_threads(None)
@@ -351,12 +373,15 @@ class Training(Generic[AnyModel]):
         for name, evaluator in evaluators.items():
             evaluator.warn_of_unseen(name)
         run = dataclasses.replace(run, evaluations=evaluators)
-        return cls(model, evaluators, task, run, problem.settings, time.perf_counter() - start)
+        return cls(model, evaluators, task, run, problem.settings, time.perf_counter() - start, steps)
 
     def train(self) -> Result:
         """Give the model its weights; the ``seconds`` of the result also have ``features``, the time to encode."""
+        shortfalls = [f"{step.name}: {found}" for step in self.steps if (found := step.train().shortfall)]
         _core.give_back_memory()
         result = train_as(self.task, self.spec)
+        if shortfalls:
+            result = dataclasses.replace(result, shortfall="; ".join(filter(None, [*shortfalls, result.shortfall])))
         result.seconds["features"] = self.feature_seconds
         model = self.model
         model.weights = result.weights

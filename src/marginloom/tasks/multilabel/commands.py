@@ -94,6 +94,14 @@ def train(
             rich_help_panel=TRAINING,
         ),
     ] = None,
+    normalize: Annotated[
+        bool,
+        typer.Option(
+            "--normalize/--no-normalize",
+            help="Scale every row to length 1, in training and prediction. C is then 1 by default.",
+            rich_help_panel=TRAINING,
+        ),
+    ] = True,
     min_count: MinCountOption = 1,
     fit_intercept: FitInterceptOption = True,
     intercept_scaling: InterceptScalingOption = 1.0,
@@ -122,6 +130,7 @@ def train(
             label_costs=_label_costs(labels, {rows.label(name): cost for name, cost in costs.items()}, missing_cost),
             interactions=pairs or (None if interactions == "none" else interactions),
             labels_per_slack=labels_per_slack,
+            normalize=normalize,
         )
         sets = {
             name: _read_examples(path, rows.X.shape[1], rows.strings, options.quiet)
@@ -190,6 +199,7 @@ class MultilabelCommands(TaskCommands[MultilabelModel, KBestOptions, EvaluateOpt
         """Return the lines of `inspect` on features, labels and pairs."""
         return [
             describe_features(model.n_features, model.bias),
+            ("rows", "scaled to length 1" if model.normalize else "as they are"),
             ("labels", f"{len(model.labels.names)}: {model.labels.summary()}"),
             ("pairs", f"{len(model.pairs)} of labels that interact" if model.pairs else "none: labels do not interact"),
         ]

@@ -58,6 +58,9 @@ class MultilabelClassifier(ClassifierMixin, RowEstimator):  # type: ignore[misc]
     labels_per_slack : int, optional
         Labels of an example that share a slack; by default each has its own, so that there is one binary SVM per label,
         or all share one where labels interact. With the hinge the objective is the same whatever it is.
+    normalize : bool
+        Scale every row to length 1, in training and prediction. C is then 1 where it is not given, and `coef_` are
+        coefficients of scaled rows.
 
     Attributes
     ----------
@@ -73,13 +76,14 @@ class MultilabelClassifier(ClassifierMixin, RowEstimator):  # type: ignore[misc]
     --------
     >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 0.0]])
     >>> classifier = MultilabelClassifier(C=10.0).fit(X, [["red"], ["round"], ["red", "round"], []])
-    >>> classifier.predict(np.array([[0.9, 1.2], [0.1, 0.0]]))
+    >>> classifier.predict(np.array([[0.9, 1.2], [0.0, 0.0]]))
     [['red', 'round'], []]
     """
 
     label_costs: LabelCosts = DEFAULT_COSTS
     interactions: Interactions = None
     labels_per_slack: int | None = None
+    normalize: bool = True
 
     model_type = MultilabelModel
     row_explanations = RowExplanations(explain, features_of)
@@ -101,6 +105,7 @@ y : 0/1 array, data frame or sparse matrix of shape (examples, labels), or list 
             label_costs=self.label_costs,
             interactions=self.interactions,
             labels_per_slack=self.labels_per_slack,
+            normalize=self.normalize,
             settings={"output": kind},
         )
         return Posed(problem)
@@ -190,6 +195,7 @@ y : 0/1 array, data frame or sparse matrix of shape (examples, labels), or list 
             **cls._intercept_parameters(model.bias),
             "label_costs": costs or None,
             "labels_per_slack": model.settings.get("labels_per_slack"),
+            "normalize": model.normalize,
             "interactions": [tuple(pair) for pair in interactions] if isinstance(interactions, list) else interactions,
         }
 

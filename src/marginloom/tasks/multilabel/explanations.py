@@ -29,7 +29,7 @@ from marginloom.training.state import State
 def compared(model: MultilabelModel, X: Any, example: int, wanted: Wanted) -> Compared:
     """Return the predicted set of an example next to what is to be compared with it."""
     wanted.whole_only()
-    x, features = row_of(X, example, model.bias)
+    x, features = row_of(model.rows(X), example, model.bias)
     best = frozenset(model.predict(x).members(0).tolist())
     chosen = wanted.gold if wanted.gold is not None else wanted.instead
     if chosen is not None:
@@ -65,7 +65,7 @@ def _label(model: MultilabelModel, name: Any) -> int:
 
 def features_of(model: MultilabelModel, X: Any, example: int) -> list[FeatureWeights]:
     """Return the features of an example with their weights."""
-    x, features = row_of(X, example, model.bias)
+    x, features = row_of(model.rows(X), example, model.bias)
     return row_weights(features, model.task_of(x).label_weights(model.weights), model.labels.names)
 
 
@@ -76,7 +76,7 @@ def training_examples(model: MultilabelModel, labelled: LabelledRows, state: Sta
         raise InputError("the training examples have labels that the model does not know: give those of its training")
     for per_slack in (None, 8, 1):
         task = MultilabelTask(
-            labelled.X,
+            model.rows(labelled.X),
             gold,
             len(model.labels.names),
             pairs=model.pairs or None,
@@ -91,7 +91,7 @@ def training_examples(model: MultilabelModel, labelled: LabelledRows, state: Sta
 def _label_scores(model: MultilabelModel, X: Any, weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the scores of all labels, a row per example, without what pairs of labels add."""
     rows = model.task_of(X).label_weights(weights)
-    scores = np.asarray(X @ rows[: model.n_features])
+    scores = np.asarray(model.rows(X) @ rows[: model.n_features])
     return scores + model.bias * rows[model.n_features] if model.bias else scores
 
 

@@ -23,6 +23,33 @@ class LabelledRows:
     labels: Any
 
 
+def unit_rows(X: Any) -> Any:
+    """Return rows scaled to length 1; rows of zeros stay. The kind of matrix and its type of numbers stay too.
+
+    Examples
+    --------
+    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
+    [[0.6, 0.8], [0.0, 0.0]]
+    """
+    if not hasattr(X, "tocsr"):
+        X = np.asarray(X)
+        X = X if X.dtype.kind == "f" else X.astype(np.float64)
+        return X / _divisors(np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64)))[:, None].astype(X.dtype)
+    rows = X.tocsr().copy()
+    if rows.dtype.kind != "f":
+        rows = rows.astype(np.float64)
+    rows.sum_duplicates()
+    counts = np.diff(rows.indptr)
+    places = np.repeat(np.arange(counts.size), counts)
+    squares = np.bincount(places, weights=rows.data.astype(np.float64) ** 2, minlength=counts.size)
+    rows.data /= np.repeat(_divisors(np.sqrt(squares)), counts).astype(rows.dtype)
+    return rows
+
+
+def _divisors(lengths: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(lengths > 0, lengths, 1.0)
+
+
 def as_labels(given: Any) -> Any:
     """Return right labels as they are, or as an array if they are neither that nor a frame but can become one.
 

@@ -20,7 +20,7 @@ from marginloom.labels.label_set import LabelSet
 from marginloom.tasks.base.calibration import CalibrationExamples
 from marginloom.tasks.base.dense import require_coefficients, require_scores, row_batches
 from marginloom.tasks.base.model import LEAST_INFERENCES, Evaluator, Model, Prepared, Problem, strongest_places
-from marginloom.tasks.multilabel.features import LabelledRows, encode_labels, learn_labels
+from marginloom.tasks.multilabel.features import LabelledRows, encode_labels, learn_labels, unit_rows
 from marginloom.tasks.multilabel.label_sets import PackedSets
 from marginloom.tasks.multilabel.metrics import multilabel_scores, scores_of_labels
 from marginloom.tasks.multilabel.task import MultilabelTask
@@ -30,6 +30,8 @@ from marginloom.training.spec import CheckedSpec, Cut
 #: on, which is about right for F1. Most examples lack most labels: with equal costs a label must be more likely than
 #: not, and far fewer are predicted than there are.
 DEFAULT_COSTS = (2.0, 1.0)
+#: C where it is not given and rows have length 1; chosen on the development parts of three data sets.
+UNIT_COST = 1.0
 LabelCosts: TypeAlias = "Mapping[Any, float | tuple[float, float]] | tuple[float, float] | None"
 Interactions: TypeAlias = "str | Iterable[tuple[Any, Any]] | None"
 
@@ -51,16 +53,23 @@ class MultilabelModel(Model):
         Value of the feature that all examples have, for the intercepts; 0 for none.
     pairs : list of pairs
         Numbers of labels that interact.
+    normalize : bool
+        Whether rows are scaled to length 1, in training and prediction.
     """
 
     labels: LabelSet
     n_features: int
     bias: float
     pairs: list[tuple[int, int]] = dataclasses.field(default_factory=list)
+    normalize: bool = False
+
+    def rows(self, X: Any) -> Any:
+        """Return rows as the weights take them: scaled to length 1, or as they are."""
+        return unit_rows(X) if self.normalize else X
 
     def task_of(self, X: Any) -> MultilabelTask:
         """Return the task of labelling examples."""
-        task = MultilabelTask(X, None, len(self.labels.names), pairs=self.pairs, bias=self.bias)
+        task = MultilabelTask(self.rows(X), None, len(self.labels.names), pairs=self.pairs, bias=self.bias)
         if task.n_features != self.n_features:
             raise InputError(f"X has {task.n_features} columns, and training had {self.n_features}")
         return task
@@ -126,7 +135,7 @@ class MultilabelModel(Model):
         """Return the score of every label for every example, without what labels add to each other."""
         require_scores(X.shape[0], len(self.labels.names))
         rows = self._empty_task().label_weights(self.weights)
-        scores = np.asarray(X @ rows[: self.n_features])
+        scores = np.asarray(self.rows(X) @ rows[: self.n_features])
         scores += self.intercepts()
         return scores
 
@@ -145,6 +154,7 @@ class MultilabelModel(Model):
             "labels": names,
             "feature_count": self.n_features,
             "bias": self.bias,
+            "normalize": self.normalize,
             "pairs": [[names[a], names[b]] for a, b in self.pairs],
         }
 
@@ -174,7 +184,8 @@ class MultilabelModel(Model):
     def own_parts(self) -> tuple[dict[str, Any], Tensors]:
         """Return labels, pairs and sizes as a file has them."""
         pairs = np.array(self.pairs, dtype=np.int64).reshape(-1, 2)
-        return {"n_features": self.n_features, "bias": self.bias}, {**self.labels.tensors(), "pairs": pairs}
+        header = {"n_features": self.n_features, "bias": self.bias, "normalize": self.normalize}
+        return header, {**self.labels.tensors(), "pairs": pairs}
 
     @classmethod
     def from_own_parts(cls, header: dict[str, Any], tensors: Tensors) -> MultilabelModel:
@@ -187,6 +198,7 @@ class MultilabelModel(Model):
             n_features=checked("n_features", header["n_features"], "count"),
             bias=checked("bias", header["bias"], "not negative"),
             pairs=[(int(a), int(b)) for a, b in pairs],
+            normalize=checked("normalize", header.get("normalize", False), "switch"),
         )
 
 
@@ -210,6 +222,8 @@ class MultilabelProblem(Problem[MultilabelModel]):
         Labels that share a slack, see `MultilabelTask`; by default each has its own, or all share one where they
         interact. It matters to the squared hinge; with the hinge the objective is the same whatever it is, and the run
         says how rows are cut: not at all, or into `LABELS_PER_SLACK`.
+    normalize : bool
+        Whether rows are scaled to length 1; C is then `UNIT_COST` where it is not given.
     """
 
     training: LabelledRows
@@ -217,6 +231,7 @@ class MultilabelProblem(Problem[MultilabelModel]):
     label_costs: LabelCosts = DEFAULT_COSTS
     interactions: Interactions = None
     labels_per_slack: int | None = None
+    normalize: bool = True
 
     def to_hold_out(self) -> tuple[Any, int]:
         """Return the training examples and how many there are."""
@@ -224,12 +239,15 @@ class MultilabelProblem(Problem[MultilabelModel]):
 
     def prepare(self, spec: CheckedSpec) -> Prepared[MultilabelModel]:
         """Give the labels numbers, and cut rows into examples as the run says if nothing else is asked for."""
+        normalize = checked("normalize", self.normalize, "switch")
+        if normalize and spec.C is None and (spec.named is None or "C" in spec.named.learner.common):
+            spec = dataclasses.replace(spec, C=UNIT_COST)
         labels, gold = learn_labels(self.training.labels)
         costs = _costs(labels, self.label_costs)
         check_costs("label_costs", costs)
         pairs = _pairs(labels, self.interactions)
         task = MultilabelTask(
-            self.training.X,
+            unit_rows(self.training.X) if normalize else self.training.X,
             gold,
             len(labels.names),
             label_costs=costs,
@@ -237,14 +255,16 @@ class MultilabelProblem(Problem[MultilabelModel]):
             labels_per_slack=self._labels_per_slack(spec.cut),
             bias=checked("bias", self.bias, "not negative"),
         )
-        model = MultilabelModel(labels=labels, n_features=task.n_features, bias=float(self.bias), pairs=task.pairs)
+        model = MultilabelModel(
+            labels=labels, n_features=task.n_features, bias=float(self.bias), pairs=task.pairs, normalize=normalize
+        )
         model.settings = {
             "label_costs": _stored_costs(labels, costs),
             "interactions": _stored_interactions(labels, pairs),
             "labels_per_slack": self.labels_per_slack,
         }
-        # Inferences of examples, each of which has as many slacks.
-        least = -(-LEAST_INFERENCES // task.core.examples_per_row)
+        # Inferences of examples, each of which has as many slacks; a larger C takes more of them.
+        least = -(-2 * LEAST_INFERENCES // task.core.examples_per_row)
         return Prepared(model, task, dataclasses.replace(spec, least_inferences=least))
 
     def _labels_per_slack(self, cut: Cut) -> int | None:

@@ -18,7 +18,7 @@ def cells_read(source: ColumnCorpus | NamedRows, read: ColumnsRead) -> dict[str,
     """Return different values of each column that templates read besides the words, two of them at most."""
     columns = source.columns
     places = read.places(columns) if columns.count else {}
-    return {read.names[atom]: _different(source, place) for atom, place in places.items() if atom != "word"}
+    return {read.names[atom]: different_cells(source, place) for atom, place in places.items() if atom != "word"}
 
 
 def warn_of_missing(cells: Mapping[str, list[str]], constant: Collection[str]) -> None:
@@ -39,7 +39,7 @@ def warn_of_constants(cells: Mapping[str, list[str]]) -> list[str]:
     return constant
 
 
-def _different(source: ColumnCorpus | NamedRows, column: int) -> list[str]:
+def different_cells(source: ColumnCorpus | NamedRows, column: int) -> list[str]:
     """Return the different cells of a column, two of them at most; none if there are no words."""
     found: dict[str, None] = {}
     if isinstance(source, ColumnCorpus):

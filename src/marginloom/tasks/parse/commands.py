@@ -13,6 +13,7 @@ import typer
 
 from marginloom.commands.common import format_option, gazetteer_files, pos_column_option, usage_error, usage_errors
 from marginloom.commands.help import FEATURES, INPUT, STRUCTURE
+from marginloom.commands.report import step_sentence
 from marginloom.commands.task_commands import EvaluateOptions, ExplainRequest, KBestOptions, TaskCommands, streams
 from marginloom.commands.training import TrainingData, run_training
 from marginloom.commands.training_options import (
@@ -41,6 +42,7 @@ from marginloom.tasks.parse.gold import INVALID_GOLD, check_trees
 from marginloom.tasks.parse.model import ROOTS, ParseModel, ParseProblem
 from marginloom.tasks.parse.tagged import tagged_corpus
 from marginloom.tasks.parse.transition import checked_method, settled_search
+from marginloom.tasks.parse.tree_labels import LABEL_COST, LABEL_STAGES, LABEL_TREES, check_label_options
 from marginloom.tasks.parse.treebank import Treebank, check_numbering
 from marginloom.tasks.sequence.model import SequenceModel
 
@@ -117,6 +119,35 @@ def train(
     labelled: Annotated[
         bool, typer.Option("--labelled", help="Also predict relation labels.", rich_help_panel=STRUCTURE)
     ] = False,
+    label_stage: Annotated[
+        str,
+        typer.Option(
+            "--label-stage",
+            metavar="NAME",
+            help="When labels are found: tree, in a second step when the tree is known; or arc, with the arcs.",
+            rich_help_panel=STRUCTURE,
+        ),
+    ] = LABEL_STAGES[0],
+    label_cost: Annotated[
+        float | None,
+        typer.Option(
+            "--label-C",
+            metavar="X",
+            help=f"C of the second step, with --label-stage tree. [default: {LABEL_COST:g}]",
+            rich_help_panel=STRUCTURE,
+        ),
+    ] = None,
+    label_trees: Annotated[
+        str,
+        typer.Option(
+            "--label-trees",
+            metavar="NAME",
+            help="Trees that the second step learns from: gold; or jackknife, those of parsers that were trained "
+            "without them, which takes longer.",
+            hidden=True,
+            rich_help_panel=STRUCTURE,
+        ),
+    ] = LABEL_TREES[0],
     roots: Annotated[
         str,
         typer.Option(
@@ -131,16 +162,29 @@ def train(
         typer.Option(
             "--features",
             metavar="SET",
-            help="Feature set: arcs for --method graph, states-rich or states for --method transition; or a file of "
-            "templates. [default: arcs or states-rich]",
+            help="Feature set: arcs-rich or arcs (with --method transition: states-full, states-rich or states), or a "
+            "file of templates. [default: arcs-rich or states-full]",
             show_default=False,
             rich_help_panel=FEATURES,
         ),
     ] = AUTO,
     pos_column: Annotated[str | None, pos_column_option(". [default: upos]")] = None,
     xpos: Annotated[
-        bool, typer.Option("--xpos", help="Also use the tags in the column XPOS as features.", rich_help_panel=FEATURES)
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--xpos/--no-xpos",
+            help="Use the tags in the column XPOS as features too. [default: if they are not all the same]",
+            rich_help_panel=FEATURES,
+        ),
+    ] = None,
+    feats: Annotated[
+        bool | None,
+        typer.Option(
+            "--feats/--no-feats",
+            help="Use the morphological features in the column FEATS. [default: if they are not all the same]",
+            rich_help_panel=FEATURES,
+        ),
+    ] = None,
     gazetteer: GazetteerOption = None,
     clusters: ClustersOption = None,
     hash_bits: Annotated[
@@ -197,18 +241,19 @@ def train(
     with usage_errors():
         chosen = checked_method(method)
         search = settled_search(chosen, beam=beam, merging=merging, update=update, **graphs_only)
+        in_tree = check_label_options(labelled, label_stage, label_cost, label_trees)
 
     def read() -> TrainingData:
         corpus = read_corpus(options.training, format, known=TREEBANKS)
-        feature_set = ArcFeatureSet(
+        new_features = partial(
+            ArcFeatureSet,
             features,
-            method=chosen,
             order=order or 1,
-            labelled=labelled,
             hash_bits=AUTO if hash_bits is None else hash_bits or None,
             min_count=min_count,
             pos_column=checked_column("--pos-column", pos_column),
             xpos=xpos,
+            feats=feats,
             lists=Lists.read(clusters, gazetteers),
             n_threads=resolve_threads(options.training_threads),
         )
@@ -218,7 +263,10 @@ def train(
         }
         problem = ParseProblem(
             training=Treebank.from_corpus(corpus, labelled),
-            features=feature_set,
+            features=new_features(method=chosen, labelled=labelled and not in_tree),
+            label_features=new_features(method="labels") if in_tree else None,
+            label_cost=label_cost,
+            label_trees=label_trees,
             projective=projective,
             roots=roots,
             invalid_gold=invalid_gold,
@@ -401,7 +449,11 @@ class ParseCommands(TaskCommands[ParseModel, ParsePredictOptions, ParseEvaluateO
             ("columns", ", ".join(model.features.columns.read)),
         ]
         labels = model.labels
-        return lines if labels is None else [*lines, ("labels", f"{len(labels.names)}: {labels.summary()}")]
+        if labels is None:
+            return lines
+        lines.append(("labels", f"{len(labels.names)}: {labels.summary()}"))
+        lines += [("label step", step_sentence(step)) for step in model.steps().values()]
+        return lines
 
     def legend(self, model: ParseModel) -> str:
         """Explain the names of features and the groups that stand among the labels."""

@@ -27,6 +27,7 @@ from marginloom.tasks.parse.model import ParseModel, ParseProblem, trees_as_list
 from marginloom.tasks.parse.sentences import checked_sentences, named_rows, offsets_of
 from marginloom.tasks.parse.tagged import checked_tagger, tagged_words
 from marginloom.tasks.parse.transition import checked_method, settled_search
+from marginloom.tasks.parse.tree_labels import LABEL_STAGES, LABEL_TREES, check_label_options
 from marginloom.tasks.parse.treebank import Treebank
 from marginloom.training.spec import training_threads
 
@@ -53,11 +54,19 @@ class DependencyParser(Estimator):
         Whether no arcs cross. With order 2, other trees are not searched exactly.
     labelled : bool
         Whether arcs have labels.
+    label_stage : {"tree", "arc"}
+        When labels are found: in a second, exact step, when the tree is known; or with the arcs, so that they count in
+        the choice of the tree.
+    label_cost : float, optional
+        C of the second step; by default 0.1.
+    label_trees : {"gold", "jackknife"}
+        Trees that the second step learns from: the gold ones; or those of parsers that were trained on the other folds
+        of the sentences, which takes longer.
     roots : {"one", "many"}
         How many words may have no head.
     features : str
-        The feature set ``"arcs"``, for method transition ``"states-rich"`` or ``"states"``, or a file of templates.
-        ``"auto"`` is the first of these for the method.
+        The feature set ``"arcs-rich"`` or ``"arcs"``, for method transition ``"states-full"``, ``"states-rich"`` or
+        ``"states"``, or a file of templates. ``"auto"`` is the first of these for the method.
     hash_bits : int, "auto" or None
         Number features by so many bits of a hash; None keeps a vocabulary of those of right arcs, which takes longer.
         ``"auto"`` means 14 to 22 bits by the number of words, unless `min_count` asks for a vocabulary.
@@ -65,12 +74,15 @@ class DependencyParser(Estimator):
         Features of a vocabulary seen less often in training are left out.
     pos_column : str or int, optional
         Column of the parts of speech, by name or by number from 1; by default ``"upos"``.
-    xpos : bool
-        Whether features use the other part of speech too, the column ``"xpos"``.
+    xpos : bool, optional
+        Whether features use the other part of speech too, the column ``"xpos"``; by default where it is not constant.
+    feats : bool, optional
+        Whether features use the morphological features, the column ``"feats"``, as CoNLL-U has them; by default where
+        it is not constant.
     columns : tuple of str, optional
-        What the words of X hold, such as ``("form", "lemma", "upos")``; by default ``("form", "upos")`` or
-        ``("form", "upos", "xpos")``, as long as they are. Names are those of CoNLL-U in small letters, or your own. A
-        parser knows the columns that it reads by these names, and finds them wherever they stand.
+        What the words of X hold, such as ``("form", "lemma", "upos")``; by default the first two, three or four of
+        ``("form", "upos", "xpos", "feats")``, as long as they are. Names are those of CoNLL-U in small letters, or your
+        own. A parser knows the columns that it reads by these names, and finds them wherever they stand.
     clusters : path, optional
         File of Brown clusters.
     gazetteers : mapping, optional
@@ -106,12 +118,16 @@ class DependencyParser(Estimator):
     order: int = 1
     projective: bool = True
     labelled: bool = False
+    label_stage: str = LABEL_STAGES[0]
+    label_cost: float | None = None
+    label_trees: str = LABEL_TREES[0]
     roots: str = "one"
     features: str = AUTO
     hash_bits: int | str | None = AUTO
     min_count: int = 1
     pos_column: str | int | None = None
-    xpos: bool = False
+    xpos: bool | None = None
+    feats: bool | None = None
     columns: Sequence[str] | None = None
     clusters: StrPath | None = None
     gazetteers: Mapping[str, StrPath] | None = None
@@ -121,7 +137,8 @@ class DependencyParser(Estimator):
     model_type = ParseModel
     fit_inputs = """
 X : list of sentences
-    For every word a tuple of what `columns` says, (form, upos) or (form, upos, xpos) by default.
+    For every word a tuple of what `columns` says; (form, upos), (form, upos, xpos) or (form, upos, xpos, feats) by
+    default.
 y : list of trees
     For every word its head, from 1, 0 for the root; or a pair (head, label).
 """
@@ -141,9 +158,13 @@ y : list of trees
                 "feature_cache": self.feature_cache is not None,
             },
         )
+        in_tree = check_label_options(self.labelled, self.label_stage, self.label_cost, self.label_trees)
         problem = ParseProblem(
             training=Treebank.from_lists(X, y, columns),
-            features=self._new_features(),
+            features=self._new_features(self.method, with_labels=not in_tree),
+            label_features=self._new_features("labels") if in_tree else None,
+            label_cost=self.label_cost,
+            label_trees=self.label_trees,
             projective=projective,
             search=search,
             roots=self.roots,
@@ -156,19 +177,20 @@ y : list of trees
     def _to_score(self, problem: ParseProblem, X: Any, y: Any) -> Treebank:
         return Treebank.from_lists(X, y, checked_columns(self.columns))
 
-    def _new_features(self) -> ArcFeatureSet:
+    def _new_features(self, method: str, with_labels: bool = True) -> ArcFeatureSet:
         order = self.order
         if isinstance(order, bool) or order not in (1, 2):
             raise InputError(f"order must be 1 or 2, not {order!r}")
         return ArcFeatureSet(
             self.features,
-            method=self.method,
+            method=method,
             order=int(order),
-            labelled=checked("labelled", self.labelled, "switch"),
+            labelled=with_labels and checked("labelled", self.labelled, "switch"),
             hash_bits=self.hash_bits,
             min_count=checked("min_count", self.min_count, "positive count"),
             pos_column=checked_column("pos_column", self.pos_column),
-            xpos=checked("xpos", self.xpos, "switch"),
+            xpos=self.xpos,
+            feats=self.feats,
             lists=Lists.read(self.clusters, self.gazetteers),
             n_threads=resolve_threads(training_threads(self.algorithm, self.n_threads)),
         )
@@ -211,8 +233,8 @@ y : list of trees
     def predict_proba(self, X: Any) -> Any:
         """Return the probabilities of heads for every sentence, an array with a row per word; only after `calibrate`.
 
-        Column 0 is the root, column h the word h. Where arcs have labels, a third axis has them, in the order of
-        `classes_`.
+        Column 0 is the root, column h the word h. Where labels are found with the arcs (`label_stage`), a third axis
+        has them, in the order of `classes_`.
         """
         return OutputList(self.model_.probabilities(self._sentences(X), self.n_threads))
 
@@ -220,6 +242,7 @@ y : list of trees
     def predict_marginals(self, X: Any) -> list[list[dict[Any, float]]]:
         """Return for every word a dict from heads, or pairs (head, label), to probabilities; only after `calibrate`.
 
+        Pairs are there where labels are found with the arcs (`label_stage`).
         What is impossible is left out.
         """
         found = self.model_.probabilities(self._sentences(X), self.n_threads)
@@ -286,14 +309,15 @@ y : list of trees
             "order": options.order,
             "projective": options.projective,
             "labelled": model.labels is not None,
+            **({} if model.labels is None else {"label_stage": model.label_stage}),
             "roots": options.roots,
             "pos_column": features.columns.portable("pos", features.pos_column, model.settings),
-            **{name: getattr(features, name) for name in ("hash_bits", "xpos")},
+            **{name: getattr(features, name) for name in ("hash_bits", "xpos", "feats")},
             "columns": checked_columns(model.settings.get("columns")),
             "features": features.name,
             **{
                 name: model.settings[name]
-                for name in ("invalid_gold", "min_count", "feature_cache")
+                for name in ("invalid_gold", "min_count", "feature_cache", "label_cost", "label_trees")
                 if name in model.settings
             },
         }

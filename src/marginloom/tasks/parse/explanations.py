@@ -42,6 +42,7 @@ class ExplainedTree:
                 "a parser with method=transition scores actions and not arcs, so it has no explanations: train with "
                 "method=graph (--method graph)"
             )
+        model = model.without_label_step()
         self.model, self.words = model, words
         self._table, self._extractor, self._place_in_table, count = model.features.table_of(source, sentence)
         offsets = self._table.sentences().astype(np.int64)
@@ -255,7 +256,11 @@ def explain(
     wanted: Wanted,
     training: tuple[Treebank, Sequence[str] | None] | None = None,
 ) -> Explanation:
-    """Return why the parser gives a sentence this tree, with shares of training examples if these are given."""
+    """Return why the parser gives a sentence this tree, with shares of training examples if these are given.
+
+    Labels that are found when the tree is known are not explained.
+    """
+    model = model.without_label_step()
     if training is None:
         return explanation_of(model, sentence.compared(wanted))
     return explanation_of(

@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
+
+#: Stands in templates for each name that FEATS has: a template for every one.
+_EVERY_NAME = "feats.*["
+_IN_TREE = re.compile(r"\[[gpnfl]([+-]\d+)?(,[^\[]*)?\]$")
+_SIBLING = re.compile(r"\[s([+-]\d+)?(,[^\[]*)?\]$")
+#: Names of values in FEATS that a set reads, at most.
+_MOST_NAMES = 12
+
 _ARCS = """
 word[h] direction
 word[h] xpos[h] direction distance
@@ -67,6 +77,70 @@ label pos[h] pos[m] direction
 label xpos[h] xpos[m] direction
 label word[h] xpos[m] direction
 label xpos[h] word[m] direction
+"""
+
+_RICH_LABELS = """
+label direction distance
+label word[m]
+label xpos[m] direction
+label pos[m] direction
+label suffix[m,3]
+label xpos[m-1] xpos[m] direction
+label xpos[m] xpos[m+1] direction
+label word[h] direction
+label xpos[h] direction
+label pos[h] direction
+label pos[h] pos[m] direction
+label xpos[h] xpos[m] direction
+label word[h] xpos[m] direction
+label xpos[h] word[m] direction
+label word[h] word[m] direction
+label lower[m] direction
+label suffix[m,2] xpos[m]
+label suffix[h,3] xpos[m] direction
+label word[m-1] xpos[m] direction
+label word[m+1] xpos[m] direction
+label word[m-2] xpos[m] pos[h]
+label word[m-1] pos[m] pos[h] direction
+label pos[h] pos[m-1] pos[m] direction
+label pos[h] pos[m-2] pos[m-1] pos[m] direction
+label pos[h] pos[m] pos[m+1] direction
+label pos[h-1] pos[h] pos[m] direction
+label pos[h] pos[h+1] pos[m] direction
+label xpos[h] xpos[m] direction distance
+label word[h] pos[m] direction distance
+label word[h] xpos[m] word[m-1]
+"""
+
+#: Of trees that are known.
+_TREE_LABELS = """
+label pos[g] pos[h] pos[m] direction
+label pos[m] pos[f] direction
+label pos[m] pos[l] direction
+label word[f] pos[m] pos[h]
+label word[l] pos[m] pos[h]
+label xpos[f] xpos[m] xpos[h]
+label xpos[l] xpos[m] xpos[h]
+label pos[p] pos[m] pos[h] direction
+label pos[n] pos[m] pos[h] direction
+label word[p] pos[m] direction
+label word[n] pos[m] direction
+label pos[p] pos[m] pos[n] pos[h]
+"""
+
+_FEATS_LABELS = """
+label feats[m] pos[h] direction
+label feats[h] pos[m] direction
+label feats.*[m] pos[m] pos[h] direction
+label feats.*[h] feats.*[m] pos[m] direction
+label feats[f] pos[m] pos[h]
+"""
+
+_FEATS_ARCS = """
+feats[m] pos[h] direction
+feats[h] pos[m] direction
+feats.*[m] pos[m] pos[h] direction
+feats.*[h] feats.*[m] pos[h] pos[m]
 """
 
 #: The 28 templates of Huang and Sagae (2010), Table 1.
@@ -165,19 +239,35 @@ xpos[s0] cluster[s1,6]
 cluster[s0,6] cluster[q0,6]
 """
 
+_FEATS_STATES = """
+feats[s0] pos[s1]
+feats[s1] pos[s0]
+feats[q0] pos[s0]
+feats[s0] feats[s1]
+feats.*[s0] pos[s0] pos[s1]
+feats.*[s1] pos[s0] pos[s1]
+feats.*[s0] feats.*[s1] pos[s0] pos[s1]
+"""
+
 FEATURE_SETS = {
     "arcs": _ARCS + _SIBLINGS + _LABELS,
+    "arcs-rich": _ARCS + _FEATS_ARCS + _SIBLINGS + _RICH_LABELS + _TREE_LABELS + _FEATS_LABELS,
+    "states-full": _STATES + _MORE_STATES + _FEATS_STATES + _RICH_LABELS + _TREE_LABELS + _FEATS_LABELS,
     "states": _STATES + _LABELS,
     "states-rich": _STATES + _MORE_STATES + _LABELS,
 }
 #: The sets for each way to find trees; the default comes first.
-SETS_OF_METHODS = {"graph": ("arcs",), "transition": ("states-rich", "states")}
+SETS_OF_METHODS = {
+    "graph": ("arcs-rich", "arcs"),
+    "transition": ("states-full", "states-rich", "states"),
+    "labels": ("arcs-rich", "states-full", "arcs", "states-rich", "states"),
+}
 
 
 def fitting_templates(lines: str, *, order: int, labelled: bool, states: bool = False) -> str:
     r"""Empty lines with templates of siblings and of labels where there is no use for them; the others stay in place.
 
-    Lines about states have no siblings.
+    Lines about states have no siblings. Labels that are found with the arcs see nothing else of the tree.
 
     Examples
     --------
@@ -186,15 +276,70 @@ def fitting_templates(lines: str, *, order: int, labelled: bool, states: bool = 
     """
 
     def fits(line: str) -> bool:
-        atoms = line.partition("#")[0].split()
-        about_sibling = not states and any("[s" in atom for atom in atoms)
-        return (order == 2 or not about_sibling) and (labelled or "label" not in atoms)
+        about_sibling = not states and reads_sibling(line)
+        of_label = "label" in _atoms(line)
+        return (order == 2 or not about_sibling) and (not of_label or (labelled and not _reads_tree(line)))
 
     return "\n".join(line if fits(line) else "" for line in lines.split("\n"))
 
 
-def templates_of(name: str, *, with_xpos: bool, with_clusters: bool) -> str:
+def label_templates(lines: str) -> str:
+    r"""Empty all lines but those with templates of labels.
+
+    Examples
+    --------
+    >>> label_templates("pos[h] pos[m]\nlabel pos[m]")
+    '\nlabel pos[m]'
+    """
+    return "\n".join(line if "label" in _atoms(line) else "" for line in lines.split("\n"))
+
+
+def _atoms(line: str) -> list[str]:
+    return line.partition("#")[0].split()
+
+
+def _reads_tree(line: str) -> bool:
+    """Tell whether a template of labels reads a place that only a tree which is known has."""
+    return any(map(_IN_TREE.search, _atoms(line)))
+
+
+def reads_sibling(template: str) -> bool:
+    """Tell whether a template of arcs reads a modifier's sibling.
+
+    Examples
+    --------
+    >>> reads_sibling("pos[s] pos[m]"), reads_sibling("feats.Number[subj][m]")
+    (True, False)
+    """
+    return any(map(_SIBLING.search, _atoms(template)))
+
+
+def reads_feats(name: str) -> bool:
+    """Tell whether a named set has templates of morphological features.
+
+    Examples
+    --------
+    >>> reads_feats("arcs")
+    False
+    """
+    return "feats" in FEATURE_SETS[name]
+
+
+def frequent_names(counts: Mapping[str, int]) -> tuple[str, ...]:
+    """Return the most frequent names in FEATS, for which a set has templates.
+
+    Examples
+    --------
+    >>> frequent_names({"Case": 5, "Typo": 1, "Number": 7})
+    ('Number', 'Case', 'Typo')
+    """
+    return tuple(sorted(counts, key=lambda name: (-counts[name], name))[:_MOST_NAMES])
+
+
+def templates_of(name: str, *, with_xpos: bool, with_clusters: bool, feats: Sequence[str] = ()) -> str:
     r"""Return a named set's templates. Without a second part of speech the first one stands for it.
+
+    `feats` are the names in FEATS to read; with none, templates of FEATS are left out.
 
     Examples
     --------
@@ -204,4 +349,11 @@ def templates_of(name: str, *, with_xpos: bool, with_clusters: bool) -> str:
     lines = [line for line in FEATURE_SETS[name].split("\n") if line and (with_clusters or "cluster[" not in line)]
     if not with_xpos:
         lines = [line.replace("xpos[", "pos[") for line in lines]
-    return "\n".join(dict.fromkeys(lines))
+    if not feats:
+        lines = [line for line in lines if "feats" not in line]
+    named = [line.replace(_EVERY_NAME, f"feats.{one}[") for line in lines for one in _names_for(line, feats)]
+    return "\n".join(dict.fromkeys(named))
+
+
+def _names_for(line: str, feats: Sequence[str]) -> Sequence[str]:
+    return feats if _EVERY_NAME in line else ("",)

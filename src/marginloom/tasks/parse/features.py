@@ -19,14 +19,24 @@ from marginloom.errors import InputError, InputWarning
 from marginloom.features import Lists
 from marginloom.features.columns import ColumnsRead, written_columns
 from marginloom.features.extracted import is_there
+from marginloom.features.morphology import check_feats, names_in
 from marginloom.features.template_lines import check_given, template_lines
-from marginloom.io.columns import UPOS, XPOS, Columns, NamedRows, checked_column
+from marginloom.io.columns import FEATS, UPOS, XPOS, Columns, NamedRows, checked_column
 from marginloom.io.conll import OTHER_TREES, ColumnCorpus
 from marginloom.io.files import StrPath, decode_utf8, read_bytes
 from marginloom.io.model import json_text, parse_json
 from marginloom.io.names import quoted, shown
-from marginloom.tasks.parse.cells import cells_read, warn_of_constants, warn_of_missing
-from marginloom.tasks.parse.feature_sets import FEATURE_SETS, SETS_OF_METHODS, fitting_templates, templates_of
+from marginloom.tasks.parse.cells import cells_read, different_cells, warn_of_constants, warn_of_missing
+from marginloom.tasks.parse.feature_sets import (
+    FEATURE_SETS,
+    SETS_OF_METHODS,
+    fitting_templates,
+    frequent_names,
+    label_templates,
+    reads_feats,
+    reads_sibling,
+    templates_of,
+)
 from marginloom.tasks.parse.gold import FittingTrees
 from marginloom.tasks.parse.sentences import USUAL_COLUMNS, lengths_of, named_rows
 
@@ -35,8 +45,13 @@ AUTO = "auto"
 #: At most.
 HASH_BITS = 22
 #: Kinds of features, as the native part numbers them.
-KINDS = {"graph": ("arcs", "siblings", "labels"), "transition": ("states", "labels")}
-_ABOUT = {"graph": "arcs", "transition": "states"}
+KINDS = {"graph": ("arcs", "siblings", "labels"), "transition": ("states", "labels"), "labels": ("labels",)}
+_ABOUT = {"graph": "arcs", "transition": "states", "labels": "arcs"}
+_EXTRACTORS: dict[str, Any] = {
+    "graph": _core.ArcExtractor,
+    "transition": _core.StateExtractor,
+    "labels": _core.TreeLabelExtractor,
+}
 
 
 class ArcFeatureSet:
@@ -46,8 +61,8 @@ class ArcFeatureSet:
     ----------
     name : str or path-like
         A named set, or a file of templates; ``auto`` is the first named set of the method.
-    method : {"graph", "transition"}
-        How trees are found: by features of arcs, or of states.
+    method : {"graph", "transition", "labels"}
+        How trees are found: by features of arcs, or of states; or that arcs of trees which are known are labelled.
     order : int
         2 for features of siblings too.
     labelled : bool
@@ -59,8 +74,10 @@ class ArcFeatureSet:
         Features of a vocabulary seen less often in training are left out.
     pos_column : int or str, optional
         Column of the parts of speech: its number in the training input, from 1, or its name; by default ``upos``.
-    xpos : bool
-        Whether to use the other part of speech too, the column ``xpos``.
+    xpos : bool, optional
+        Whether to use the other part of speech too, the column ``xpos``; by default where it is not constant.
+    feats : bool, optional
+        Whether to use morphological features, the column ``feats``; by default where it is not constant.
     lists : Lists, optional
         Word clusters and gazetteers that templates can look up.
     n_threads : int
@@ -88,7 +105,8 @@ class ArcFeatureSet:
         hash_bits: int | str | None = AUTO,
         min_count: int = 1,
         pos_column: int | str | None = None,
-        xpos: bool = False,
+        xpos: bool | None = None,
+        feats: bool | None = None,
         lists: Lists | None = None,
         n_threads: int = 1,
     ) -> None:
@@ -105,10 +123,18 @@ class ArcFeatureSet:
         if hash_bits not in (AUTO, None):
             self.hash_bits = checked("hash_bits", hash_bits, "hash bits")
         self.labelled: bool = checked("labelled", labelled, "switch")
-        self.xpos: bool = checked("xpos", xpos, "switch")
+        #: What was asked for; None where the data are to decide.
+        self.asked = {
+            name: None if given is None else bool(checked(name, given, "switch"))
+            for name, given in ((XPOS, xpos), (FEATS, feats))
+        }
+        self.xpos, self.feats = bool(xpos), bool(feats)
+        self._feats_names: tuple[str, ...] = ()  # that a named set reads
         self.pos_column, self.n_threads = pos_column, n_threads
         self._lists = lists or Lists()
         self._templates = self._find_templates(name)
+        if self.name not in FEATURE_SETS:
+            self.xpos, self.feats = (asked is not False for asked in self.asked.values())
         self.label_count = 0
         self._constants: list[str] = []
         self._vocabularies: Sequence[_core.Vocabulary] = ()
@@ -117,6 +143,7 @@ class ArcFeatureSet:
         given = {
             "pos": True,
             "xpos": self.xpos,
+            "feats": self.feats,
             "cluster": self._lists.cluster_paths,
             "gazetteer": self._lists.gazetteers,
         }
@@ -131,14 +158,18 @@ class ArcFeatureSet:
         self._extractors: dict[tuple[int, ...], Any] = {}
 
     def _fitting(self, templates: str) -> str:
+        if self.method == "labels":
+            return label_templates(templates)
         states = self.method == "transition"
         return fitting_templates(templates, order=self.order, labelled=self.labelled, states=states)
 
     def _find_templates(self, name: StrPath) -> str:
         if self.name in FEATURE_SETS:
             clusters = bool(self._lists.cluster_paths)
-            return templates_of(self.name, with_xpos=self.xpos, with_clusters=clusters)
+            return templates_of(self.name, with_xpos=self.xpos, with_clusters=clusters, feats=self._feats_names)
         text = decode_utf8(read_bytes(name), self.name)
+        if self.method == "labels":
+            return text  # looked at as a whole by the features that find trees
         lines = template_lines(self.name, text, is_file=True, about=_ABOUT[self.method])  # also those not used
         if self.method == "transition" and all("label" in line.kinds for line in lines):
             raise InputError(f"{self.name} has templates of labels only: add one of states, such as pos[s0] pos[s1]")
@@ -149,16 +180,46 @@ class ArcFeatureSet:
             )
         return text
 
+    def choose(self, source: Any) -> None:
+        """Decide by the training input what a named set reads: columns that tell words apart, names that are frequent.
+
+        Raises
+        ------
+        InputError
+            If the column FEATS is to be read and is not well formed.
+        """
+        if self.name not in FEATURE_SETS:
+            return
+        rows = _with_columns(source)
+        columns = rows.columns
+        pos = self.pos_column or UPOS
+        read_as_pos = columns.find(pos) if isinstance(pos, str) else pos - 1
+        for name, asked in self.asked.items():
+            place = columns.find(name) if columns.names else None
+            varies = place is not None and place != read_as_pos and len(different_cells(rows, place)) > 1
+            setattr(self, name, (varies if columns.count else False) if asked is None else asked)
+        place = columns.find(FEATS) if columns.names and self.feats and reads_feats(self.name) else None
+        if place is not None and columns.count:
+            self._feats_names = frequent_names(names_in(rows, place))
+        self._templates = self._find_templates(self.name)
+        if not reads_feats(self.name) and self.asked[FEATS] is None:
+            self.feats = False
+        self._settle()
+
     def check_templates(self) -> None:
         """Raise `InputError` if a kind of templates is missing; warn of what was given and none of them uses."""
         lines = [line.text for line in self._lines]
         kinds = {
-            "s, which order 2 asks for": self.order == 1 or any("[s" in line for line in lines),
+            "s, which order 2 asks for": self.method == "labels" or self.order == 1 or any(map(reads_sibling, lines)),
             "label, which labelled asks for": not self.labelled or any("label" in line.split() for line in lines),
         }
         for missing in (text for text, there in kinds.items() if not there):
             raise InputError(f"{self.name}: found no template with {missing}; add one")
-        given = {"xpos": self.xpos, "cluster": self._lists.cluster_paths, "gazetteer": self._lists.gazetteers}
+        given = {
+            **{name: asked is True for name, asked in self.asked.items()},
+            "cluster": self._lists.cluster_paths,
+            "gazetteer": self._lists.gazetteers,
+        }
         for atom in (name for name, there in given.items() if there and not self._uses(name)):
             text = f"the features {self.name} have no template with {atom}[...]: what was given for it is not used"
             warnings.warn(InputWarning(text), stacklevel=3)
@@ -172,6 +233,16 @@ class ArcFeatureSet:
         return frozenset(kind for line in self._lines for kind in line.kinds)
 
     @property
+    def template_count(self) -> int:
+        """Number of templates that are used."""
+        return len(self._lines)
+
+    @property
+    def native_extractor(self) -> Any:
+        """An extractor that knows all but the places of columns."""
+        return self._extractor
+
+    @property
     def _extractor(self) -> Any:
         """An extractor that knows all but the places of columns."""
         return self._extractor_for(Columns("X", 0))
@@ -181,8 +252,7 @@ class ArcFeatureSet:
         places = self.columns.places(columns)
         key = tuple(places.values())
         if key not in self._extractors:
-            extractor = _core.ArcExtractor if self.method == "graph" else _core.StateExtractor
-            self._extractors[key] = extractor(
+            self._extractors[key] = _EXTRACTORS[self.method](
                 self._used_templates,
                 places.get("word", 0),
                 places.get("pos"),
@@ -219,10 +289,7 @@ class ArcFeatureSet:
     def fit(self, source: Any, trees: FittingTrees, label_count: int) -> None:
         """Learn the features of right arcs, unless they are hashed; `trees` are those of the sentences kept."""
         self.label_count = label_count
-        columns = _with_columns(source).columns
-        if columns.count:
-            self.columns.learn(columns)
-        self._refuse_trees()
+        self._learn_columns(source)
         tables, extractor = self._tables(source)
         self._constants = warn_of_constants(cells_read(_with_columns(source), self.columns))
         if self._chooses_bits:
@@ -239,6 +306,20 @@ class ArcFeatureSet:
                 raise InputError(f"min_count={self.min_count} leaves no feature; give a smaller one (--min-count)")
         self._core = None
 
+    def fit_labels(self, source: Any, label_count: int, bits: int) -> None:
+        """Learn which columns are read, for features that label arcs of known trees, in `bits` bits of a hash."""
+        self.label_count, self.hash_bits = label_count, bits
+        self._learn_columns(source)
+        cells = cells_read(_with_columns(source), self.columns)
+        self._constants = [name for name, found in cells.items() if len(found) == 1]
+
+    def _learn_columns(self, source: Any) -> None:
+        rows = _with_columns(source)
+        if rows.columns.count:
+            self.columns.learn(rows.columns)
+        check_feats(self._lines, self.columns, rows, learn=True)
+        self._refuse_trees()
+
     def _refuse_trees(self) -> None:
         """Raise `InputError` if templates would read the gold trees, which prediction does not have."""
         trees = {"head", "deprel", *map(str.lower, OTHER_TREES)}
@@ -250,7 +331,8 @@ class ArcFeatureSet:
                 )
 
     def warn_of_missing(self, source: Any) -> None:
-        """Warn of columns that are empty for all words, and were not in training."""
+        """Warn of columns that are empty for all words, and were not in training; `InputError` for a wrong FEATS."""
+        check_feats(self._lines, self.columns, _with_columns(source), learn=False)
         warn_of_missing(cells_read(_with_columns(source), self.columns), self._constants)
 
     @property
@@ -294,7 +376,7 @@ class ArcFeatureSet:
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return everything that extraction needs as arrays."""
-        names = ("name", "order", "labelled", "hash_bits", "min_count", "pos_column", "xpos")
+        names = ("name", "order", "labelled", "hash_bits", "min_count", "pos_column", "xpos", "feats")
         options = {
             **{name: getattr(self, name) for name in names},
             "templates": self._templates,
@@ -321,7 +403,10 @@ class ArcFeatureSet:
         features.method = checked("method", options.get("method", "graph"), one_of(*KINDS))
         features.order = checked("order", options["order"], "positive count")
         features.min_count = checked("min_count", options["min_count"], "positive count")
-        features.xpos, features.labelled = bool(options["xpos"]), bool(options["labelled"])
+        features.xpos, features.feats = bool(options["xpos"]), bool(options.get("feats", False))
+        features.asked = {XPOS: features.xpos, FEATS: features.feats}
+        features._feats_names = ()  # its templates are stored
+        features.labelled = bool(options["labelled"])
         bits = options["hash_bits"]
         features.hash_bits = None if bits is None else checked("hash_bits", bits, "hash bits")
         features.pos_column = checked_column("pos_column", options["pos_column"])

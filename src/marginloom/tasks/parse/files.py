@@ -22,7 +22,7 @@ _WRITTEN = ("form", "lemma", "upos", "xpos", "feats", "misc")
 
 
 def read_conllu(
-    path: StrPath, format: str | None = None, columns: Sequence[str] = USUAL_COLUMNS
+    path: StrPath, format: str | None = None, columns: Sequence[str] = USUAL_COLUMNS[:3]
 ) -> tuple[list[list[tuple[str, ...]]], list[list[tuple[int, str]]]]:
     r"""Read sentences and their trees from a file.
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import itertools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,22 +13,31 @@ from marginloom import _core
 from marginloom.common.memory import parse_size, require_memory
 from marginloom.common.parameters import checked
 from marginloom.common.threads import resolve_threads
-from marginloom.core.marginals import NO_CHOICE, Outputs
+from marginloom.core.marginals import Outputs
 from marginloom.core.prefixes import checked_beam, checked_update
 from marginloom.errors import InputError
 from marginloom.io.columns import NamedRows
 from marginloom.io.conll import ColumnCorpus
 from marginloom.io.model import Tensors
-from marginloom.labels.label_set import UNSEEN, LabelSet
-from marginloom.labels.numbered import NumberedLabels
-from marginloom.tasks.base.calibration import CalibrationExamples
-from marginloom.tasks.base.model import Evaluator, Model, Prepared, Problem, strongest_places
-from marginloom.tasks.parse.features import ArcFeatureSet
-from marginloom.tasks.parse.gold import FittingTrees, check_trees, fitting_trees
-from marginloom.tasks.parse.metrics import SHORT, ParseScorer
+from marginloom.labels.label_set import LabelSet
+from marginloom.tasks.base.model import Model, Prepared, Problem, strongest_places
+from marginloom.tasks.parse.evaluation import ParseEvaluator
+from marginloom.tasks.parse.features import ArcFeatureSet, fitting_bits
+from marginloom.tasks.parse.gold import FittingTrees, fitting_trees
+from marginloom.tasks.parse.jackknife import jackknifed
 from marginloom.tasks.parse.sentences import checked_sentences, lengths_of, named_rows, offsets_of
 from marginloom.tasks.parse.task import BeamOptions, KBestTrees, ParseTask, TreeOptions, Trees
 from marginloom.tasks.parse.transition import task_class
+from marginloom.tasks.parse.tree_labels import (
+    LABEL_STAGES,
+    LABEL_TREES,
+    LabelSpace,
+    LabelStep,
+    TreeLabeller,
+    TreeLabelTask,
+    bits_of_rows,
+    label_spec,
+)
 from marginloom.tasks.parse.treebank import Treebank, check_lengths
 from marginloom.training.checks import checked_weights
 from marginloom.training.spec import RunSpec, training_threads
@@ -51,20 +59,26 @@ class ParseModel(Model):
         What arcs can be called; None where they have no labels.
     options : TreeOptions
         Which trees there are.
+    labeller : TreeLabeller or None
+        Finds the labels when the tree is known; None where they are found with the arcs, or there are none.
     """
 
     features: ArcFeatureSet
     labels: LabelSet | None
     options: TreeOptions
+    labeller: TreeLabeller | None = None
 
     def predict(self, source: Any, n_threads: int | None = 1) -> tuple[NDArray[np.uint64], Trees]:
         """Return sentence offsets and the best trees."""
-        sentences, task = self._encoded(source)
-        return sentences, task.predict(self.weights, resolve_threads(n_threads))
+        rows, sentences = _rows_of(source)
+        threads = resolve_threads(n_threads)
+        trees = self.task_of(rows, sentences).predict(self.weights, threads)
+        return sentences, self._with_labels(rows, sentences, trees, threads)
 
     def predict_k_best(self, source: Any, k: int, n_threads: int | None = 1) -> KBestTrees:
         """Return the k best trees of every sentence; `InputError` where they cannot be found."""
-        _, task = self._encoded(source)
+        rows, sentences = _rows_of(source)
+        task = self.task_of(rows, sentences)
         if k > 1 and self.options.search is not None:
             raise InputError(
                 "beam search finds one tree, and a parser with method=transition has no other: ask for one tree, or "
@@ -75,23 +89,29 @@ class ParseModel(Model):
                 "trees of second order that need not be projective are not searched exactly, so there is no list of "
                 "the best ones: ask for one tree, or train with order 1 or with projective trees"
             )
-        found = task.predict_k_best(self.weights, k, resolve_threads(n_threads))
-        if self.calibration is None or not task.core.has_marginals:
-            return found
-        choices = [task.numbered(tree) for tree in found.trees]
-        outputs = Outputs(np.concatenate(choices) if choices else np.zeros(0, np.uint32), found.bounds)
-        return found._replace(probabilities=np.exp(self.log_probabilities(task, outputs, n_threads)))
+        threads = resolve_threads(n_threads)
+        found = task.predict_k_best(self.weights, k, threads)
+        if self.calibration is not None and task.core.has_marginals:
+            choices = [task.numbered(tree) for tree in found.trees]
+            outputs = Outputs(np.concatenate(choices) if choices else np.zeros(0, np.uint32), found.bounds)
+            found = found._replace(probabilities=np.exp(self.log_probabilities(task, outputs, n_threads)))
+        return found if self.labeller is None else self._labelled(rows, sentences, found, threads)
 
     def predict_with_confidence(self, source: Any, n_threads: int | None = 1) -> tuple[Trees, NDArray[np.float64]]:
-        """Return the best trees, and the probability of every arc, with its label if arcs have labels."""
-        _, task = self._encoded(source)
-        trees = task.predict(self.weights, resolve_threads(n_threads))
-        return trees, self.confidences(task, task.numbered(trees), n_threads)
+        """Return the best trees, and the probability of every arc, with its label if that is found with the arc."""
+        rows, sentences = _rows_of(source)
+        threads = resolve_threads(n_threads)
+        task = self.task_of(rows, sentences)
+        trees = task.predict(self.weights, threads)
+        return self._with_labels(rows, sentences, trees, threads), self.confidences(
+            task, task.numbered(trees), n_threads
+        )
 
     def confidence_of(self, source: Any, trees: Trees, n_threads: int | None = 1) -> NDArray[np.float64]:
         """Return the probability of every arc of given trees."""
-        _, task = self._encoded(source)
-        return self.confidences(task, task.numbered(trees), n_threads)
+        task = self.task_of(*_rows_of(source))
+        scored = trees if self.labeller is None else Trees(trees.heads, None)
+        return self.confidences(task, task.numbered(scored), n_threads)
 
     def check_confidence(self) -> None:
         """Raise `InputError` if this parser has no probabilities."""
@@ -99,19 +119,31 @@ class ParseModel(Model):
         _ = self.tempering
 
     def probabilities(self, source: Any, n_threads: int | None = 1) -> list[NDArray[np.float64]]:
-        """Return for every sentence the probabilities of heads: words by heads, and by labels if arcs have some."""
-        _, task = self._encoded(source)
-        found = self.tables(task, n_threads)
-        if self.labels is None:
-            return found
-        return [table.reshape(table.shape[0], table.shape[0] + 1, len(self.labels.names)) for table in found]
+        """Return for every sentence the probabilities of heads: words by heads, and by labels that go with arcs."""
+        found = self.tables(self.task_of(*_rows_of(source)), n_threads)
+        count = self.options.label_count
+        return [table.reshape(table.shape[0], table.shape[0] + 1, count) if count else table for table in found]
 
-    def _encoded(self, source: Any) -> tuple[NDArray[np.uint64], ParseTask]:
-        if isinstance(source, ColumnCorpus):
-            return source.sentences, self.task_of(source, source.sentences)
-        rows = source if isinstance(source, NamedRows) else named_rows(checked_sentences(source))
-        offsets = offsets_of(rows.sentences)
-        return offsets, self.task_of(rows, offsets)
+    def _with_labels(self, rows: Any, sentences: NDArray[np.uint64], trees: Trees, n_threads: int) -> Trees:
+        """Return trees with the labels of their arcs, where these are found when the tree is known."""
+        if self.labeller is None:
+            return trees
+        values = self.labeller.features.values(rows)
+        return Trees(trees.heads, self.labeller.predict(values, sentences, trees.heads, n_threads))
+
+    def _labelled(self, rows: Any, sentences: NDArray[np.uint64], found: KBestTrees, n_threads: int) -> KBestTrees:
+        """Return the k best trees with the labels of their arcs."""
+        assert self.labeller is not None
+        values, starts = self.labeller.features.values(rows), sentences.astype(np.int64)
+        counts = np.diff(found.bounds.astype(np.int64))
+        words = [np.arange(starts[i], starts[i + 1]) for i, count in enumerate(counts.tolist()) for _ in range(count)]
+        heads: list[Any] = [tree.heads for tree in found.trees]
+        everything = np.concatenate([np.zeros(0, np.int64), *words])
+        joined = np.concatenate([np.zeros(0, np.uint16), *heads])
+        labels = self.labeller.predict(values[everything], offsets_of(heads), joined, n_threads)
+        parts = np.split(labels, np.cumsum([head.size for head in heads])[:-1])
+        trees = [Trees(tree.heads, part) for tree, part in zip(found.trees, parts, strict=False)]
+        return found._replace(trees=trees)
 
     def task_of(self, source: Any, sentences: NDArray[np.uint64]) -> ParseTask:
         """Return the task of parsing sentences, files or lists that were checked."""
@@ -144,12 +176,27 @@ class ParseModel(Model):
             "feature_count": self.features.counts,
             "columns": self.features.columns.read,
             "labels": None if self.labels is None else self.labels.names,
+            "label_stage": self.label_stage,
+            **({} if self.labeller is None else {"steps": self.steps()}),
             "method": self.options.method,
             **({} if self.options.search is None else dataclasses.asdict(self.options.search)),
             "order": self.options.order,
             "projective": self.options.projective,
             "roots": self.options.roots,
         }
+
+    @property
+    def label_stage(self) -> str | None:
+        """When labels are found; None where there are none."""
+        return None if self.labels is None else LABEL_STAGES[0] if self.labeller is not None else LABEL_STAGES[1]
+
+    def without_label_step(self) -> ParseModel:
+        """Return this model without labels if they are found when the tree is known; else itself."""
+        return self if self.labeller is None else dataclasses.replace(self, labels=None, labeller=None)
+
+    def steps(self) -> dict[str, dict[str, Any]]:
+        """Return how labels were trained that are found when the tree is known."""
+        return {} if self.labeller is None else {"labels": self.labeller.report()}
 
     def strongest(self, count: int) -> list[dict[str, Any]]:
         """Return the weights that are largest in size: of arcs and siblings, or of every action; and of every label."""
@@ -159,11 +206,18 @@ class ParseModel(Model):
         if self.options.search is None:
             parts = [(0, counts[0], 1), (layout.first_sibling, layout.first_sibling + counts[1], 1)]
         else:
+<<<<<<< HEAD
             end = counts[0] * layout.action_stride
             parts = [(action, end, layout.action_stride) for action in range(len(ACTIONS))]
         if self.labels is not None:
             end = first_rows + counts[-1] * layout.stride
             parts += [(first_rows + column, end, layout.stride) for column in range(len(self.labels.names))]
+=======
+            parts = [(action, first_rows, layout.action_stride) for action in range(len(ACTIONS))]
+        if self.labels is not None and self.labeller is None:
+            labels = range(len(self.labels.names))
+            parts += [(first_rows + column, self.weights.size, layout.stride) for column in labels]
+>>>>>>> 05a7e95 (Label arcs when the tree is known, read FEATS, and choose richer features)
         return [
             self._described(layout, start + step * place)
             for start, end, step in parts
@@ -201,17 +255,24 @@ class ParseModel(Model):
     def own_parts(self) -> tuple[dict[str, Any], Tensors]:
         """Return features, labels and options as a file has them."""
         labels = {} if self.labels is None else self.labels.tensors()
-        return {"trees": self.options.stored()}, {**self.features.tensors(), **labels}
+        header: dict[str, Any] = {"trees": self.options.stored()}
+        tensors = {**self.features.tensors(), **labels}
+        if self.labeller is not None:
+            header["label_step"] = self.labeller.header()
+            tensors |= self.labeller.tensors()
+        return header, tensors
 
     @classmethod
     def from_own_parts(cls, header: dict[str, Any], tensors: Tensors) -> ParseModel:
         """Put together what `own_parts` returned."""
         stored = header["trees"]
         count = checked("label_count", stored["label_count"], "count")
-        labels = LabelSet.load(tensors) if count else None
+        step = header.get("label_step")
+        labels = LabelSet.load(tensors) if count or step is not None else None
+        labeller = None if step is None else TreeLabeller.load(step, tensors, header["settings"])
         if stored["order"] not in (1, 2) or not isinstance(stored["projective"], bool) or stored["roots"] not in ROOTS:
             raise ValueError("it is not said which trees there are")
-        if labels is not None and len(labels.names) != count:
+        if labels is not None and len(labels.names) != (count if labeller is None else labeller.space.size):
             raise ValueError(f"there are {len(labels.names)} labels, and {count} were expected")
         features = ArcFeatureSet.load(tensors, header["settings"])
         if features.order != stored["order"] or features.labelled != (count > 0) or features.label_count != count:
@@ -225,7 +286,15 @@ class ParseModel(Model):
         if features.method != ("graph" if search is None else "transition"):
             raise ValueError("the features are those of another method")
         options = TreeOptions(stored["order"], stored["projective"], stored["roots"], count, at_root, elsewhere, search)
-        return cls(features=features, labels=labels, options=options)
+        return cls(features=features, labels=labels, options=options, labeller=labeller)
+
+
+def _rows_of(source: Any) -> tuple[ColumnCorpus | NamedRows, NDArray[np.uint64]]:
+    """Return sentences with what their columns are called, and where they begin and end."""
+    if isinstance(source, ColumnCorpus):
+        return source, source.sentences
+    rows = source if isinstance(source, NamedRows) else named_rows(checked_sentences(source))
+    return rows, offsets_of(rows.sentences)
 
 
 def _stored_search(stored: Any) -> BeamOptions | None:
@@ -261,6 +330,13 @@ class ParseProblem(Problem[ParseModel]):
         Memory for features of all arcs that are kept instead of made again for every search.
     search : BeamOptions, optional
         How trees are built from left to right; the features are then those of states.
+    label_features : ArcFeatureSet, optional
+        What labels are found by when the tree is known; `features` then has none of labels.
+    label_cost : float, optional
+        What a slack costs in training such labels.
+    label_trees : {"gold", "jackknife"}
+        Which trees such labels are learned on: the gold ones, or those that parsers find which were trained without
+        them.
     """
 
     training: Treebank
@@ -270,6 +346,9 @@ class ParseProblem(Problem[ParseModel]):
     invalid_gold: str = "repair"
     feature_cache: int | str | None = None
     search: BeamOptions | None = None
+    label_features: ArcFeatureSet | None = None
+    label_cost: float | None = None
+    label_trees: str = LABEL_TREES[0]
 
     def to_hold_out(self) -> tuple[Any, int]:
         """Return the training sentences and how many there are."""
@@ -283,12 +362,15 @@ class ParseProblem(Problem[ParseModel]):
         bank, features = self.training, self.features
         if bank.heads.size == 0:
             raise InputError("there is no word to learn from: give sentences with trees")
-        if features.labelled and bank.labels is None:
+        if (features.labelled or self.label_features is not None) and bank.labels is None:
             raise InputError("the heads have no labels, and labelled asks for them: give pairs (head, label)")
-        features.check_templates()
+        for own in filter(None, (features, self.label_features)):
+            own.choose(bank.source)
+            own.check_templates()
         check_lengths(bank.source, bank.sentences)
         trees = fitting_trees(bank, self.projective, self.roots == "one", self.invalid_gold)
-        labels, gold = _numbered(trees, features.labelled)
+        labels, numbered = _numbered(trees, features.labelled or self.label_features is not None)
+        gold = numbered if self.label_features is None else Trees(numbered.heads, None)
         options = dataclasses.replace(
             _options(gold, labels, features.order, self.projective, self.roots), search=self.search
         )
@@ -298,6 +380,7 @@ class ParseProblem(Problem[ParseModel]):
             "invalid_gold": self.invalid_gold,
             "min_count": features.min_count,
             "feature_cache": self.feature_cache,
+            **({} if self.label_features is None else self._label_settings),
         }
         sentences, values = kept_values(bank, features.values(bank.source), trees)
         task = task_class(options)(
@@ -312,7 +395,49 @@ class ParseProblem(Problem[ParseModel]):
         weights = spec.sample_weight
         if weights is not None and trees.kept is not None:
             weights = checked_weights(weights, trees.kept.size)[trees.kept]
-        return Prepared(model, task, dataclasses.replace(spec, sample_weight=weights))
+        spec = dataclasses.replace(spec, sample_weight=weights)
+        if self.label_features is None:
+            return Prepared(model, task, spec)
+        step = self._label_step(model, trees, numbered, _Encoded(sentences, values, options), spec)
+        return Prepared(model, task, spec, [step])
+
+    @property
+    def _label_settings(self) -> dict[str, Any]:
+        return {"label_cost": self.label_cost, "label_trees": self.label_trees}
+
+    def _label_step(
+        self, model: ParseModel, trees: FittingTrees, gold: Trees, encoded: _Encoded, spec: RunSpec
+    ) -> LabelStep:
+        """Return the training of the labels, which becomes a part of the model."""
+        features, bank = self.label_features, self.training
+        assert features is not None
+        assert model.labels is not None
+        assert gold.labels is not None
+        labelled = _options(gold, model.labels, 1, self.projective, self.roots)
+        space = LabelSpace(labelled.label_count, tuple(labelled.root_labels), tuple(labelled.other_labels))
+        words = fitting_bits(gold.heads.size)
+        asked = features.hash_bits if features.hash_bits is not None else words
+        features.fit_labels(bank.source, space.size, bits_of_rows(asked, space.size))
+        model.labeller = labeller = TreeLabeller(features=features, space=space, settings={"trees": self.label_trees})
+        sentences, values = kept_values(bank, features.values(bank.source), trees)
+
+        def pose() -> TreeLabelTask:
+            heads = gold.heads
+            if self.label_trees == LABEL_TREES[1]:
+                heads = jackknifed(
+                    sentences, encoded.values, model.features.core, encoded.options, Trees(gold.heads, None), spec
+                )
+            return labeller.task_of(values, sentences, heads, gold.labels)
+
+        return LabelStep(labeller, pose, label_spec(spec, self.label_cost))
+
+
+class _Encoded(NamedTuple):
+    """The sentences that trees are learned from, what templates see in their words, and which trees there are."""
+
+    sentences: NDArray[np.uint64]
+    values: NDArray[np.uint64]
+    options: TreeOptions
 
 
 def _numbered(trees: FittingTrees, labelled: bool) -> tuple[LabelSet | None, Trees]:
@@ -341,64 +466,6 @@ def kept_values(
     lengths = lengths_of(bank.sentences)
     offsets = np.concatenate([[0], np.cumsum(lengths[trees.kept])]).astype(np.uint64)
     return offsets, values[np.repeat(trees.kept, lengths)]
-
-
-class ParseEvaluator(Evaluator):
-    """Scores weights of a parser on sentences with their right trees, which are encoded once."""
-
-    def __init__(self, model: ParseModel, bank: Treebank, n_threads: int | None = 1) -> None:
-        self.n_threads = resolve_threads(n_threads)
-        self._labels = model.labels
-        check_trees(bank)
-        gold = bank.labels if model.labels is not None else None
-        if model.labels is not None and gold is None:
-            raise InputError("the parser has labels, and the trees to score have none: give pairs (head, label)")
-        self._scorer = ParseScorer(bank.forms(), bank.sentences, bank.heads, gold)
-        self._task = model.task_of(bank.source, bank.sentences)
-        self._bank = bank
-        #: Labels that training did not see, with how often they occur.
-        self.unseen: dict[str, int] = {} if gold is None or model.labels is None else model.labels.count_unseen(gold)
-
-    def calibration_examples(self) -> CalibrationExamples:
-        """Return the sentences with the heads of their words, and the labels if there are any."""
-        heads = self._bank.heads.astype(np.uint16)
-        if self._labels is None or self._bank.labels is None:
-            return CalibrationExamples(self._task, self._task.numbered(Trees(heads, None)))
-        gold = self._labels.encode(self._bank.labels)
-        choices = self._task.numbered(Trees(heads, np.where(gold == UNSEEN, 0, gold).astype(np.uint16)))
-        return CalibrationExamples(self._task, np.where(gold == UNSEEN, NO_CHOICE, choices))
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Number of sentences and of words."""
-        return {"sentences": self._bank.sentences.size - 1, "tokens": int(self._bank.sentences[-1])}
-
-    @property
-    def fingerprint(self) -> str:
-        """Identify the sentences and their trees, for checkpoints."""
-        digest = hashlib.sha256(repr(self._task.fingerprints).encode())
-        digest.update(self._bank.heads.tobytes())
-        if self._bank.labels is not None:
-            digest.update(repr(self._bank.labels.values().tolist()).encode())
-        return digest.hexdigest()
-
-    def __call__(self, weights: NDArray[np.float64]) -> dict[str, Any]:
-        """Return the shares of words with the right head, and with the right head and label."""
-        scores = self._scorer.scores(*self._predicted(weights))
-        return {name: scores[name] for name in SHORT if name in scores}
-
-    def report(self, weights: NDArray[np.float64]) -> dict[str, Any]:
-        """Return all scores and the confusions of labels, and warn where scores mean nothing."""
-        self._scorer.warn_if_empty()
-        return self._scorer.report(*self._predicted(weights))
-
-    def _predicted(self, weights: NDArray[np.float64]) -> tuple[NDArray[Any], NumberedLabels | None]:
-        """Return the heads and, if there are any, the labels."""
-        found = self._task.predict(weights, self.n_threads)
-        if self._labels is None or found.labels is None:
-            return found.heads, None
-        names = np.array(self._labels.names, dtype=object)
-        return found.heads, NumberedLabels(names, found.labels.astype(np.uint32))
 
 
 def trees_as_lists(

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginloom.errors import InputError
-from marginloom.io.columns import FORM, UPOS, XPOS, NamedRows, columns_of_words
+from marginloom.io.columns import FEATS, FORM, UPOS, XPOS, NamedRows, columns_of_words
 from marginloom.labels.numbered import NumberedLabels
 
-#: A word: its form, its part of speech, and perhaps a finer one.
+#: A word: its form, its part of speech, and perhaps a finer one and its morphological features.
 Word: TypeAlias = Sequence[str]
-#: What words hold unless users say otherwise; the last may be left out.
-USUAL_COLUMNS = (FORM, UPOS, XPOS)
+#: What words hold unless users say otherwise; the last two may be left out.
+USUAL_COLUMNS = (FORM, UPOS, XPOS, FEATS)
 
 
 def named_rows(sentences: list[list[Word]], columns: tuple[str, ...] | None = None) -> NamedRows:
@@ -38,14 +38,14 @@ def checked_sentences(X: Any, columns: tuple[str, ...] | None = None) -> list[li
     X : iterable of sentences
         Each with a tuple of strings for every word, all of the same length.
     columns : tuple of str, optional
-        What the tuples hold; by default (form, upos) or (form, upos, xpos).
+        What the tuples hold; by default (form, upos), (form, upos, xpos) or (form, upos, xpos, feats).
 
     Examples
     --------
     >>> checked_sentences([[("dogs", "NOUN"), ("bark", "VERB")], []])
     [[('dogs', 'NOUN'), ('bark', 'VERB')], []]
     """
-    sizes = (2, 3) if columns is None else (len(columns),)
+    sizes = (2, 3, 4) if columns is None else (len(columns),)
     sentences = [
         _as_list(sentence, f"X[{i}] must be a list of words")
         for i, sentence in enumerate(_as_list(X, "X must be a list of sentences"))
@@ -82,7 +82,7 @@ def _expected(size: int, columns: tuple[str, ...] | None) -> str:
     if columns is not None:
         return f"a tuple ({', '.join(columns)}{',' if len(columns) == 1 else ''}) of strings, as columns= says"
     if not size:
-        return "a tuple (form, upos) or (form, upos, xpos) of strings"
+        return "a tuple (form, upos), (form, upos, xpos) or (form, upos, xpos, feats) of strings"
     return f"a tuple ({', '.join(USUAL_COLUMNS[:size])}) of strings, as for the first word"
 
 

@@ -89,7 +89,7 @@ class Treebank:
         y : iterable of trees
             For each sentence the head of every word, from 1, or pairs (head, label); the head of roots is 0.
         columns : tuple of str, optional
-            What the tuples hold; by default (form, upos) or (form, upos, xpos).
+            What the tuples hold; by default (form, upos), (form, upos, xpos) or (form, upos, xpos, feats).
 
         Raises
         ------

@@ -17,7 +17,8 @@ from marginloom.errors import InputError, InputWarning
 from marginloom.features import Lists
 from marginloom.features.base import drop_unknown, keep_frequent
 from marginloom.features.extracted import is_there
-from marginloom.features.template_lines import check_given, template_lines
+from marginloom.features.morphology import check_names, names_in
+from marginloom.features.template_lines import READS_FEATS, check_given, template_lines
 from marginloom.io.files import StrPath, decode_utf8, read_bytes
 from marginloom.io.model import json_text, parse_json
 from marginloom.io.names import quoted, shown
@@ -91,7 +92,7 @@ class SpanFeatureSet:
         self._lists = lists or Lists()
         is_file = self.name not in FEATURE_SETS
         self._written = decode_utf8(read_bytes(name), self.name) if is_file else ""
-        self.reads_pos = False
+        self.reads_pos = self.reads_feats = False
         self._vocabularies = [_core.Vocabulary(), _core.Vocabulary()]
         self._templates = ""
         self._extractor: _core.SpanExtractor | None = None
@@ -103,10 +104,12 @@ class SpanFeatureSet:
         self._templates = templates
         self._lines = template_lines(self.name, templates, is_file=self.name not in FEATURE_SETS, about="spans")
         self.reads_pos = any("pos" in line.columns for line in self._lines)
+        self.reads_feats = any(READS_FEATS in line.columns for line in self._lines)
         self._extractor = _core.SpanExtractor(
             templates,
             0,
             1 if self.reads_pos else None,
+            1 + self.reads_pos if self.reads_feats else None,
             self._lists.cluster_words,
             list(self._lists.cluster_paths),
             list(self._lists.gazetteers.items()),
@@ -129,7 +132,7 @@ class SpanFeatureSet:
         for kind, example in ((False, "one span, such as word[first]"), (True, "pairs, such as order")):
             if not any(_is_about_pairs(line.text) == kind for line in self._lines):
                 raise InputError(f"{self.name}: found no template about {example}; add one")
-        check_given(self._lines, {"pos", *(kind for kind, there in given.items() if there)})
+        check_given(self._lines, {"pos", "feats", *(kind for kind, there in given.items() if there)})
         used = {kind for line in self._lines for kind in line.kinds}
         for atom in (name for name, there in given.items() if there and name not in used):
             text = f"the features {self.name} have no template with {atom}[...]: what was given for it is not used"
@@ -138,6 +141,8 @@ class SpanFeatureSet:
     def fit(self, corpus: Corpus) -> EncodedSpans:
         """Learn the features and encode the training sentences."""
         self._choose_templates(corpus)
+        if self.reads_feats:
+            check_names(self._lines, corpus.rows(self.reads_pos, True), 1 + self.reads_pos)
         if self.hash_bits is not None:
             return self.transform(corpus)
         rows = []
@@ -151,6 +156,8 @@ class SpanFeatureSet:
 
     def transform(self, corpus: Corpus) -> EncodedSpans:
         """Encode other sentences; features that training did not see are left out."""
+        if self.reads_feats:
+            names_in(corpus.rows(self.reads_pos, True), 1 + self.reads_pos)
         return EncodedSpans(
             corpus.spans.offsets,
             *(FeatureRows(*self._extract(corpus, kind, learn=False)) for kind in range(len(KINDS))),
@@ -164,7 +171,7 @@ class SpanFeatureSet:
             {"features": 2 * 4 * count * len(self._lines)},
             "take a smaller set of features, or fewer sentences at a time",
         )
-        table, spans = _core.RowTable(corpus.rows(self.reads_pos)), corpus.spans.core
+        table, spans = _core.RowTable(corpus.rows(self.reads_pos, self.reads_feats)), corpus.spans.core
         arguments = bool(kind), table, spans
         if learn:
             return self._extractor.learn(*arguments, self._vocabularies[kind], self.n_threads)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from marginloom.errors import InputError
+from marginloom.io.columns import FEATS
 from marginloom.io.names import shown
 from marginloom.tasks.relations.sentences import NO_ENTITY, POS, Corpus, Relation, Sentence
 
@@ -51,8 +52,14 @@ the first token, from 0, and end is one past the last token of the span
             f"{place}: found {_counted(len(pos), 'tag')} in 'pos' and {_counted(len(tokens), 'token')}, expected as "
             "many; give a tag for every token, or leave out 'pos'"
         )
+    feats = _strings(record, FEATS, place, required=False)
+    if feats is not None and len(feats) != len(tokens):
+        raise InputError(
+            f"{place}: found {_counted(len(feats), 'cell')} in 'feats' and {_counted(len(tokens), 'token')}, expected "
+            "as many; give one such as Case=Nom for every token, or _ where there is nothing, or leave out 'feats'"
+        )
     if not spans and not labelled:
-        return Sentence(place, record, tokens, pos, [], [], None, None)
+        return Sentence(place, record, tokens, pos, [], [], None, None, feats)
     entities = _objects(record, "entities", place)
     found = [_span(entity, f"{place}, entity {number}", len(tokens)) for number, entity in enumerate(entities)]
     if len(found) > MOST_SPANS:
@@ -69,7 +76,7 @@ the first token, from 0, and end is one past the last token of the span
     if labelled:
         types = [_name(entities[number], "type", f"{place}, entity {number}") for number in given]
         relations = _relations(record, place, given)
-    return Sentence(place, record, tokens, pos, [found[number] for number in given], given, types, relations)
+    return Sentence(place, record, tokens, pos, [found[number] for number in given], given, types, relations, feats)
 
 
 def checked_sentences(X: Any, y: Any = None, *, labelled: bool = False, spans: bool = True) -> Corpus:

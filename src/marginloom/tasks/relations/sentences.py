@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from marginloom import _core
 from marginloom.errors import InputError
-from marginloom.io.columns import FORM, NamedRows
+from marginloom.io.columns import FEATS, FORM, NamedRows
 
 #: The name of the column of tags, as templates and taggers know it.
 POS = "pos"
@@ -50,6 +50,8 @@ class Sentence:
         Gold types of the spans, if it has them.
     relations : list of Relation or None
         Gold relations, if it has them.
+    feats : list of str or None
+        Morphological features of the words, as CoNLL-U has them.
     """
 
     place: str
@@ -60,6 +62,7 @@ class Sentence:
     given: list[int]
     types: list[str] | None
     relations: list[Relation] | None
+    feats: list[str] | None = None
 
     @property
     def gold(self) -> tuple[list[str], list[Relation]]:
@@ -120,23 +123,39 @@ class Corpus:
             one.pos is not None for one in self.sentences if one.tokens
         )
 
-    def rows(self, with_pos: bool) -> NamedRows:
-        """Return the sentences as rows of columns: words, and tags if asked for.
+    def rows(self, with_pos: bool, with_feats: bool = False) -> NamedRows:
+        """Return the sentences as rows of columns: words, and tags and morphological features if asked for.
 
         Raises
         ------
         InputError
-            If a sentence has no tags.
+            If a sentence has no tags, or no features.
         """
-        if not with_pos:
+        names = (*((POS,) if with_pos else ()), *((FEATS,) if with_feats else ()))
+        if not names:
             return NamedRows([one.tokens for one in self.sentences], (FORM,))
+        rows = []
         for one in self.sentences:
-            if one.tokens and one.pos is None:
-                raise InputError(
-                    f"{one.place}: found no field 'pos', expected the tags of the {len(one.tokens)} tokens: the "
-                    "features of the model read them, since its training data have them; add them, or train without"
-                )
-        return NamedRows([list(zip(one.tokens, one.pos or [], strict=True)) for one in self.sentences], (FORM, POS))
+            columns = [getattr(one, name) for name in names]
+            for name, column in zip(names, columns, strict=True):
+                if one.tokens and column is None:
+                    raise InputError(_missing(one, name))
+            rows.append(list(zip(one.tokens, *(column or [] for column in columns), strict=True)))
+        return NamedRows(rows, (FORM, *names))
+
+
+def _missing(sentence: Sentence, name: str) -> str:
+    """Say that a sentence lacks a field that templates read."""
+    if name == FEATS:
+        return (
+            f"{sentence.place}: found no field 'feats', expected the morphological features of the "
+            f"{len(sentence.tokens)} tokens, which templates of the model read; add them, or train without these "
+            "templates"
+        )
+    return (
+        f"{sentence.place}: found no field 'pos', expected the tags of the {len(sentence.tokens)} tokens: the "
+        "features of the model read them, since its training data have them; add them, or train without"
+    )
 
 
 def span_counts(offsets: NDArray[np.uint64]) -> NDArray[np.int64]:

@@ -42,7 +42,7 @@ class LabelledSentences:
 
 #: Stands for `FOR_WORDS` where tokens are strings, and for ready features where they are not.
 AUTO = "auto"
-FOR_WORDS = "tagging"
+FOR_WORDS = "rich"
 
 
 def new_features(
@@ -115,7 +115,7 @@ def kind_of_features(features: str | None, source: Any) -> str | None:
     Examples
     --------
     >>> kind_of_features("auto", [["the", "dog"]]), kind_of_features("auto", [[{"w": "the"}]])
-    ('tagging', None)
+    ('rich', None)
     """
     if features != AUTO:
         return features

@@ -101,6 +101,8 @@ class SequenceTask(MarginalTask):
                 label_count=label_count,
                 observation_offsets=encoded.observation_offsets,
                 observations=encoded.observations,
+                kinds=None,
+                allowed=None,
             )
             options = _core.SequenceOptions(
                 start_end=start_end,
