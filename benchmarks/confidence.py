@@ -125,7 +125,8 @@ def tagging(train: Sentences, dev: Sentences, test: Sentences, clock: Any, passe
 
 def trees(train: Sentences, dev: Sentences, test: Sentences, clock: Any) -> Iterator[Found]:
     """Judge the heads of all words, and labels with them."""
-    parser = DependencyParser("dcd-ssvm", labelled=True, max_iter=5, n_threads=1).fit(*train).calibrate(*dev)
+    options = {"labelled": True, "label_stage": "arc", "features": "arcs", "xpos": False}
+    parser = DependencyParser("dcd-ssvm", **options, max_iter=5, n_threads=1).fit(*train).calibrate(*dev)
     best, alone = timed(lambda: parser.predict(test[0]), clock)
     dicts, seconds = timed(lambda: parser.predict_proba(test[0]), clock)
     names = {name: place for place, name in enumerate(parser.classes_)}

@@ -25,7 +25,7 @@ def models(tmp_path_factory):
     X, y = make_treebank(60, seed=0)
     write_conllu(folder / "train.conllu", X, y)
     run("train", "tag", folder / "train.conllu", "-o", folder / "tagger", "--features", "words", "--tol", "0.5")
-    run("train", "parse", folder / "train.conllu", "-o", folder / "parser", "--labelled", *QUICK_PARSER)
+    run("train", "parse", folder / "train.conllu", "-o", folder / "parser", "--labelled", "--no-xpos", *QUICK_PARSER)
     SequenceTagger(features="words", tol=0.5).fit([["Ann", "ran"]] * 4, [["B-PER", "O"]] * 4).save(folder / "entities")
     return folder
 

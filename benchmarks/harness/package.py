@@ -79,6 +79,7 @@ __all__ = [
     "relative_gap",
     "search_seconds",
     "sequence_parts",
+    "sequence_scores",
     "tag_columns",
     "tagging_seconds",
     "token_accuracy",

@@ -165,6 +165,11 @@ class Crfsuite:
         self._tagger.open_inmemory(self._model)
         return seconds
 
+    @property
+    def size(self) -> int:
+        """Bytes of the stored model."""
+        return len(self._model)
+
     def tag(self, items: Items) -> list[str]:
         """Label one sentence."""
         labels: list[str] = self._tagger.tag(items)

@@ -177,9 +177,9 @@ def test_trees_have_confidence_in_misc_and_probabilities_in_comments(treebank, t
     parser = marginloom.load(path)
     X = marginloom.read_conllu(treebank / "test.conllu", columns=parser.columns_)[0]
     expected = [
-        f"Confidence={row[arc]:.4f}"
+        f"Confidence={row[head]:.4f}"
         for tree, rows in zip(parser.predict(X), parser.predict_marginals(X), strict=True)
-        for arc, row in zip(tree, rows, strict=True)
+        for (head, _), row in zip(tree, rows, strict=True)
     ]
     assert [line.split("\t")[9] for line in said.split("\n") if line] == expected
     low = run("predict", path, treebank / "test.conllu", "--min-confidence", "0.99").stdout

@@ -109,7 +109,17 @@ def test_many_labels_are_refused(many_labels, tmp_path):
 
 
 def test_more_than_half_is_a_line_before_training_unless_quiet(corpus, tmp_path):
-    arguments = ("train", "tag", corpus / "train.conll", "--model", tmp_path / "m", "--max-iter", "3")
+    arguments = (
+        "train",
+        "tag",
+        corpus / "train.conll",
+        "--model",
+        tmp_path / "m",
+        "--max-iter",
+        "3",
+        "--features",
+        "tagging",
+    )
     said = run_with_room(1024**2, *arguments).stderr.splitlines()
     (warning,) = [line for line in said if "half" in line]
     assert re.match(

@@ -33,7 +33,7 @@ def rows(count, seed):
         yield [
             {
                 "id": str(place), "form": form, "lemma": form[:2].lower(), "upos": upos, "xpos": xpos,
-                "feats": f"{xpos[-1]}|{form[-1]}", "head": str(head), "deprel": label, "deps": "_", "misc": "_",
+                "feats": f"T={xpos[-1]}|F={form[-1]}", "head": str(head), "deprel": label, "deps": "_", "misc": "_",
             }
             for place, ((form, upos, xpos), (head, label)) in enumerate(zip(words, tree, strict=True), 1)
         ]  # fmt: skip
@@ -87,17 +87,21 @@ def number(name, ending):
 
 PARSERS = {
     "nothing": lambda ending: [],
-    "xpos": lambda ending: ["--xpos"],
-    "number": lambda ending: ["--pos-column", number("xpos", ending)],
-    "name": lambda ending: ["--pos-column", "xpos"],
-    "capitals": lambda ending: ["--pos-column", "LEMMA"],
-    "both": lambda ending: ["--pos-column", number("lemma", ending), "--xpos"],
+    "feats": lambda ending: ["--feats", "--no-xpos"],
+    "upos": lambda ending: ["--no-xpos", "--no-feats"],
+    "xpos": lambda ending: ["--xpos", "--no-feats"],
+    "number": lambda ending: ["--pos-column", number("xpos", ending), "--no-feats"],
+    "name": lambda ending: ["--pos-column", "xpos", "--no-feats"],
+    "capitals": lambda ending: ["--pos-column", "LEMMA", "--no-xpos", "--no-feats"],
+    "both": lambda ending: ["--pos-column", number("lemma", ending), "--no-feats"],
     "template with a number": lambda ending: ["--features", f"arcs.{number('lemma', ending)}"],
     "template with a name": lambda ending: ["--features", "arcs.lemma"],
     "template with capitals": lambda ending: ["--features", "arcs.LEMMA", "--pos-column", "xpos"],
 }
 READ = {
-    "nothing": {"form", "upos"},
+    "nothing": {"form", "upos", "xpos", "feats"},
+    "feats": {"form", "upos", "feats"},
+    "upos": {"form", "upos"},
     "xpos": {"form", "upos", "xpos"},
     "number": {"form", "xpos"},
     "name": {"form", "xpos"},
@@ -124,9 +128,9 @@ def test_a_parser_from_the_command_line_predicts_the_same_in_python(folder, tmp_
     assert [best[0][0] for best in parser.predict_k_best(X, 1)] == trees
     scores = last_json(run("evaluate", model, folder / f"test.{ending}", "--json"))["scores"]
     assert parser.evaluate(X, y) == scores
-    every_order = words_of(TEST, ("deps", "lemma", "xpos", "form", "upos"))
-    assert parser.set_params(columns=("deps", "lemma", "xpos", "form", "upos")).predict(every_order) == trees
-    if "lemma" not in READ[kind]:  # words as read_conllu has them hold all that there is to read
+    mixed = ("deps", "lemma", "feats", "xpos", "form", "upos")
+    assert parser.set_params(columns=mixed).predict(words_of(TEST, mixed)) == trees
+    if not READ[kind] & {"lemma", "feats"}:  # words as read_conllu has them hold all that there is to read
         assert parser.set_params(columns=None).predict(read_conllu(folder / f"test.{ending}")[0]) == trees
     for other in {"conllu", "conllx", "conllup"} - {ending}:
         assert predicted_trees(model, folder / f"test.{other}") == trees
@@ -135,11 +139,12 @@ def test_a_parser_from_the_command_line_predicts_the_same_in_python(folder, tmp_
 @pytest.mark.parametrize(
     ("columns", "options", "on_the_command_line"),
     [
-        (("form", "upos"), {}, []),
-        (("form", "upos", "xpos"), {"xpos": True}, ["--xpos"]),
-        (("form", "upos", "xpos"), {"pos_column": "xpos"}, ["--pos-column", "5"]),
-        (("form", "upos", "xpos"), {"pos_column": 3}, ["--pos-column", "xpos"]),
-        (("lemma", "xpos", "form"), {"pos_column": "LEMMA"}, ["--pos-column", "3"]),
+        (("form", "upos"), {}, ["--no-xpos", "--no-feats"]),
+        (("form", "upos", "xpos"), {"xpos": True}, ["--no-feats"]),
+        (("feats", "upos", "xpos", "form"), {}, []),
+        (("form", "upos", "xpos"), {"pos_column": "xpos"}, ["--pos-column", "5", "--no-feats"]),
+        (("form", "upos", "xpos"), {"pos_column": 3}, ["--pos-column", "xpos", "--no-feats"]),
+        (("lemma", "xpos", "form"), {"pos_column": "LEMMA"}, ["--pos-column", "3", "--no-feats"]),
         (
             ("form", "xpos", "lemma"),
             {"pos_column": 2, "features": "arcs.3"},
@@ -275,7 +280,7 @@ def test_labels_go_where_they_were_in_training_by_name(folder, tmp_path):
 def models(folder):
     """Models that read what not every input has."""
     parse, tag = (["train", task, folder / "train.conllu", *QUICK] for task in ("parse", "tag"))
-    run(*parse, "--model", folder / "parser", "--pos-column", "5")
+    run(*parse, "--model", folder / "parser", "--pos-column", "5", "--no-xpos", "--no-feats")
     run(*parse, "--model", folder / "own parser", "--features", folder / "arcs.3")
     run(*tag, "--model", folder / "tagger", "--features", "chunking", "--pos-column", "5")
     run("train", "tag", folder / "train.conll", "--model", folder / "plain", "--features", folder / "tokens.3", *QUICK)
@@ -283,7 +288,7 @@ def models(folder):
 
 
 WHY = {
-    "parser": "expected {} among them (the template 'word[h] pos[h] direction distance' of arcs reads it, as pos_col",
+    "parser": "expected {} among them (the template 'word[h] pos[h] direction distance' of arcs-rich reads it, as pos",
     "own parser": "expected {} among them (the template 'column[m,3] pos[h]' of ",
     "tagger": "expected {} among them (the template 'pos[-2]' of chunking reads it, as pos_column (--pos-column) says)",
 }
@@ -406,7 +411,8 @@ def as_written_before(path, own=("columns", "columns_numbered_in")):
 def test_parsers_of_versions_before_are_read(folder, tmp_path, kind, ending):
     model = tmp_path / "parser"
     options = placed(PARSERS[kind](ending), folder)
-    run("train", "parse", folder / f"train.{ending}", "--model", model, "--labelled", *FEW, *options, *QUICK)
+    options += ["--labelled", "--label-stage", "arc", *([] if "--features" in options else ["--features", "arcs"])]
+    run("train", "parse", folder / f"train.{ending}", "--model", model, *FEW, *options, *QUICK)
     trees = predicted_trees(model, folder / f"test.{ending}")
     as_written_before(model)
     assert predicted_trees(model, folder / f"test.{ending}") == trees

@@ -8,7 +8,7 @@ from typing import Any
 
 from marginloom.errors import InputError
 from marginloom.features.template_lines import TemplateLine
-from marginloom.io.columns import FORM, UPOS, Columns, column_name, columns_of_format
+from marginloom.io.columns import FEATS, FORM, UPOS, XPOS, Columns, column_name, columns_of_format
 from marginloom.io.formats import CONLLU_PLUS
 
 _WRITTEN = re.compile(r"column\[(.*)\]", re.DOTALL)
@@ -53,8 +53,12 @@ class ColumnsRead:
 
     @property
     def read(self) -> list[str]:
-        """The columns that an input must have, each once: the words, and what else templates read."""
-        return list(dict.fromkeys([FORM, *self.names.values()]))
+        """The columns that an input must have, each once: the words, and what else templates read.
+
+        Those that words usually hold come first, in their usual order.
+        """
+        usual = {name: place for place, name in enumerate((FORM, UPOS, XPOS, FEATS))}
+        return sorted(dict.fromkeys([FORM, *self.names.values()]), key=lambda name: usual.get(name, len(usual)))
 
     def learn(self, columns: Columns) -> None:
         """Take the names of the columns that are meant from the input to learn from; `InputError` if one is missing."""

@@ -58,7 +58,8 @@ def _counted_cells(source: ColumnCorpus | NamedRows, column: int) -> dict[str, i
         if cell not in ("", NOTHING) and not _CELL.fullmatch(cell):
             raise InputError(
                 f"{_place(source, column, cell)}: found the FEATS {quoted(cell[:80])}, expected a list of name=value "
-                "with | between them, such as Case=Nom|Number=Plur, or _ for none"
+                "with | between them, such as Case=Nom|Number=Plur, or _ for none; a parser does not read the column "
+                "with feats=False (--no-feats)"
             )
     return counts
 

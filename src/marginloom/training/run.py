@@ -31,7 +31,7 @@ from marginloom.training.trace import Trace
 from marginloom.training.world import World
 
 #: The relative gap beyond which no run goes on for its own sake: rounding. Weights are off by its root.
-CLOSEST = 1e-12
+CLOSEST = 1e-15
 
 
 class Run:

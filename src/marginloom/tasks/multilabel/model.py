@@ -263,8 +263,8 @@ class MultilabelProblem(Problem[MultilabelModel]):
             "interactions": _stored_interactions(labels, pairs),
             "labels_per_slack": self.labels_per_slack,
         }
-        # Inferences of examples, each of which has as many slacks; a larger C takes more of them.
-        least = -(-2 * LEAST_INFERENCES // task.core.examples_per_row)
+        # Inferences of examples, each of which has as many slacks.
+        least = -(-LEAST_INFERENCES // task.core.examples_per_row)
         return Prepared(model, task, dataclasses.replace(spec, least_inferences=least))
 
     def _labels_per_slack(self, cut: Cut) -> int | None:

@@ -124,7 +124,7 @@ def train(
         typer.Option(
             "--label-stage",
             metavar="NAME",
-            help="When labels are found: tree, in a second step when the tree is known; or arc, with the arcs.",
+            help="Find labels in a second step when the tree is known (tree), or with the arcs (arc).",
             rich_help_panel=STRUCTURE,
         ),
     ] = LABEL_STAGES[0],
@@ -134,6 +134,7 @@ def train(
             "--label-C",
             metavar="X",
             help=f"C of the second step, with --label-stage tree. [default: {LABEL_COST:g}]",
+            hidden=True,
             rich_help_panel=STRUCTURE,
         ),
     ] = None,
@@ -162,8 +163,8 @@ def train(
         typer.Option(
             "--features",
             metavar="SET",
-            help="Feature set: arcs-rich or arcs (with --method transition: states-full, states-rich or states), or a "
-            "file of templates. [default: arcs-rich or states-full]",
+            help="Feature set: arcs-rich (the default), arcs; with --method transition states-full (the default), "
+            "states-rich, states; or a file of templates.",
             show_default=False,
             rich_help_panel=FEATURES,
         ),
@@ -173,7 +174,7 @@ def train(
         bool | None,
         typer.Option(
             "--xpos/--no-xpos",
-            help="Use the tags in the column XPOS as features too. [default: if they are not all the same]",
+            help="Use the column XPOS. [default: if it is not constant]",
             rich_help_panel=FEATURES,
         ),
     ] = None,
@@ -181,7 +182,7 @@ def train(
         bool | None,
         typer.Option(
             "--feats/--no-feats",
-            help="Use the morphological features in the column FEATS. [default: if they are not all the same]",
+            help="Use the column FEATS. [default: if it is not constant]",
             rich_help_panel=FEATURES,
         ),
     ] = None,

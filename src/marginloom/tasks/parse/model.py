@@ -206,18 +206,11 @@ class ParseModel(Model):
         if self.options.search is None:
             parts = [(0, counts[0], 1), (layout.first_sibling, layout.first_sibling + counts[1], 1)]
         else:
-<<<<<<< HEAD
             end = counts[0] * layout.action_stride
             parts = [(action, end, layout.action_stride) for action in range(len(ACTIONS))]
-        if self.labels is not None:
+        if self.labels is not None and self.labeller is None:
             end = first_rows + counts[-1] * layout.stride
             parts += [(first_rows + column, end, layout.stride) for column in range(len(self.labels.names))]
-=======
-            parts = [(action, first_rows, layout.action_stride) for action in range(len(ACTIONS))]
-        if self.labels is not None and self.labeller is None:
-            labels = range(len(self.labels.names))
-            parts += [(first_rows + column, self.weights.size, layout.stride) for column in labels]
->>>>>>> 05a7e95 (Label arcs when the tree is known, read FEATS, and choose richer features)
         return [
             self._described(layout, start + step * place)
             for start, end, step in parts
