@@ -160,7 +160,7 @@ def sequence_parts(
         constraints=constraints,
         **options,
     )
-    model, task, _ = problem.prepare(RunSpec())
+    model, task, *_ = problem.prepare(RunSpec())
     assert isinstance(task, SequenceTask)
     evaluator = model.evaluator(labelled_sentences(*scored, None))
     return task, lambda weights: float(evaluator(weights)[score_name])
@@ -206,7 +206,7 @@ def parse_parts(
         feature_cache="8GB" if kept else None,
         search=None if search is None else BeamOptions(**search),
     )
-    model, task, _ = problem.prepare(RunSpec())
+    model, task, *_ = problem.prepare(RunSpec())
     evaluator = model.evaluator(Treebank.from_lists(*scored))
     return task, lambda weights: float(evaluator(weights)["uas"])
 
@@ -258,7 +258,7 @@ def encoded_relations(
         solver=Solver(solver),
         invalid_gold="repair",
     )
-    model, task, _ = problem.prepare(RunSpec())
+    model, task, *_ = problem.prepare(RunSpec())
     assert isinstance(task, RelationTask)
     evaluator = dataclasses.replace(model, solver=Solver()).evaluator(
         Labelled(checked_sentences(scored, labelled=True))
