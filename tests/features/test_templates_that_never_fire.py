@@ -94,7 +94,7 @@ def test_what_is_given_serves(tmp_path):
 
 
 def test_named_sets_do_without_what_is_not_given():
-    for name in ("words", "tagging", "chunking", "ner", "ner-observed"):
+    for name in ("words", "tagging", "chunking", "ner", "ner-observed", "ner-rich"):
         assert ExtractedFeatures(name).fit([["a", "b"]]).features.size
     assert ArcFeatureSet("arcs").values(PAIRS).any(axis=0).all()
 

@@ -41,7 +41,7 @@ class ExtractedFeatures:
     Parameters
     ----------
     name : str
-        A named set (``words``, ``tagging``, ``chunking``, ``ner``, ``ner-observed``), or a file of templates.
+        A named set (``words``, ``tagging``, ``chunking``, ``ner``, ``ner-observed``, ...), or a file of templates.
     min_count : int
         Features seen less often in training are left out.
     hash_bits : int, optional

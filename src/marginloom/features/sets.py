@@ -25,9 +25,6 @@ shape[0]
 shortshape[-1] shortshape[0] shortshape[1]
 word[-1] word[0]
 word[0] word[1]
-word[-1] word[1]
-suffix[-1,3] suffix[0,3]
-suffix[0,3] suffix[1,3]
 """
 
 _CHUNKING = """
@@ -102,6 +99,9 @@ cluster[1,20]
 _NER_OBSERVED = f"""{_NER}label[-1] shortshape[-1] shortshape[0] shortshape[1]
 """
 
+_NER_RICH = f"""{_NER_OBSERVED}word[-1] word[1]
+"""
+
 FEATURE_SETS = {
     "words": _WORDS,
     "tagging": _TAGGING,
@@ -109,6 +109,7 @@ FEATURE_SETS = {
     "chunking": _CHUNKING,
     "ner": _NER,
     "ner-observed": _NER_OBSERVED,
+    "ner-rich": _NER_RICH,
 }
 
 

@@ -93,14 +93,14 @@ def train(
         typer.Option(
             "--features",
             metavar="SET",
-            help="Feature set: words, tagging, rich, chunking, ner, ner-observed, or a file of templates (CRF++ "
-            "templates if it ends in .crfpp).",
+            help="Feature set: words, tagging, rich, chunking, ner, ner-observed, ner-rich, or a file of templates "
+            "(CRF++ templates if it ends in .crfpp).",
             rich_help_panel=FEATURES,
         ),
     ] = "rich",
     pos_column: Annotated[
         str | None,
-        pos_column_option(", for the feature sets chunking, ner and ner-observed and for templates with pos[...]."),
+        pos_column_option(", for the feature sets chunking and ner, and for templates with pos[...]."),
     ] = None,
     gazetteer: GazetteerOption = None,
     clusters: ClustersOption = None,

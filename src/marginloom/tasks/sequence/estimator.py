@@ -51,8 +51,8 @@ class SequenceTagger(Estimator):
         ``"auto"``: tokens that are strings are words, from which the feature set ``"rich"`` is extracted, and all
         others are features. None: X holds features, per token a list or set of strings, or a dict from names to
         numbers, strings, lists, sets or dicts, as python-crfsuite takes them; or X is a matrix with a row per token. A
-        feature set's name (``"words"``, ``"tagging"``, ``"rich"``, ``"chunking"``, ``"ner"``, ``"ner-observed"``) or a
-        file of templates: X holds words, or tuples of columns.
+        feature set's name (``"words"``, ``"tagging"``, ``"rich"``, ``"chunking"``, ``"ner"``, ``"ner-observed"``,
+        ``"ner-rich"``) or a file of templates: X holds words, or tuples of columns.
     min_count : int
         Features seen less often in training are left out.
     hash_bits : int, optional
