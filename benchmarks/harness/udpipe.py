@@ -76,13 +76,14 @@ def _parse(model: str, treebank: str, output: str) -> float:
     from ufal import udpipe
 
     loaded, error = udpipe.Model.load(model), udpipe.ProcessingError()
-    sentences, writer = _sentences(treebank), udpipe.OutputFormat.newConlluOutputFormat()
+    # What a vector of sentences gives are copies: those that are parsed must be those that are written.
+    sentences, writer = list(_sentences(treebank)), udpipe.OutputFormat.newConlluOutputFormat()  # type: ignore[call-overload]
     start = time.process_time()
-    for sentence in sentences:  # type: ignore[attr-defined]
+    for sentence in sentences:
         if not loaded.parse(sentence, udpipe.Pipeline.DEFAULT, error):
             sys.exit(error.message)
     seconds = time.process_time() - start
-    Path(output).write_text("".join(map(writer.writeSentence, sentences)), encoding="utf-8")  # type: ignore[call-overload]
+    Path(output).write_text("".join(map(writer.writeSentence, sentences)), encoding="utf-8")
     return seconds
 
 
