@@ -26,7 +26,7 @@ UPOS = "ud_english_ewt UPOS"
 #: The folder of every contest, and the columns of words and labels; None for the column UPOS of CoNLL-U.
 PARTS_OF_SPEECH: dict[str, tuple[str, tuple[int, ...], int | None]] = {
     "conll2000": ("conll2000_chunking", (0,), 1),
-    "brown": ("brown_pos", (0,), 1),
+    "brown": ("brown_pos", (0,), 2),
     UPOS: ("ud_english_ewt", (0,), None),
 }
 ENTITIES = {
