@@ -49,7 +49,8 @@ def test_the_optimum_is_that_of_other_learners(loss, costs, kind):
 @pytest.mark.parametrize("C", [0.01, 30.0])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_labels_are_one_binary_svm_each(loss, C):
-    classifier = MultilabelClassifier("label-dcd", loss=loss, C=C, tol=1e-6, max_iter=3000, label_costs=None).fit(X, Y)
+    options = {"loss": loss, "C": C, "tol": 1e-6, "max_iter": 3000, "label_costs": None, "normalize": False}
+    classifier = MultilabelClassifier("label-dcd", **options).fit(X, Y)
     for label in range(0, 19, 6):
         svm = LinearSVC(loss=loss, C=C, tol=1e-9, max_iter=1_000_000, dual=True).fit(X, Y[:, label])
         assert classifier.coef_[label] == pytest.approx(svm.coef_[0], abs=0.02)

@@ -41,6 +41,7 @@ def multilabel(oracle):
     options = {
         "label_costs": dict(enumerate(map(tuple, oracle.costs.tolist()))),
         "interactions": oracle.pairs or None,
+        "normalize": False,
         **bias,
     }
     return MultilabelClassifier, options, (oracle.X, np.array(oracle.y)), {}
@@ -58,6 +59,7 @@ def parser(oracle):
         "order": oracle.order,
         "projective": oracle.projective,
         "labelled": oracle.labels > 0,
+        "label_stage": "arc",
         "roots": "one" if oracle.one_root else "many",
         "hash_bits": None,
     }

@@ -98,10 +98,10 @@ def step_sentence(step: Mapping[str, Any]) -> str:
 
     Examples
     --------
-    >>> step_sentence({"algorithm": "dcd-ssvm", "iterations": 7, "seconds": 1.2, "C": 0.1, "primal": None})
-    'dcd-ssvm: 7 passes in 1.2 s, C = 0.1. No certificate.'
+    >>> step_sentence({"algorithm": "dcd-ssvm", "iterations": 7, "C": 0.1, "primal": None})
+    'dcd-ssvm: 7 passes, C = 0.1. No certificate.'
     """
-    text = f"{step['algorithm']}: {step['iterations']} passes in {step['seconds']:.3g} s, C = {step.get('C')}."
+    text = f"{step.get('algorithm')}: {step.get('iterations')} passes, C = {step.get('C')}."
     if step["primal"] is None:
         return f"{text} No certificate."
     numbers = {name: step[name] for name in ("primal", "dual", "gap", "exact", "bounded")}

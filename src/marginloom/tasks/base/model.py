@@ -193,7 +193,7 @@ class Model(ABC):
     def file_format(self) -> str | None:
         """The format of the training files; None if there were none, or if it is not known."""
         found = self.settings.get("format")
-        return found if isinstance(found, str) else None
+        return None if found is None else str(found)
 
     @property
     def tempering(self) -> Tempering:

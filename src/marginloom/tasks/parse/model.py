@@ -140,6 +140,7 @@ class ParseModel(Model):
         heads: list[Any] = [tree.heads for tree in found.trees]
         everything = np.concatenate([np.zeros(0, np.int64), *words])
         joined = np.concatenate([np.zeros(0, np.uint16), *heads])
+        n_threads = min(n_threads, sentences.size - 1)  # as to label one tree of each
         labels = self.labeller.predict(values[everything], offsets_of(heads), joined, n_threads)
         parts = np.split(labels, np.cumsum([head.size for head in heads])[:-1])
         trees = [Trees(tree.heads, part) for tree, part in zip(found.trees, parts, strict=False)]

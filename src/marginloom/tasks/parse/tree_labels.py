@@ -233,6 +233,7 @@ class TreeLabeller:
         """Return the labels of the words of all sentences in a row."""
         if heads.size == 0:
             return np.zeros(0, dtype=np.uint16)
+        n_threads = min(n_threads, sentences.size - 1)  # to start one costs more than a sentence
         return self.task_of(values, sentences, heads, None, n_threads).predict(self._trained_weights(), n_threads)
 
     def _trained_weights(self) -> NDArray[np.float64]:
@@ -269,7 +270,7 @@ class TreeLabeller:
             features=ArcFeatureSet.load(own, settings),
             space=space,
             weights=own["weights"],
-            certificate=None if certificate is None else Certificate(**certificate),
+            certificate=None if certificate is None else _known_certificate(certificate),
             settings=dict(header["settings"]),
         )
         if labeller.features.method != "labels" or labeller.features.hash_bits is None:
@@ -278,6 +279,13 @@ class TreeLabeller:
         if weights.dtype != np.float64 or weights.shape != (labeller.dimension,) or not np.isfinite(weights).all():
             raise ValueError(f"{labeller.dimension} finite weights of labels were expected")
         return labeller
+
+
+def _known_certificate(stored: Mapping[str, Any]) -> Certificate:
+    found = Certificate(**stored)
+    if not all(type(number) is float for number in (found.primal, found.dual, found.gap)):
+        raise ValueError(f"{stored!r} is no certificate")
+    return found
 
 
 def _numbers(stored: Any, count: int) -> tuple[int, ...]:
@@ -316,7 +324,6 @@ class LabelStep:
         labeller.weights, labeller.certificate = result.weights, result.certificate
         labeller.settings |= {name: settings[name] for name in ("algorithm", "C", "loss", "tol") if name in settings}
         labeller.settings |= {"iterations": result.iterations, "stopped": result.stopped}
-        labeller.settings["seconds"] = round(result.seconds["train"], 3)
         return result
 
 
