@@ -113,8 +113,11 @@ READ = {
 }
 
 
-@pytest.mark.parametrize("ending", ["conllu", "conllx", "conllup"])
-@pytest.mark.parametrize("kind", PARSERS)
+#: Every way to name columns meets one kind of file, and all kinds meet several ways.
+MET = list(zip(PARSERS, itertools.cycle(["conllu", "conllx", "conllup"]), strict=False))
+
+
+@pytest.mark.parametrize(("kind", "ending"), [*MET, ("nothing", "conllx"), ("nothing", "conllup"), ("name", "conllup")])
 def test_a_parser_from_the_command_line_predicts_the_same_in_python(folder, tmp_path, kind, ending):
     options = placed(PARSERS[kind](ending), folder)
     model = tmp_path / "model"

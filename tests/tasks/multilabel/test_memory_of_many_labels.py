@@ -35,7 +35,7 @@ lists[0] = list(range({LABELS}))
 columns = np.concatenate([np.array(row) for row in lists])
 sparse = csr_matrix((np.ones(columns.size, np.int8), columns, np.cumsum([0] + [len(row) for row in lists])))
 y = {{"lists": lists, "sparse": sparse, "array": sparse.toarray()}}[sys.argv[1]]
-options = {{"algorithm": "label-dcd", "loss": sys.argv[2], "max_iter": 3, "tol": 1e-9}}
+options = {{"algorithm": "label-dcd", "loss": sys.argv[2], "max_iter": 3, "tol": 1e-9, "C": 0.1, "normalize": False}}
 peak_is = "VmHWM:"
 
 def status(name):
