@@ -79,21 +79,7 @@ label word[h] xpos[m] direction
 label xpos[h] word[m] direction
 """
 
-_RICH_LABELS = """
-label direction distance
-label word[m]
-label xpos[m] direction
-label pos[m] direction
-label suffix[m,3]
-label xpos[m-1] xpos[m] direction
-label xpos[m] xpos[m+1] direction
-label word[h] direction
-label xpos[h] direction
-label pos[h] direction
-label pos[h] pos[m] direction
-label xpos[h] xpos[m] direction
-label word[h] xpos[m] direction
-label xpos[h] word[m] direction
+_RICH_LABELS = f"""{_LABELS.rstrip()}
 label word[h] word[m] direction
 label lower[m] direction
 label suffix[m,2] xpos[m]
