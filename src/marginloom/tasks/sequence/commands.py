@@ -37,9 +37,9 @@ from marginloom.common.memory import require_memory
 from marginloom.common.parameters import checked
 from marginloom.core.prefixes import UPDATES
 from marginloom.errors import InputError, InputWarning
-from marginloom.features import ExtractedFeatures, FeatureSet, check_feature_set
+from marginloom.features import ExtractedFeatures, check_feature_set
 from marginloom.features.sets import FEATURE_SETS
-from marginloom.io.columns import checked_column, columns_of_format
+from marginloom.io.columns import checked_column
 from marginloom.io.confidence import WITHHELD, confidence_text, numbered_cells, withheld
 from marginloom.io.conll import ColumnCorpus
 from marginloom.io.corpus import Corpus, read_corpus, stream_corpora
@@ -52,6 +52,12 @@ from marginloom.tasks.base.explanation import Explanation, Wanted
 from marginloom.tasks.sequence.explanations import ExplainedSentence, explain, words_of
 from marginloom.tasks.sequence.features import LabelledSentences, new_features
 from marginloom.tasks.sequence.gold import INVALID_GOLD
+from marginloom.tasks.sequence.label_columns import (
+    label_column_of,
+    label_name,
+    refuse_labels_as_features,
+    same_column,
+)
 from marginloom.tasks.sequence.model import SequenceEvaluator, SequenceModel, SequenceProblem
 from marginloom.tasks.sequence.schemes import SCHEMES
 from marginloom.tasks.sequence.searches import checked_search
@@ -210,7 +216,7 @@ def train(
             gazetteers=gazetteers,
             n_threads=options.training_threads,
         )
-        _refuse_labels_as_features(feature_set, corpus, label_column)
+        refuse_labels_as_features(feature_set, corpus, label_column)
         training = LabelledSentences.from_corpus(corpus, label_column)
         problem = SequenceProblem(
             training=training,
@@ -222,11 +228,11 @@ def train(
             order=order,
             beam=beam,
             update=update,
-            settings={"format": corpus.format, "label_column": label_column + 1, **_label_name(corpus, label_column)},
+            settings={"format": corpus.format, "label_column": label_column + 1, **label_name(corpus, label_column)},
         )
         strings = isinstance(NumberedLabels.of(training.labels).names[0], str)
         sets = {
-            name: LabelledSentences.from_corpus(part, part.label_column(_same_column(corpus, label_column)), strings)
+            name: LabelledSentences.from_corpus(part, part.label_column(same_column(corpus, label_column)), strings)
             for name, part in parts.items()
         }
         return TrainingData(problem, sets)
@@ -315,7 +321,7 @@ class SequenceCommands(TaskCommands[SequenceModel, SequencePredictOptions, Seque
             raise usage_error(f"in the format {chosen} the labels are the first field: --column cannot be given")
         corpus = read_corpus([options.input], chosen)
         asked = checked_column("--column", options.column)
-        column = corpus.label_column(_label_column(model, corpus) if asked is None else asked)
+        column = corpus.label_column(label_column_of(model, corpus) if asked is None else asked)
         return LabelledSentences.from_corpus(corpus, column, model.labels.strings)
 
     def explain(self, model: SequenceModel, options: SequenceEvaluateOptions, request: ExplainRequest) -> Explanation:
@@ -332,7 +338,7 @@ class SequenceCommands(TaskCommands[SequenceModel, SequencePredictOptions, Seque
         training = None
         if request.training:
             texts = read_corpus(request.training, None if chosen == TEXT else chosen)
-            column = texts.label_column(_label_column(model, texts))
+            column = texts.label_column(label_column_of(model, texts))
             training = LabelledSentences.from_corpus(texts, column, model.labels.strings)
         return explain(model, sentence, Wanted(request.token, request.instead, gold), training)
 
@@ -392,7 +398,7 @@ def _warn_of_text(tagger: SequenceModel, corpus: Corpus) -> None:
 
 def _with_predictions(tagger: SequenceModel, corpus: Corpus, options: SequencePredictOptions) -> bytes:
     """Return the text of sentences with their labels, and with confidence if it is asked for."""
-    k, names, column = options.k_best, tagger.labels.vocabulary, _label_column(tagger, corpus)
+    k, names, column = options.k_best, tagger.labels.vocabulary, label_column_of(tagger, corpus)
     if not options.with_confidence:
         return corpus.with_labels(names, _labels(tagger, corpus, k, options.threads, options.beam), column, k)
     if k == 1:
@@ -461,42 +467,6 @@ def _file_format(tagger: SequenceModel, model: str, input: str, format: str | No
             f"Python with SequenceTagger.load, or with a file of such features and --format {trained}"
         )
     return format_of(input, format, trained)
-
-
-def _label_name(corpus: Corpus, column: int) -> dict[str, str]:
-    """Return what the labels' column is called, for the model; nothing where columns have numbers."""
-    names = corpus.columns.names if isinstance(corpus, ColumnCorpus) else ()
-    return {"label_name": names[column]} if names else {}
-
-
-def _same_column(corpus: Corpus, column: int) -> int | str:
-    """Return the column of other files that is the same as one of `corpus`: by its name, or else its number."""
-    return _label_name(corpus, column).get("label_name", column + 1)
-
-
-def _label_column(tagger: SequenceModel, corpus: Corpus) -> int | str | None:
-    """Return the column in which labels are, as in training: by name, or by number; None for the format's default."""
-    settings = tagger.settings
-    column, trained = settings.get("label_column"), settings.get("format")
-    if not isinstance(corpus, ColumnCorpus) or not isinstance(column, int) or column < 1:
-        return None
-    if not corpus.columns.names:
-        return column if corpus.format == trained else None
-    names = columns_of_format(str(trained), settings.get("column_names", ()))  # of versions that knew no names
-    name = settings.get("label_name", names[column - 1] if column <= len(names) else None)
-    return name if isinstance(name, str) else None
-
-
-def _refuse_labels_as_features(features: FeatureSet, corpus: Corpus, column: int) -> None:
-    """Raise `InputError` if features read the gold labels, which prediction does not have."""
-    if not isinstance(features, ExtractedFeatures) or not isinstance(corpus, ColumnCorpus):
-        return
-    for reference, place in features.columns.places(corpus.columns).items():
-        if place == column:
-            raise InputError(
-                f"column {column + 1} holds the labels, and {features.columns.reader(reference)}: a model of that "
-                "learns nothing for files without labels; name another column with --column"
-            )
 
 
 def _files_of_features(features: str | None, clusters: str | None, gazetteers: dict[str, str]) -> list[tuple[str, str]]:
